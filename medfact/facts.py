@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 ID_LENGTH = 20
@@ -19,7 +20,7 @@ ID_LENGTH = 20
 
 def digest(*parts: str | None) -> str:
     """A stable id of the parts: the same on every machine and under every hash seed."""
-    text = "\x1f".join("" if part is None else part for part in parts)
+    text = "\x1f".join([part or "" for part in parts])
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:ID_LENGTH]
 
 
@@ -54,7 +55,7 @@ class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
 
     Its fields are the columns of facts: what is read of each, stored and written follows from its `Column`. A field that is
-    added changes no id and no fingerprint, which are hashes of the fields that `_id` and `_IN_FINGERPRINTS` list.
+    added changes no id and no fingerprint, which are hashes of the fields that `_id` and `described` name.
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
@@ -340,25 +341,28 @@ class KnowledgeBase:
     def fingerprint(self, ready: Mapping[str, str]) -> str:
         """A hash of everything known, whatever the order. ready: fact id → the sentence in which the file states the fact."""
         facts = sorted(digest(described(fact, ready)) for fact in self.facts)
-        links = sorted("\x1f".join(pair) for pair in self.also_true)
+        links = sorted(map("\x1f".join, self.also_true))
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
-        broader = sorted("\x1f".join(pair) for pair in self.is_a)
+        broader = sorted(map("\x1f".join, self.is_a))
         judged = sorted(digest(described(fact, ready)) for fact in self.judged)
         of_judged = ("judged", *judged) if judged else ()
         return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged)
 
 
-_IN_FINGERPRINTS = (
+_BEFORE_TEXT = (
     "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "as_of",
-    "strength", "specialty", "text", "negative_of", "k", "fact_id",
+    "strength", "specialty",
 )  # fmt: skip
-"""What a fingerprint is of, in this order. A new field of a fact is none of it."""
+_AFTER_TEXT = ("negative_of", "k", "fact_id")
+"""What a fingerprint is of, in this order, beside the ready sentence. A new field of a fact is none of it."""
+
+_before_text, _after_text = attrgetter(*_BEFORE_TEXT), attrgetter(*_AFTER_TEXT)
+_DESCRIBED = f"Fact({', '.join(f'{name}=%r' for name in (*_BEFORE_TEXT, 'text', *_AFTER_TEXT))})"
 
 
 def described(fact: Fact, ready: Mapping[str, str]) -> str:
     """A fact and its ready sentence as text for a fingerprint. Recorded runs hold such fingerprints: never change this text."""
-    told = (ready.get(fact.fact_id) if name == "text" else getattr(fact, name) for name in _IN_FINGERPRINTS)
-    return f"Fact({', '.join(f'{name}={value!r}' for name, value in zip(_IN_FINGERPRINTS, told, strict=True))})"
+    return _DESCRIBED % (*_before_text(fact), ready.get(fact.fact_id), *_after_text(fact))
 
 
 def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:

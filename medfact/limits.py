@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -144,10 +144,14 @@ def _numbers(kind: type[Numbers], found: Any) -> Numbers:
     """A part of the file that holds numbers alone; what is missing has no limit."""
     known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
     found = dict(found or {})
-    if unknown := set(found) - set(known):
-        raise ValueError(f"{', '.join(sorted(map(str, unknown)))}: no such limit")
+    _check_known(found, known)
     free = 0.0 if "free_megabytes" in known and "free_megabytes" not in found else NONE
     return kind(**{name: _number(name, found.get(name, free if name == "free_megabytes" else NONE)) for name in known})
+
+
+def _check_known(found: Iterable[Any], known: Iterable[str], what: str = "limit") -> None:
+    if unknown := set(found) - set(known):
+        raise ValueError(f"{', '.join(sorted(map(str, unknown)))}: no such {what}")
 
 
 def _number(name: str, value: Any) -> float:
@@ -157,8 +161,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _models(found: Mapping[str, Any]) -> Models:
-    if unknown := set(found) - {one.name for one in fields(Models)}:
-        raise ValueError(f"{', '.join(sorted(map(str, unknown)))}: no such limit")
+    _check_known(found, [one.name for one in fields(Models)])
     names, encoders = found.get("names") or (), found.get("encoders")
     for listed in (names, encoders or ()):
         if isinstance(listed, str) or not all(isinstance(name, str) for name in listed):
@@ -168,6 +171,5 @@ def _models(found: Mapping[str, Any]) -> Models:
 
 
 def _rates(found: Mapping[str, Any]) -> Mapping[str, Rate]:
-    if unknown := set(found) - set(RATES):
-        raise ValueError(f"{', '.join(sorted(map(str, unknown)))}: no such kind of request")
+    _check_known(found, RATES, "kind of request")
     return MappingProxyType({name: Rate(*(_number(name, value) for value in pair)) for name, pair in found.items()})

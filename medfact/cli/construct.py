@@ -14,8 +14,8 @@ from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit
 from medfact.construction.pipeline import RELATIONS_PER_TERM, Settings, construct, terms_plan
 from medfact.construction.questions import read_questions
-from medfact.datasets.rrf import needed_files_in
 from medfact.datasets.table_writer import json_line
+from medfact.datasets.umls import needed_files_in
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
 from medfact.models import BUNDLED_MODEL, provider_of

@@ -39,8 +39,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _ask_written(options: argparse.Namespace) -> int:
     """Asks what language models wrote, from the records of these writings, and the sets beside them."""
-    from medfact.writing.runs import writing_of  # a fifth of a second that other runs need not wait for
-    from medfact.writing.sets import asked_set
+    from medfact.writing.runs import (
+        asked_set,
+        writing_of,  # a fifth of a second that other runs need not wait for
+    )
 
     store = Store(options.db)
     first = writing_of(options.writing[0], store)
@@ -63,8 +65,7 @@ def _ask_written(options: argparse.Namespace) -> int:
 
 def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
     """The writings that are asked, without the sets beside them."""
-    from medfact.writing.runs import writing_of
-    from medfact.writing.sets import ORIGINALS, PROTOTYPES
+    from medfact.writing.runs import ORIGINALS, PROTOTYPES, writing_of
 
     return [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
 

@@ -20,11 +20,10 @@ from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL
 from medfact.runs.costs import costs
 from medfact.store import Run, Store
-from medfact.writing.demonstrations import SHOWN
 from medfact.writing.diversity import diversity
 from medfact.writing.eight import usable_lines
 from medfact.writing.kinds import EIGHT_STATEMENTS, writing_kind
-from medfact.writing.runs import drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
+from medfact.writing.runs import SHOWN, drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
 from medfact.writing.sentences import REPHRASED, rejections
 from medfact.writing.templates import pool_file
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from medfact.construction.links import Linked
-from medfact.datasets.mkj_files import SLOTS
+from medfact.datasets.mkj import NEGATIVES, SLOTS
 from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 from medfact.negatives.rules import Rules
 from medfact.prototypes import fill
 
-FALSE_STATEMENTS = 3
-"""Of each true one."""
-
-_SLOT_OF = {ours: theirs for theirs, ours in SLOTS.items()}
-"""[X] → {subject}, [Y] → {object}."""
+_SUBJECT, _OBJECT = SLOTS
+"""What stands in MKJ's templates for [X], and for [Y]."""
 
 
 def triplets_of(linked: Iterable[Linked]) -> list[Fact]:
@@ -25,18 +22,11 @@ def triplets_of(linked: Iterable[Linked]) -> list[Fact]:
     for term in linked:
         for link in term.links:
             key = name_key(link.subject.name), name_key(link.predicate), name_key(link.object.name)
-            if key[0] == key[2] or not link.object.types:
+            if key[0] == key[2] or not link.object.semantic_type:
                 continue
-            fact = Fact(
-                link.subject.name,
-                link.predicate,
-                link.object.name,
-                head_type=link.subject.types,
-                tail_type=link.object.types,
-                head_id=link.subject.cui,
-                tail_id=link.object.cui,
-                source="UMLS",
-            )
+            types: dict[str, Any] = {"head_type": link.subject.semantic_type, "tail_type": link.object.semantic_type}
+            ids: dict[str, Any] = {"head_id": link.subject.cui, "tail_id": link.object.cui}
+            fact = Fact(link.subject.name, link.predicate, link.object.name, source="UMLS", **types, **ids)
             different.setdefault(key, fact)
     return list(different.values())
 
@@ -60,7 +50,7 @@ class Entry:
     false: tuple[Fact, ...]
 
 
-def entries_of(facts: Sequence[Fact], known: KnowledgeBase, seed: int, count: int = FALSE_STATEMENTS) -> Iterator[Entry]:
+def entries_of(facts: Sequence[Fact], known: KnowledgeBase, seed: int) -> Iterator[Entry]:
     """Each fact with false ones: the same subject and predicate, and another object with a semantic type in common.
 
     Objects of all predicates are shuffled by seed, as in the paper, and checked against everything known by the rules that hold
@@ -76,14 +66,12 @@ def entries_of(facts: Sequence[Fact], known: KnowledgeBase, seed: int, count: in
         false: list[Fact] = []
         for key in sorted(others, key=lambda key: digest(str(seed), fact.fact_id, key)):
             tail = Tail(others[key].tail or "", others[key].tail_id)
-            if len(false) < count and rules.broken_by(tail) is None:
+            if len(false) < NEGATIVES and rules.broken_by(tail) is None:
                 false.append(fact.negative(tail.name, tail.identifier, len(false) + 1))
         yield Entry(fact, tuple(false))
 
 
-def mkj_files(
-    entries: Iterable[Entry], facts: Iterable[Fact], templates: Mapping[str, str], count: int = FALSE_STATEMENTS
-) -> dict[str, Any]:
+def mkj_files(entries: Iterable[Entry], facts: Iterable[Fact], templates: Mapping[str, str]) -> dict[str, Any]:
     """The files of a data set in MKJ's layout, by name. Entries without a template, or with too few false ones, are left out.
 
     templates: predicate → sentence with [X] and [Y].
@@ -93,18 +81,18 @@ def mkj_files(
         for name in (fact.tail_type or "").split("; "):
             types.setdefault(name, {}).setdefault(fact.tail or "")
     return {
-        "data.json": [_record(e, templates[e.fact.relation]) for e in entries if is_usable(e, templates, count)],
+        "data.json": [_record(e, templates[e.fact.relation]) for e in entries if is_usable(e, templates)],
         "triplets_collection.json": [
             {"text": " ".join((f.head, f.relation, f.tail or "")), "triplet": _triplet(f)} for f in facts
         ],
-        "templates.json": {name: _slotted(sentence) for name, sentence in templates.items()},
+        "templates.json": {name: fill(sentence, _SUBJECT, _OBJECT) for name, sentence in templates.items()},
         "semantic_to_entity.json": {name: list(names) for name, names in sorted(types.items())},
     }
 
 
-def is_usable(entry: Entry, templates: Mapping[str, str], count: int = FALSE_STATEMENTS) -> bool:
+def is_usable(entry: Entry, templates: Mapping[str, str]) -> bool:
     """Whether an entry has a sentence, and enough false facts."""
-    return entry.fact.relation in templates and len(entry.false) == count
+    return entry.fact.relation in templates and len(entry.false) == NEGATIVES
 
 
 def _record(entry: Entry, template: str) -> dict[str, Any]:
@@ -119,9 +107,3 @@ def _record(entry: Entry, template: str) -> dict[str, Any]:
 
 def _triplet(fact: Fact) -> dict[str, str]:
     return {"subject": fact.head, "predicate": fact.relation, "object": fact.tail or ""}
-
-
-def _slotted(sentence: str) -> str:
-    for ours, theirs in _SLOT_OF.items():
-        sentence = sentence.replace(ours, theirs)
-    return sentence

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets.rrf import NAMES, RELATIONS, SUPPRESSED, TYPES, Problems, needed_files_in, read_rows, text_of
-from medfact.datasets.umls import related
-from medfact.datasets.umls_concepts import concepts_of, read_names, read_types
+from medfact.datasets.umls import (
+    NAMES,
+    RELATIONS,
+    SUPPRESSED,
+    TYPES,
+    Concept,
+    Problems,
+    concepts_of,
+    needed_files_in,
+    rank_of,
+    read_names,
+    read_rows,
+    read_types,
+    related,
+    text_of,
+)
 from medfact.facts import digest, name_key
-from medfact.references.umls_api import Concept, UmlsApi
+from medfact.references import umls_api
 
 NAVIGATION = frozenset(
     {
@@ -28,21 +41,12 @@ NAVIGATION = frozenset(
 
 
 @dataclass(frozen=True)
-class Entity:
-    """A concept: its identifier, its preferred name, and its semantic types joined with "; "."""
-
-    cui: str
-    name: str
-    types: str | None
-
-
-@dataclass(frozen=True)
 class Link:
     """subject has the relation `predicate` to object; labels have spaces instead of underscores."""
 
-    subject: Entity
+    subject: Concept
     predicate: str
-    object: Entity
+    object: Concept
 
 
 @dataclass(frozen=True)
@@ -52,23 +56,23 @@ class Linked:
     """
 
     term: str
-    concept: Entity | None
+    concept: Concept | None
     links: tuple[Link, ...] = ()
     also: tuple[str, ...] = ()
     synonyms: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """The term as a row of a file."""
-        links = [[link.predicate, link.object.cui, link.object.name, link.object.types] for link in self.links]
-        found = self.concept and [self.concept.cui, self.concept.name, self.concept.types]
+        links = [[link.predicate, *link.object] for link in self.links]
+        found = self.concept and [*self.concept]
         problem = None if links else "the concept has no relation of use" if found else "no concept has this name"
         others = {"also": list(self.also), "synonyms": list(self.synonyms)}
         return {"term": self.term, "concept": found, "links": links, **others, "problem": problem}
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Linked:
-        concept = Entity(*row["concept"]) if row["concept"] else None
-        links = tuple(Link(concept, link[0], Entity(*link[1:])) for link in row["links"]) if concept else ()
+        concept = Concept(*row["concept"]) if row["concept"] else None
+        links = tuple(Link(concept, link[0], Concept(*link[1:])) for link in row["links"]) if concept else ()
         return cls(row["term"], concept, links, tuple(row["also"]), tuple(row["synonyms"]))
 
 
@@ -85,17 +89,6 @@ def label(relation: str) -> str:
     return " ".join(relation.replace("_", " ").split())
 
 
-@dataclass
-class _Found:
-    """The best concept of each term so far: rank (lower is better) and CUI."""
-
-    best: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-
-    def offer(self, key: str, rank: int, cui: bytes) -> None:
-        if key not in self.best or (rank, cui) < self.best[key]:
-            self.best[key] = (rank, cui)
-
-
 def link_locally(
     terms: Sequence[str], folder: Path, language: str, sources: Sequence[str], seed: int, most: int
 ) -> list[Linked]:
@@ -106,7 +99,7 @@ def link_locally(
     """
     files, problems = needed_files_in(folder), Problems()
     found = _concepts(files[NAMES], {name_key(term) for term in terms}, language.encode(), problems)
-    heads = frozenset(cui for _, cui in found.best.values())
+    heads = frozenset(cui for _, cui in found.values())
     allowed = frozenset(source.encode() for source in sources)
     usable: dict[bytes, list[tuple[str, str]]] = {cui: [] for cui in heads}
     every: dict[bytes, dict[bytes, None]] = {cui: {} for cui in heads}
@@ -119,10 +112,10 @@ def link_locally(
     names = read_names(files[NAMES], cuis, sources, language, False, problems)
     concepts, synonyms = concepts_of(names.ranked, read_types(files.get(TYPES), cuis, problems))
     others = {group[0]: group[1:] for group in synonyms}
-    entities = {one.cui: Entity(one.cui, one.name, one.semantic_type) for one in concepts.values()}
+    entities = {one.cui: one for one in concepts.values()}
 
     def linked(term: str) -> Linked:
-        cui = found.best.get(name_key(term), (0, b""))[1]
+        cui = found.get(name_key(term), (0, b""))[1]
         subject = entities.get(cui.decode(errors="replace"))
         if subject is None:
             return Linked(term, None)
@@ -134,7 +127,7 @@ def link_locally(
     return [linked(term) for term in terms]
 
 
-def link_remotely(terms: Sequence[str], api: UmlsApi, seed: int, most: int) -> Iterator[Linked]:
+def link_remotely(terms: Sequence[str], api: umls_api.UmlsApi, seed: int, most: int) -> Iterator[Linked]:
     """Terms linked by the UMLS REST API: a term's concept is the first that it finds. Raises ReferenceAway."""
     for term in terms:
         cui = api.search(term)
@@ -142,28 +135,28 @@ def link_remotely(terms: Sequence[str], api: UmlsApi, seed: int, most: int) -> I
         if concept is None:
             yield Linked(term, None)
             continue
-        subject = _entity(concept)
+        subject = _joined(concept)
         relations = list(api.relations(concept.cui))
         links = []
         for name, other in chosen(((one.relation, one.cui) for one in relations), concept.cui, seed, most):
             tail = api.concept(other)
             if tail is not None:
-                links.append(Link(subject, label(name), _entity(tail)))
+                links.append(Link(subject, label(name), _joined(tail)))
         yield Linked(term, subject, tuple(links), tuple(dict.fromkeys(one.name for one in relations)))
 
 
-def _entity(concept: Concept) -> Entity:
-    return Entity(concept.cui, concept.name, "; ".join(concept.types) or None)
+def _joined(concept: umls_api.Concept) -> Concept:
+    return Concept(concept.cui, concept.name, "; ".join(concept.types) or None)
 
 
-def _concepts(path: Path, keys: Iterable[str], language: bytes, problems: Problems) -> _Found:
-    """The concepts whose names in a language are these."""
-    wanted, found = frozenset(keys), _Found()
+def _concepts(path: Path, keys: Iterable[str], language: bytes, problems: Problems) -> dict[str, tuple[int, bytes]]:
+    """Key of a name in a language → the concept that prefers this name most: rank (lower is better) and CUI."""
+    wanted, found = frozenset(keys), dict[str, tuple[int, bytes]]()
     for _, columns in read_rows(path, lambda _: True, problems):
         if columns[1] != language or columns[16] in SUPPRESSED:
             continue
         key = name_key.__wrapped__(text_of(columns[14]))
         if key in wanted:
-            rank = (columns[2] != b"P") * 4 + (columns[4] != b"PF") * 2 + (columns[6] != b"Y")
-            found.offer(key, rank, columns[0])
+            offered = rank_of(columns), columns[0]
+            found[key] = min(found.get(key, offered), offered)
     return found

@@ -25,7 +25,7 @@ from medfact.references.umls_api import UmlsApi
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Asked, Plan, Store
+from medfact.store import Plan, Store
 
 STATE = "construction.json"
 TERMS_FILE, LINKS_FILE, TRIPLETS_FILE = "1-terms.jsonl", "2-links.jsonl", "3-triplets.jsonl"
@@ -124,14 +124,7 @@ def terms_plan(questions: Sequence[str], name: str) -> Plan:
     """The plan of the run that asks for the terms of each question."""
     facts = (Fact(question, "asks for", "medical terms") for question in questions)
     statements = (Statement(fact, TERMS, "none", fact.head) for fact in facts)
-    return Plan(
-        dataset=name,
-        dataset_fingerprint=digest(*questions),
-        pool=TERMS,
-        shots=0,
-        statements=tuple(Asked(statement, "") for statement in statements),
-        demonstrations={},
-    )
+    return Plan.without_shots(name, digest(*questions), TERMS, statements)
 
 
 def _terms(

@@ -15,7 +15,7 @@ from medfact.prototypes import READY, load_pool
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Asked, Plan, Store
+from medfact.store import Plan, Store
 from medfact.writing.runs import drafts
 from medfact.writing.templates import FORMS, Draft, problem_of, shown_triplet
 
@@ -79,15 +79,9 @@ def of_predicates(
 def _of_row(row: Mapping[str, Any]) -> Template:
     """A row as a person may have left it; its sentence is checked again."""
     predicate, sentence = str(row.get("predicate", "")), str(row.get("sentence", ""))
-    accepted = row.get("accepted") is True
-    problem = (
-        problem_of(predicate, {"none": sentence}, FORMS[TEMPLATE]) if accepted and row.get("by") != _pool_title() else None
-    )
+    accepted, is_drafted = row.get("accepted") is True, row.get("by") != load_pool(READY).title
+    problem = problem_of(predicate, {"none": sentence}, FORMS[TEMPLATE]) if accepted and is_drafted else None
     return Template(predicate, sentence, str(row.get("by", "")), accepted, problem)
-
-
-def _pool_title() -> str:
-    return load_pool(READY).title
 
 
 def _drafted(
@@ -99,14 +93,7 @@ def _drafted(
     new = [fact for fact in missing if fact.relation not in asked]
     if new:
         statements = (Statement(fact, TEMPLATE, "none", shown_triplet(fact, TEMPLATE)) for fact in new)
-        plan = Plan(
-            dataset=folder.name,
-            dataset_fingerprint=digest(*(fact.fact_id for fact in new)),
-            pool=TEMPLATE,
-            shots=0,
-            statements=tuple(Asked(statement, "") for statement in statements),
-            demonstrations={},
-        )
+        plan = Plan.without_shots(folder.name, digest(*(fact.fact_id for fact in new)), TEMPLATE, statements)
         runs.append(start_planned(replace(spec, task=TEMPLATE), plan, store))
         write_json(folder / STATE, state)
     found: list[Draft] = []

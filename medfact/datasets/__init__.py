@@ -8,9 +8,9 @@ from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
 from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.facts_file import load_file, load_rows
+from medfact.datasets.headers import OWN, Limits
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
-from medfact.datasets.limits import OWN, Limits
-from medfact.datasets.mkj_files import is_mkj
+from medfact.datasets.mkj import is_mkj
 from medfact.datasets.selection import NO_REJECTIONS, Held, Selection, grouping, select
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from medfact.datasets.headers import Columns
-from medfact.datasets.limits import OWN, Limits
+from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import ColumnsMissing, FactsError

@@ -1,16 +1,18 @@
-"""What the bundled sets know of the names of a user's table, so that no draw calls it false."""
+"""What the bundled sets know of the names of a user's table: no draw calls that false; and which relations are the wrong way
+round, by the kinds of their names ("gout, may treat, allopurinol").
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled
 from medfact.datasets.collection import Collection
-from medfact.facts import KnowledgeBase, name_key
+from medfact.facts import Fact, KnowledgeBase, name_key
 
 
 def with_bundled_knowledge(collection: Collection) -> Collection:
@@ -65,3 +67,62 @@ def _everyday() -> Mapping[str, frozenset[str]]:
     for lay, name in lay_names():
         everyday[spelling_key(name)].add(spelling_key(lay))
     return {key: frozenset(names) for key, names in everyday.items()}
+
+
+Kinds = frozenset[str]
+
+
+def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]) -> Iterator[str]:
+    """A note on each relation of which more facts are the wrong way round than the right way, by the kinds of their names."""
+    wrong: defaultdict[str, list[Fact]] = defaultdict(list)
+    right: Counter[str] = Counter()
+    for fact in facts:
+        ends = _ends().get(name_key(canonical(fact.relation) or fact.relation))
+        if ends is None or not fact.positive:
+            continue
+        as_written = _fits(fact.head, fact.tail, ends)
+        if as_written is not _fits(fact.tail, fact.head, ends):
+            right[fact.relation] += as_written
+            wrong[fact.relation] += [] if as_written else [fact]
+    for relation, found in wrong.items():
+        if len(found) > right[relation]:
+            rows = "1 row" if len(found) == 1 else f"{len(found)} rows"
+            first = f"“{found[0].head}, {relation}, {found[0].tail}”"
+            yield (
+                f"{relation!r} seems to be the wrong way round in {rows}, such as {first}: its sentences would say "
+                "the reverse. Exchange head and tail there."
+            )
+
+
+def _fits(head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
+    """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
+    kinds = (_kinds().get(spelling_key(name or "")) for name in (head, tail))
+    fitting = [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
+    return bool(fitting) and all(fitting)
+
+
+@cache
+def _kinds() -> Mapping[str, Kinds]:
+    """Key of a name → its semantic types in the bundled sets."""
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for fact in _facts():
+        for name, kind in ((fact.head, fact.head_type), (fact.tail, fact.tail_type)):
+            if name and kind:
+                kinds[spelling_key(name)].add(kind)
+    return {key: frozenset(types) for key, types in kinds.items()}
+
+
+@cache
+def _ends() -> Mapping[str, tuple[Kinds, Kinds]]:
+    """Relation → the semantic types of its heads, and of its tails, in the bundled sets."""
+    ends: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    for fact in _facts():
+        for kinds, kind in zip(ends[name_key(fact.relation)], (fact.head_type, fact.tail_type), strict=True):
+            kinds.add(kind or "")
+    return {relation: (frozenset(heads), frozenset(tails)) for relation, (heads, tails) in ends.items()}
+
+
+def _facts() -> Iterator[Fact]:
+    """The true facts of all bundled sets."""
+    for name in bundled_names():
+        yield from load_bundled(name).known.facts

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets.cells import as_text
-from medfact.datasets.headers import ANY, Columns, Record, Table, table_of
-from medfact.datasets.limits import Limits
+from medfact.datasets.headers import ANY, Columns, Limits, Record, Table, table_of
 from medfact.errors import FactsError
 
 MOST_ROWS = 1_048_576

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import medlama
-from medfact.datasets.cells import Listed, fault
+from medfact.datasets.cells import Doubts, Listed, capitals_note, fault
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, map_columns
-from medfact.datasets.doubts import Doubts, capitals_note
-from medfact.datasets.headers import Columns
-from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
+from medfact.datasets.columns import CONSTANT, REQUIRED, LikePositive, has_facts, map_columns, truth
+from medfact.datasets.headers import MAX_NAME, OWN, Columns, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
 from medfact.datasets.table_reader import open_table
 from medfact.datasets.text import encoding_of
-from medfact.datasets.truth import LikePositive, truth
 from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts, visible
 from medfact.table_formats import FORMATS

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medfact.datasets.collection import Problem
-from medfact.datasets.headers import Columns
-from medfact.datasets.limits import OWN, Limits
+from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets.cells import as_text
-from medfact.datasets.limits import Row
+from medfact.datasets.headers import Row
 from medfact.errors import FactsError
 from medfact.extras import named_if_missing
 from medfact.proxies import check_proxies

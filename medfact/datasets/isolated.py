@@ -21,7 +21,7 @@ from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
 from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.frequencies import Frequencies, read_frequencies
-from medfact.datasets.limits import VISITOR, Limits
+from medfact.datasets.headers import VISITOR, Limits
 from medfact.errors import FactsError, MedfactError
 from medfact.spec import RunSpec
 

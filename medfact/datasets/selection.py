@@ -7,10 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from typing import NamedTuple
 
+from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
+from medfact.datasets.elsewhere import reversed_notes
 from medfact.datasets.pairing import place_of
-from medfact.datasets.selection_notes import fact_notes, lacking_of, shot_notes
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -76,16 +78,25 @@ def select(
     """
     _check_counts(limit, per_relation)
     limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
-    relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
+    head = _head_keys(stated, collection.known)
+
+    def relation(fact: Fact) -> str:
+        """Its relation's name in the pool, or else in the file."""
+        return canonical(fact.relation) or fact.relation
+
     loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
     last, shots, lent = ([], kept, chain(*loans.values())) if heads_aside else (kept, [], ())
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
-    chosen = list(islice(_one_after_the_other([free, last], seed, testable, relation, per_relation), limit))
+    chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
-    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])]
+    lone = [
+        f
+        for f in stated
+        if not f.positive and f.negative_of is None and _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])
+    ]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
         shots=tuple(chain(*map(shown, shots), *lent)),
@@ -171,19 +182,6 @@ def _confirmed(facts: Iterable[Fact], held: Held | None) -> bool:
     return held is None or all(held.get(fact.fact_id) is fact.positive for fact in facts)
 
 
-def _one_after_the_other(
-    parts: Iterable[Iterable[Fact]],
-    seed: int,
-    testable: Callable[[Fact], Group | None],
-    relation: Callable[[Fact], str],
-    per_relation: int | None,
-) -> Iterator[Group]:
-    """Testable groups, all of the first part before any of the second."""
-    drawn: Counter[str] = Counter()
-    for facts in parts:
-        yield from _even_groups(facts, seed, testable, relation, per_relation, drawn)
-
-
 def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Group], limited: bool) -> Counter[str]:
     """Relation → of how many facts the chosen ones are a draw; those tested last are among them only where it came to any."""
     tested = {one[0].fact_id: one[0] for one in chosen}
@@ -193,30 +191,33 @@ def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Gro
 
 
 def _even_groups(
-    facts: Iterable[Fact],
+    parts: Iterable[Iterable[Fact]],
     seed: int,
     testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
-    drawn: Counter[str],
 ) -> Iterator[Group]:
-    """Testable groups, from each relation in turn; heads with the fewest facts so far come first. drawn: groups so far."""
-    queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
-    for fact in facts:
-        queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
-    for queue in queues.values():
-        queue.sort(key=lambda entry: entry[:2])
-    visits: Counter[str] = Counter()
-    turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
-    while turns:
-        for name in list(turns):
-            members = _next_group(queues[name], visits, testable)
-            if members is not None:
-                visits[name_key(members[0].head)] += 1
-                drawn[name] += 1
-                yield members
-            if members is None or drawn[name] == per_relation:
-                turns.remove(name)
+    """Testable groups, all of the first part before any of the second: from each relation in turn; heads with the fewest facts
+    of a part so far come first.
+    """
+    drawn: Counter[str] = Counter()
+    for facts in parts:
+        queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
+        for fact in facts:
+            queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
+        for queue in queues.values():
+            queue.sort(key=lambda entry: entry[:2])
+        visits: Counter[str] = Counter()
+        turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
+        while turns:
+            for name in list(turns):
+                members = _next_group(queues[name], visits, testable)
+                if members is not None:
+                    visits[name_key(members[0].head)] += 1
+                    drawn[name] += 1
+                    yield members
+                if members is None or drawn[name] == per_relation:
+                    turns.remove(name)
 
 
 def _next_group(
@@ -246,11 +247,6 @@ def _head_keys(facts: Iterable[Fact], known: KnowledgeBase) -> Callable[[Fact], 
         entity, key = known.entity(fact.head), name_key(fact.head)
         first[entity] = min(first.get(entity, key), key)
     return lambda fact: first[known.entity(fact.head)]
-
-
-def _relation_names(canonical: Canonical) -> Callable[[Fact], str]:
-    """A function from a fact to its relation's name in the pool, or else in the file."""
-    return lambda fact: canonical(fact.relation) or fact.relation
 
 
 def _heads_of(
@@ -337,6 +333,65 @@ def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
     return [fact for fact in lone if place_of(fact) in tested]
 
 
-def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The negatives that the file pairs with no positive fact."""
-    return (fact for fact in facts if not fact.positive and fact.negative_of is None)
+class Lacking(NamedTuple):
+    """Positive facts with too few false partners: those that are ready statements, those of whose head and relation the file
+    itself calls something false, and those whose partners all had to be drawn.
+    """
+
+    ready: tuple[Fact, ...]
+    written: tuple[Fact, ...]
+    to_be_drawn: tuple[Fact, ...]
+
+
+def lacking_of(incomplete: Iterable[Fact], collection: Collection) -> Lacking:
+    """These facts, by where their false partners would come from."""
+    false_of = {place_of(fact) for fact in collection.facts if not fact.positive}
+    ready, others = partition(incomplete, lambda fact: fact.fact_id in collection.ready)
+    return Lacking(ready, *partition(others, lambda fact: place_of(fact) in false_of))
+
+
+def partition(facts: Iterable[Fact], holds: Callable[[Fact], bool]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """The facts of which something holds, and the others."""
+    facts = tuple(facts)
+    return tuple(filter(holds, facts)), tuple(fact for fact in facts if not holds(fact))
+
+
+def fact_notes(
+    collection: Collection, canonical: Callable[[str], str | None], lacking: Lacking, negatives: int
+) -> Iterator[str]:
+    """What is left out, seems reversed, or lacks false partners."""
+    yield from _notes_on_relations(collection, canonical)
+    if collection.name not in bundled_names():
+        yield from reversed_notes((fact for fact in collection.facts if fact.fact_id not in collection.ready), canonical)
+    yield from _notes_on_negatives(lacking, negatives)
+
+
+def _notes_on_relations(collection: Collection, canonical: Callable[[str], str | None]) -> Iterator[str]:
+    without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
+    missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
+    for relation, number in missing.items():
+        left_out = "1 fact is" if number == 1 else f"{number} facts are"
+        yield f"The pool has no prototypes for {relation!r}: {left_out} left out."
+
+
+def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:
+    too_few = "too few other tails of the same type are left"
+    if drawn := len(lacking.to_be_drawn):
+        have = "1 fact has" if drawn == 1 else f"{drawn} facts have"
+        yield f"{have} no safe false partner: {too_few}."
+    if written := len(lacking.written):
+        have = "1 fact has beside it" if written == 1 else f"{written} facts have beside them"
+        asked = "a false partner" if negatives == 1 else f"{negatives} false partners"
+        yield f"{have} only what the file itself calls false: {too_few} for {asked}."
+    if ready := len(lacking.ready):
+        come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"
+        yield f"{come} with fewer than {negatives} false ones; none are drawn."
+
+
+def shot_notes(loans: Iterable[str], aside: Mapping[str, frozenset[str]], count: int) -> Iterator[str]:
+    """Which relations borrow their shots, or have fewer. loans: those that borrow; aside: relation → its heads kept aside."""
+    for relation in loans:
+        yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
+    for relation, heads in aside.items():
+        if relation not in loans and len(heads) < count:
+            yield f"{relation!r} has too few heads to keep {count} aside: it keeps {len(heads)}, for fewer shots."

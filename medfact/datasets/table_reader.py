@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets.cells import as_text
-from medfact.datasets.headers import ANY, MOST_ABOVE, Columns, Record, Table, table_of
-from medfact.datasets.limits import MAX_CELL, OWN, Limits, Row
+from medfact.datasets.headers import ANY, MAX_CELL, MOST_ABOVE, OWN, Columns, Limits, Record, Row, Table, table_of
 from medfact.datasets.table_writer import FORMULA
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
-from medfact.exchange.checks import check, spec_in
 from medfact.exchange.lines import (
     ANSWER,
     COUNTED,
@@ -23,6 +22,8 @@ from medfact.exchange.lines import (
     STATEMENT,
     TABLES,
     Line,
+    check,
+    spec_in,
 )
 from medfact.exchange.portable import portable
 from medfact.facts import FACT_COLUMNS
@@ -32,7 +33,7 @@ from medfact.store.contents import content_of
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.store.retrieval import gold_rank
-from medfact.store.statement_rows import record_id
+from medfact.store.schema import record_id
 
 if TYPE_CHECKING:
     from medfact.store import Store
@@ -125,11 +126,15 @@ class Arrival:
             self._check_order(row["statement_id"])
             yield {**row, "record": record_id({name: row[name] for name in FACT_COLUMNS})}
 
-    def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[STATEMENT].c
+    def _staged_for(self, batch: Sequence[Line], kind: str, *names: str) -> Iterable[Any]:
+        """The statement ids of a batch as far as there are rows of another kind for them, and these rows' columns."""
+        staged = self._staged[kind].c
         asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id, staged.fact_id, staged.record).where(staged.statement_id.in_(asked))
-        facts = {row.statement_id: (row.fact_id, row.record) for row in self._connection.execute(query)}
+        query = sql.select(staged.statement_id, *(staged[name] for name in names))
+        return self._connection.execute(query.where(staged.statement_id.in_(asked)))
+
+    def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        facts = {name: (fact, record) for name, fact, record in self._staged_for(batch, STATEMENT, "fact_id", "record")}
         for row in self._rows(batch):
             if row["position"] != self._counts[PLACE] - 1:
                 raise ValueError(f"its position is {row['position']}, not {self._counts[PLACE] - 1}")
@@ -150,10 +155,7 @@ class Arrival:
             yield row
 
     def _passages(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[PLACE].c
-        asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id).where(staged.statement_id.in_(asked))
-        known = set(self._connection.execute(query).scalars())
+        known = {name for (name,) in self._staged_for(batch, PLACE)}
         for row in self._rows(batch):
             self._check_order(row["statement_id"])
             if row["statement_id"] not in known:
@@ -169,10 +171,8 @@ class Arrival:
             yield {**row, "number": self._counts[EVENT]}
 
     def _answers(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[PLACE].c
-        asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id, staged.draw, staged.position).where(staged.statement_id.in_(asked))
-        positions = {(name, draw): position for name, draw, position in self._connection.execute(query)}
+        places = self._staged_for(batch, PLACE, "draw", "position")
+        positions = {(name, draw): position for name, draw, position in places}
         for row in self._rows(batch):
             position = positions.get((row["statement_id"], row["draw"]))
             if position is None:

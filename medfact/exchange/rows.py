@@ -13,7 +13,7 @@ from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccu
 from medfact.metrics.uncertainty import Estimate
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
-from medfact.store import Asked, Retrieved, Run
+from medfact.store import Asked, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
@@ -51,12 +51,8 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
         **_fields(asked.answer, _ANSWER),
         "shot_draw": asked.draw,
         **_fields(asked.answer, _CALL),
-        **({"passages": [_passage(one) for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
+        **({"passages": [one._asdict() for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
     }
-
-
-def _passage(passage: Retrieved) -> dict[str, Any]:
-    return dict(passage._asdict())
 
 
 def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:

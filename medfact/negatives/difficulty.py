@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
+from functools import cache
 
 from medfact.facts import KnowledgeBase
 
@@ -38,7 +39,7 @@ class Kinship:
         self._stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
-        self._near: dict[tuple[str, str], frozenset[str]] = {}
+        self._near_entity = cache(self._tails_near)
         for fact in known.facts:
             if fact.tail is None:
                 continue
@@ -52,12 +53,12 @@ class Kinship:
 
     def near(self, relation: str, head: str) -> frozenset[str]:
         """The entities that are near tails of a head: candidates for its false partners, safe or not."""
-        key = relation, self.known.entity(head)
-        if key not in self._near:
-            kindred = [self._stated.get((relation, other), ()) for other in self._kindred(key[1])]
-            branches = [self._branch(tail) for tail in self._stated.get(key, ()) if self.known.is_a]
-            self._near[key] = frozenset().union(*kindred, *branches)
-        return self._near[key]
+        return self._near_entity(relation, self.known.entity(head))
+
+    def _tails_near(self, relation: str, head: str) -> frozenset[str]:
+        kindred = [self._stated.get((relation, other), ()) for other in self._kindred(head)]
+        branches = [self._branch(tail) for tail in self._stated.get((relation, head), ()) if self.known.is_a]
+        return frozenset().union(*kindred, *branches)
 
     def _kindred(self, head: str) -> set[str]:
         if head in self._specialties:

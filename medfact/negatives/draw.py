@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain, islice
 
 import numpy as np
@@ -13,7 +14,37 @@ from numpy.typing import NDArray
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
 from medfact.negatives.rules import Candidates, Places
-from medfact.negatives.strength import Dealt, has_several_strengths
+
+
+def has_several_strengths(facts: Iterable[Fact]) -> bool:
+    """Whether facts are stated in several strengths."""
+    return len({fact.strength or "" for fact in facts}) > 1
+
+
+class Dealt:
+    """The strengths of a head's false tails in one relation.
+
+    facts: those of the head. strata: its safe tails, as entities: near ones, then far ones. Each strength gets a share of both.
+    """
+
+    def __init__(self, head: str, facts: Sequence[Fact], strata: Iterable[Iterable[str]]) -> None:
+        self._head = head
+        self._strengths = [fact.strength or "" for fact in sorted(facts, key=lambda fact: digest("strength", fact.fact_id))]
+        tails = (tail for stratum in strata for tail in sorted(stratum, key=self._place))
+        self._of = {tail: self._strengths[number % len(facts)] for number, tail in enumerate(tails)} if facts else {}
+
+    def fit(self, fact: Fact, tail: str) -> bool:
+        """Whether a tail, if it is false, is stated as strongly as the fact. What is not safe is dealt out by chance."""
+        own = fact.strength or ""
+        if {*self._strengths} == {own} or own not in self._strengths:
+            return True
+        if tail not in self._of:
+            self._of[tail] = self._strengths[int(self._place(tail), 16) % len(self._strengths)]
+        return self._of[tail] == own
+
+    def _place(self, tail: str) -> str:
+        return digest("strength", self._head, tail)
+
 
 ANY, PUBLISHED = "any", "published"
 PREFERENCES = {
@@ -97,7 +128,7 @@ class _Draws:
     def __init__(self, known: KnowledgeBase) -> None:
         self.known = known
         self.kinship = Kinship(known)
-        self._relations: dict[tuple[str, str | None], _Relation] = {}
+        self._relation_of = cache(partial(_Relation, known, self.kinship))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in known.judged:
             self._judged[negative.relation, known.entity(negative.head)].append(negative)
@@ -115,10 +146,7 @@ class _Draws:
         return NEAR if self.known.entity(tail) in self.kinship.near(fact.relation, fact.head) else FAR
 
     def _relation(self, fact: Fact) -> _Relation:
-        key = fact.relation, fact.tail_type
-        if key not in self._relations:
-            self._relations[key] = _Relation(self.known, self.kinship, *key)
-        return self._relations[key]
+        return self._relation_of(fact.relation, fact.tail_type)
 
     def _in_turns(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """One of each difficulty in turn, each entity once. The first is what is preferred, or else what the draw gives."""
@@ -179,9 +207,7 @@ class _Relation:
         for fact in known.facts:
             if fact.tail is not None and (fact.relation, fact.tail_type) == (relation, tail_type):
                 self._facts[known.entity(fact.head)].append(fact)
-        self._safe: dict[str, tuple[Places, NDArray[np.bool_]]] = {}
-        self._weights: dict[float, Weights] = {}
-        self._dealt: dict[str, Dealt | None] = {}
+        self._safe_places, self._balanced, self._dealt_of = cache(self._places), cache(self._fitted), cache(self._dealt)
         self._orders: tuple[tuple[int, float], dict[str, Places]] = (0, 0.0), {}
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
@@ -203,14 +229,11 @@ class _Relation:
         dealt = self._dealt_of(fact.head)
         return dealt is None or dealt.fit(fact, self.known.entity(tail))
 
-    def _dealt_of(self, head: str) -> Dealt | None:
+    def _dealt(self, head: str) -> Dealt | None:
         """The strengths of the head's false tails; None where its facts are all as strong, and so are these."""
         entity = self.known.entity(head)
-        if entity not in self._dealt:
-            self._dealt[entity] = self._newly_dealt(head, entity) if has_several_strengths(self._facts[entity]) else None
-        return self._dealt[entity]
-
-    def _newly_dealt(self, head: str, entity: str) -> Dealt:
+        if not has_several_strengths(self._facts[entity]):
+            return None
         places, near = self._safe_places(head)
         strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
         return Dealt(entity, self._facts[entity], strata)
@@ -235,17 +258,17 @@ class _Relation:
         waits = -np.log((stream[places] + np.uint64(1)) / 2.0**64) / weights
         return np.argsort(waits, kind="stable")
 
-    def _safe_places(self, head: str) -> tuple[Places, NDArray[np.bool_]]:
+    def _places(self, head: str) -> tuple[Places, NDArray[np.bool_]]:
         """The places, among the candidates, of the tails that are safe for a head, and which of them are near."""
-        if head not in self._safe:
-            places, near = self.candidates.safe(head), np.zeros(len(self.candidates.tails), dtype=bool)
-            near[
-                [self.candidates.place[one] for one in self.candidates.place.keys() & self.kinship.near(self.relation, head)]
-            ] = True
-            self._safe[head] = places, near[places]
-        return self._safe[head]
+        place_of, places, near = (
+            self.candidates.place,
+            self.candidates.safe(head),
+            np.zeros(len(self.candidates.tails), dtype=bool),
+        )
+        near[[place_of[one] for one in place_of.keys() & self.kinship.near(self.relation, head)]] = True
+        return places, near[places]
 
-    def _balanced(self, nearness: float) -> Weights:
+    def _fitted(self, nearness: float) -> Weights:
         """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.
 
         Where a frequent tail is safe for few heads, chance alone would show it mostly true, and its name would tell the label.
@@ -253,11 +276,6 @@ class _Relation:
         about 1 − exp(−w_t·T), where the head's time T makes these chances sum to m. The weights solve: for each tail, the sum
         of its chances over all heads = the number of facts that state it (iterative proportional fitting).
         """
-        if nearness not in self._weights:
-            self._weights[nearness] = self._fitted(nearness)
-        return self._weights[nearness]
-
-    def _fitted(self, nearness: float) -> Weights:
         times = np.array(self.candidates.times, dtype=np.float64)
         if len(self._facts) * len(times) > _MAX_CELLS:
             return times

@@ -1,11 +1,11 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
-from medfact.prototypes.labels import mislabelled
 from medfact.prototypes.library import (
     ORIGIN,
     PLAIN,
     check_relations,
     load_pool,
+    mislabelled,
     origin_of,
     pool_in_text,
     pool_names,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+import yaml
 
 from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import read_pool, read_pool_text
+from medfact.prototypes.pool_files import pool_in, read_pool, read_pool_text
 
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
@@ -77,7 +79,9 @@ def _extended(pool: Pool) -> Pool:
 
 @cache
 def _shipped(name: str) -> Pool:
-    return read_pool(PROTOTYPES / f"{name}.yaml")
+    path = PROTOTYPES / f"{name}.yaml"
+    # the quick reader, where the library has it: these files are the project's own, and nothing in them is hostile
+    return pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
@@ -140,3 +144,33 @@ def templates_pool(path: Path) -> Pool:
         relations={predicate: _single(predicate, text, READY) for predicate, text in sentences.items()},
         problems=tuple(f"{problem.file}, entry {problem.row}: {problem.message}." for problem in problems),
     )
+
+
+Forms = Mapping[str, Mapping[str, str]]
+"""Relation → form → a text: a sentence, or what is wrong with it."""
+
+
+def mislabelled(asked: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Which forms of these relations are labelled wrongly, and why. asked: the sentences of a run, by the pool's relation.
+    relations: the names of relations as the facts write them, which are those of the answer.
+
+    A sentence is known by its words, so that a run says it whenever it was made, and whatever its pool is called.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for relation in relations:
+        for prototypes in _stating(relation):
+            sentences = asked.get(prototypes.name, {})
+            wrong = {
+                form: why for form, why in prototypes.mislabelled.items() if sentences.get(form) == prototypes.sentences[form]
+            }
+            if wrong:
+                found[relation] = wrong
+    return found
+
+
+def _stating(relation: str) -> Iterator[RelationPrototypes]:
+    """What the project's pools have for a relation, under any of its names."""
+    for pool in map(load_pool, file_names()):
+        name = pool.canonical(relation)
+        if name is not None:
+            yield pool.relations[name]

@@ -26,7 +26,7 @@ class RelationPrototypes:
 
     strengths: the sentences of facts of another strength. pool: the pool's name. grammar: whether names take their article,
     verbs their number, and the sentence its capital (`prototypes.grammar`). words_of: for the pool `origin`, the file or pool
-    that the sentences come from. mislabelled: form → why its label does not follow from the fact (`prototypes.labels`).
+    that the sentences come from. mislabelled: form → why its label does not follow from the fact.
     """
 
     name: str

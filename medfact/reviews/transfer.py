@@ -39,32 +39,18 @@ def _row(verdict: Verdict, before: str | None, about: Statement | None, fact: Fa
     """A verdict with all its circumstances. before: the reviewer's verdict on the same thing until then. about: the statement
     that it is about, if it is about one; fact: the fact.
     """
-    return {
-        "number": verdict.number,
-        "decided_at": verdict.decided_at,
-        "browser": browser_of(verdict.owner),
-        "reviewer": verdict.reviewer,
-        "role": verdict.role,
-        "fact_id": verdict.fact_id,
-        "head": fact.head if fact else None,
-        "relation": fact.relation if fact else None,
-        "tail": fact.tail if fact else None,
-        "positive": fact.positive if fact else None,
-        "statement_id": verdict.statement_id or None,
-        "variant": about.variant if about else None,
-        "statement": about.text if about else None,
-        "verdict": verdict.verdict,
-        "before": before,
-        "reasons": ", ".join(verdict.reasons),
-        "wording": verdict.wording,
-        "comment": verdict.comment,
-        "evidence": verdict.evidence,
-        "blind": verdict.blind,
-        "queue": verdict.queue,
-        "bulk": verdict.bulk,
-        "seconds": verdict.seconds,
-    }
+    said = vars(verdict) | {"reasons": ", ".join(verdict.reasons), "statement_id": verdict.statement_id or None}
+    found = {name: fact and getattr(fact, name) for name in ("head", "relation", "tail", "positive")}
+    found |= {"browser": browser_of(verdict.owner), "before": before}
+    found |= {"variant": about and about.variant, "statement": about and about.text}
+    return {name: found[name] if name in found else said[name] for name in _ROW}
 
+
+_ROW = (
+    "number", "decided_at", "browser", "reviewer", "role", "fact_id", "head", "relation", "tail", "positive", "statement_id",
+    "variant", "statement", "verdict", "before", "reasons", "wording", "comment", "evidence", "blind", "queue", "bulk",
+    "seconds",
+)  # fmt: skip
 
 NOBODY_KNOWS: Mapping[str, Fact] = {}
 
@@ -116,7 +102,7 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
     for column, most in (("reviewer", LONGEST_NAME), ("fact_id", 32), ("statement_id", 32)):
         if len(text(column)) > most or (column != "statement_id" and not text(column)):
             raise FactsError(f"{name}, row {number}: its {column} is missing, or longer than {most} characters.")
-    texts = {column: text(column)[:LONGEST_TEXT] for column in ("wording", "comment", "evidence")}
+    texts: dict[str, Any] = {column: text(column)[:LONGEST_TEXT] for column in ("wording", "comment", "evidence")}
     reasons = tuple(reason for reason in (one.strip() for one in text("reasons").split(",")) if reason in REASONS)
     return Verdict(
         text("reviewer"),
@@ -124,14 +110,12 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
         values["verdict"],
         statement_id=statement,
         reasons=reasons,
-        wording=texts["wording"],
-        comment=texts["comment"],
-        evidence=texts["evidence"],
         role=values["role"],
         blind=_flag(name, number, "blind", text("blind", "true")),
         queue=values["queue"],
         bulk=_flag(name, number, "bulk", text("bulk", "false")),
         seconds=_seconds(name, number, text("seconds")),
+        **texts,
     )
 
 

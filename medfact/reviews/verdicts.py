@@ -1,13 +1,14 @@
-"""Verdicts: one on a fact, then exceptions among its statements; and what the latest of them add up to."""
+"""Verdicts: one on a fact, then exceptions among its statements; what the latest add up to; and who gives them blindly."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from medfact.facts import Fact
 from medfact.statements import Statement
-from medfact.store import Verdict
+from medfact.store import Store, Verdict
 from medfact.store.verdicts import ADJUDICATOR as ADJUDICATOR
 from medfact.store.verdicts import GAME as GAME
 from medfact.store.verdicts import REVIEWER as REVIEWER
@@ -162,3 +163,19 @@ def judged(statement: Statement, of_fact: Mapping[str, Opinion]) -> Judgement:
     decided = max(said[TRUE], said[FALSE]) * 2 > len(deciding)
     differ = len(said) > 1 and all(one.fact.role != ADJUDICATOR for one in deciding)
     return Judgement(said[TRUE] > said[FALSE] if decided else None, 2 * unclear > len(voices), differ, len(deciding))
+
+
+def is_blind(store: Store, fact: Fact, owners: Sequence[str]) -> bool:
+    """Whether a person, who may be several owners, is blind to the label of a fact: was shown neither that one nor those of its
+    pair, and has not judged or played the fact.
+    """
+    return not store.verdicts.has_seen(_pair(fact), owners) and not store.verdicts.log([fact.fact_id], owners)
+
+
+def show_labels(store: Store, facts: Iterable[Fact]) -> None:
+    """Records that the store's owner is shown the labels of these facts. Called before they are."""
+    store.verdicts.record_seen(map(_pair, facts))
+
+
+def _pair(fact: Fact) -> str:
+    return fact.negative_of or fact.fact_id

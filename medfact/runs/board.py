@@ -21,6 +21,7 @@ class Board:
         self.answer = np.full(count, PENDING, dtype=np.int8)
         self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
         self._names = _names_of(sheet)
+        self._negated = np.array([VARIANTS[str(key)].negated for key in sheet.variants], dtype=bool)[sheet.variant]
 
     def take(self, news: News) -> None:
         """Brings the rows up to date with what was answered since `changed`."""
@@ -41,14 +42,11 @@ class Board:
             tail=sheet.tail[fact],
             draw=sheet.draw,
             positive=positive,
-            label=positive != self._names["negated"],
+            label=positive != self._negated,
             answer=self.answer.copy(),
             p_true=self.p_true.copy(),
             p_mass=self.p_mass.copy(),
-            variants=self._names["variants"],
-            relations=self._names["relations"],
-            tail_types=self._names["tail_types"],
-            difficulties=self._names["difficulties"],
+            **self._names,
         )
 
     def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
@@ -58,15 +56,10 @@ class Board:
 
 
 def _names_of(sheet: Sheet) -> dict[str, Any]:
-    keys = [str(key) for key in sheet.variants]
-    negated = np.array([VARIANTS[key].negated for key in keys], dtype=bool)
-    return {
-        "variants": Names(keys, sheet.variant),
-        "negated": negated[sheet.variant] if keys else np.zeros(0, dtype=bool),
-        "relations": Names([str(name) for name in sheet.relations], sheet.relation[sheet.fact]),
-        "tail_types": Names([str(name) for name in sheet.tail_types], sheet.tail_type[sheet.fact]),
-        "difficulties": Names([str(name) for name in sheet.difficulties], sheet.difficulty[sheet.fact]),
-    }
+    """The names of each statement's variant, relation, semantic type and difficulty, as `Records` has them."""
+    coded = {"variants": sheet.variant, "relations": sheet.relation[sheet.fact]}
+    coded |= {"tail_types": sheet.tail_type[sheet.fact], "difficulties": sheet.difficulty[sheet.fact]}
+    return {name: Names([str(one) for one in getattr(sheet, name)], code) for name, code in coded.items()}
 
 
 def board_of(store: Store, run_id: str) -> Board:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medfact.datasets import Collection
 from medfact.datasets.documents import Passage, read_documents
-from medfact.datasets.limits import OWN, Limits
+from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.prototypes import Pool
 from medfact.retrieval import Mentions

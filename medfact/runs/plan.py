@@ -16,15 +16,7 @@ from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, l
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
-from medfact.prototypes import (
-    ORIGIN,
-    PLAIN,
-    READY,
-    Pool,
-    RelationPrototypes,
-    check_relations,
-    pool_names,
-)
+from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, pool_names
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import pool_of, protocol_of

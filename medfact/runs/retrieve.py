@@ -41,7 +41,7 @@ def retrieve_for(
 
     key: of the run's service, sent only there. tell: gets the progress as sentences.
     """
-    missing = _once(item.statement for item in pending if item.passages is None)
+    missing = list({item.statement.statement_id: item.statement for item in pending if item.passages is None}.values())
     if record.spec.retrieval == NO_RETRIEVAL or not missing:
         return list(pending)
     if store.was_imported(record.run):  # its file names documents, which may be any of this machine
@@ -58,10 +58,6 @@ def retrieve_for(
         tell(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
     items = (replace(item, passages=found.get(item.statement.statement_id, item.passages)) for item in pending)
     return [item for item in items if item.passages is not None]
-
-
-def _once(statements: Iterable[Statement]) -> list[Statement]:
-    return list({statement.statement_id: statement for statement in statements}.values())
 
 
 def retrieved(

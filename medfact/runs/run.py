@@ -55,14 +55,11 @@ def answer(
     """
     stop = StopSignal(stopped, stopped_as)
     patience = PatientStore(store, stop)
-    if race is None:
-        yield from _answer(run_id, patience, stop, load, key, budget, service, None)
-        return
-    racing = race()
-    try:
+    with contextlib.ExitStack() as at_end:
+        racing = race() if race else None
+        if racing:
+            at_end.callback(racing.leave, run_id)
         yield from _answer(run_id, patience, stop, load, key, budget, service, racing)
-    finally:
-        racing.leave(run_id)
 
 
 def _check(record: Run, key: str | None, budget: float | None) -> None:

@@ -54,17 +54,26 @@ def recorded_plan(record: Run, store: Store) -> Plan:
             f"Run {record.run} came from a file, without the passages of its statements.",
             "Start a new run with your documents.",
         )
+    statements = tuple(Asked(item.statement, item.shots_of, item.draw, item.passages) for item in asked)
+    notes = (*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run.")
+    return plan_beside(record, store, statements, notes, store.answers.partners(record.run))
+
+
+def plan_beside(
+    record: Run, store: Store, statements: tuple[Asked, ...], notes: tuple[str, ...], partners: tuple[Statement, ...]
+) -> Plan:
+    """A plan of statements that are asked as those of a recorded run were, with its demonstrations."""
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
-        statements=tuple(Asked(item.statement, item.shots_of, item.draw, item.passages) for item in asked),
+        statements=statements,
         demonstrations=store.answers.demonstrations(record.run),
-        notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
+        notes=notes,
         pool_text=record.pool_text,
         population=record.population,
-        partners=store.answers.partners(record.run),
+        partners=partners,
     )
 
 

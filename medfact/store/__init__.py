@@ -11,7 +11,7 @@ import copy
 from medfact.spec import LOCAL_OWNER
 from medfact.store.contributions import Contributions
 from medfact.store.database import Database
-from medfact.store.decisions import Decisions
+from medfact.store.decisions import Decisions, PrototypeEdits
 from medfact.store.disk import Disk, Ended
 from medfact.store.engine import default_url, exists, home, is_lasting
 from medfact.store.entities import (
@@ -44,7 +44,6 @@ from medfact.store.entities import (
 from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
-from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
 from medfact.store.run_answers import Answers, News

@@ -73,6 +73,9 @@ _FULL_DISK_BYTES = 1 << 18
 
 _ROWS_PER_INSERT = 5000
 
+_PER_QUERY = 500
+"""Most values that one query names."""
+
 _ROWS_TOGETHER = 1 << 7
 """Most rows that one command inserts into SQLite, a power of two."""
 
@@ -219,6 +222,24 @@ class Part:
     def __init__(self, database: Database, owner: str) -> None:
         self.database = database
         self.owner = owner
+
+
+def parts(values: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """As many at a time as one query may name."""
+    rest = iter(values)
+    while part := list(islice(rest, _PER_QUERY)):
+        yield part
+
+
+def rows_among(
+    connection: sql.Connection, query: sql.Select[Any], column: sql.ColumnElement[Any], values: Iterable[Any] | None
+) -> Iterator[Any]:
+    """The rows of a query that have one of these values in a column, read part after part; all where there is None."""
+    if values is None:
+        yield from connection.execute(query)
+        return
+    for part in parts(values):
+        yield from connection.execute(query.where(column.in_(part)))
 
 
 def _in_powers_of_two(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -1,15 +1,17 @@
-"""What a person has decided: false partners that must not be drawn, and drafted templates that may be used."""
+"""What a person has decided: false partners that must not be drawn, drafted templates that may be used, and sentence templates
+that were changed, added or signed off.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sql
 
 from medfact.store import schema
 from medfact.store.database import Part, now
-from medfact.store.entities import DraftDecision, Rejection
+from medfact.store.entities import DraftDecision, PrototypeEdit, Rejection
 
 
 class Decisions(Part):
@@ -72,3 +74,23 @@ class Decisions(Part):
         with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner == self.owner, row.run == run).order_by(row.relation))
             return {one.relation: DraftDecision(one.accepted, json.loads(one.sentences), one.decided_at) for one in found}
+
+
+class PrototypeEdits(Part):
+    """The edits of one owner."""
+
+    def record(self, edits: Iterable[PrototypeEdit]) -> None:
+        """Adds edits, all or none, in their order. Their number and time are set here."""
+        set_here = {"owner": self.owner, "decided_at": now()}
+        rows = [{name: value for name, value in {**vars(one), **set_here}.items() if name != "number"} for one in edits]
+        if rows:
+            with self.database.writing() as connection:
+                connection.execute(schema.prototype_edits.insert(), rows)
+
+    def log(self, pool: str) -> list[PrototypeEdit]:
+        """This owner's log of a pool, in its order."""
+        row = schema.prototype_edits.c
+        columns = (row.pool, row.relation, row.form, row.sentence, row.signed_by, row.number, row.decided_at)
+        query = sql.select(*columns).where(row.owner == self.owner, row.pool == pool).order_by(row.number)
+        with self.database.reading() as connection:
+            return [PrototypeEdit(*values) for values in connection.execute(query)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.database import Part
+from medfact.store.database import Part, rows_among
 from medfact.store.entities import GOING, RUNNING
 from medfact.store.lifecycle import TABLES_OF_RUNS, erase_runs
 from medfact.store.lookup import arrival_of
@@ -16,9 +16,6 @@ from medfact.store.workers import is_alive
 
 ROW_BYTES = 200
 """What a row takes beside its texts."""
-
-_TOGETHER = 500
-"""Runs that one query names."""
 
 
 class Ended(NamedTuple):
@@ -89,10 +86,8 @@ class Disk(Part):
             asked = place.join(statement, statement.c.statement_id == place.c.statement_id)
             queries.append(sql.select(place.c.run, bytes_of(statement, dialect)).select_from(asked).group_by(place.c.run))
             for query in queries:
-                run = query.selected_columns[0]
-                for start in range(0, len(runs), _TOGETHER):
-                    for name, size in connection.execute(query.where(run.in_(runs[start : start + _TOGETHER]))):
-                        sizes[name] += int(size)
+                for name, size in rows_among(connection, query, query.selected_columns[0], runs):
+                    sizes[name] += int(size)
         return sizes
 
     def erase(self, runs: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -118,6 +118,13 @@ class Plan:
     population: Mapping[str, int] = field(default_factory=dict)
     partners: tuple[Statement, ...] = ()
     aside: tuple[Fact, ...] = ()
+
+    @classmethod
+    def without_shots(
+        cls, dataset: str, fingerprint: str, pool: str, statements: Iterable[Statement], notes: tuple[str, ...] = ()
+    ) -> Plan:
+        """A plan of statements before which no demonstrations stand."""
+        return cls(dataset, fingerprint, pool, 0, tuple(Asked(one, "") for one in statements), {}, notes)
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

@@ -10,7 +10,7 @@ import sqlalchemy as sql
 
 from medfact.errors import StoreError
 from medfact.store import schema
-from medfact.store.statement_rows import record_id
+from medfact.store.schema import record_id
 
 ADVISORY_LOCK_ID = 0x6D656466
 """The lock that a migration holds on a PostgreSQL server ("medf"), so that a second one waits."""
@@ -62,7 +62,7 @@ def _migrated(connection: sql.Connection) -> bool:
     if version <= SCHEMA_VERSION:
         for column in _new_columns(connection):
             kind = column.type.compile(connection.dialect)
-            connection.execute(sql.text(f"ALTER TABLE {schema.facts.name} ADD COLUMN {column.name} {kind}"))
+            _add_columns(connection, schema.facts.name, f"{column.name} {kind}")
     return version <= SCHEMA_VERSION
 
 
@@ -83,16 +83,30 @@ def _check_encoding(connection: sql.Connection) -> None:
             )
 
 
+def _execute(connection: sql.Connection, *commands: str) -> None:
+    for command in commands:
+        connection.execute(sql.text(command))
+
+
+def _add_columns(connection: sql.Connection, table: str, *columns: str) -> None:
+    _execute(connection, *(f"ALTER TABLE {table} ADD COLUMN {column}" for column in columns))
+
+
+def _new_table(_: sql.Connection) -> None:
+    """A step to a schema with a new table: all tables that are missing are created after the last step."""
+
+
 def _several_draws(connection: sql.Connection) -> None:
     """1 → 2: a run may ask a statement several times, with different demonstrations."""
-    connection.execute(sql.text("ALTER TABLE run_statements ADD COLUMN draw INTEGER NOT NULL DEFAULT 0"))
+    _add_columns(connection, "run_statements", "draw INTEGER NOT NULL DEFAULT 0")
     if connection.dialect.name == "postgresql":
-        connection.execute(sql.text("ALTER TABLE answers ADD COLUMN draw INTEGER NOT NULL DEFAULT 0"))
-        connection.execute(sql.text("ALTER TABLE answers DROP CONSTRAINT answers_pkey"))
-        connection.execute(sql.text("ALTER TABLE answers ADD PRIMARY KEY (run, statement_id, draw)"))
+        _add_columns(connection, "answers", "draw INTEGER NOT NULL DEFAULT 0")
+        _execute(connection, "ALTER TABLE answers DROP CONSTRAINT answers_pkey")
+        _execute(connection, "ALTER TABLE answers ADD PRIMARY KEY (run, statement_id, draw)")
         return
     columns = "run, statement_id, key, answer, p_true, p_mass, raw, failure, asked_at"
-    for command in (
+    _execute(
+        connection,
         "DROP INDEX IF EXISTS ix_answers_key",
         "ALTER TABLE answers RENAME TO answers_before",
         """CREATE TABLE answers (
@@ -102,97 +116,62 @@ def _several_draws(connection: sql.Connection) -> None:
         'CREATE INDEX ix_answers_key ON answers ("key")',
         f"INSERT INTO answers ({columns}, draw) SELECT {columns}, 0 FROM answers_before",
         "DROP TABLE answers_before",
-    ):
-        connection.execute(sql.text(command))
+    )
 
 
 def _services(connection: sql.Connection) -> None:
     """2 → 3: what services report about a call, and bounds of P(True)."""
     double = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
-    columns = {
-        "p_low": double,
-        "p_high": double,
-        "cut": "VARCHAR(32)",
-        "served_model": "TEXT",
-        "fingerprint": "TEXT",
-        "prompt_tokens": "INTEGER",
-        "completion_tokens": "INTEGER",
-        "seconds": double,
-        "attempts": "INTEGER",
-    }
-    for name, kind in columns.items():
-        connection.execute(sql.text(f"ALTER TABLE answers ADD COLUMN {name} {kind}"))
+    _add_columns(connection, "answers", *(f"{name} {double}" for name in ("p_low", "p_high", "seconds")))
+    _add_columns(connection, "answers", "cut VARCHAR(32)", "served_model TEXT", "fingerprint TEXT")
+    _add_columns(connection, "answers", *(f"{name} INTEGER" for name in ("prompt_tokens", "completion_tokens", "attempts")))
 
 
 def _watched(connection: sql.Connection) -> None:
     """3 → 4: many pages can watch a run of any process; names, notes, deletion; numbered facts."""
-    for table, columns in {
-        "runs": "facts INTEGER NOT NULL DEFAULT 0; pool_text TEXT; name TEXT; note TEXT; changed INTEGER NOT NULL DEFAULT 0; "
-        "worker VARCHAR(200); beat_at VARCHAR(32); deleted_at VARCHAR(32)",
-        "run_statements": "fact INTEGER NOT NULL DEFAULT 0",
-        "answers": "position INTEGER; batch INTEGER NOT NULL DEFAULT 0",
-    }.items():
-        for column in columns.split("; "):
-            connection.execute(sql.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
-    for command in (
+    of_runs = ("facts INTEGER NOT NULL DEFAULT 0", "pool_text TEXT", "name TEXT", "note TEXT")
+    of_workers = ("worker VARCHAR(200)", "beat_at VARCHAR(32)", "deleted_at VARCHAR(32)")
+    _add_columns(connection, "runs", *of_runs, "changed INTEGER NOT NULL DEFAULT 0", *of_workers)
+    _add_columns(connection, "run_statements", "fact INTEGER NOT NULL DEFAULT 0")
+    _add_columns(connection, "answers", "position INTEGER", "batch INTEGER NOT NULL DEFAULT 0")
+    _execute(
+        connection,
         "CREATE INDEX ix_run_statements_statement ON run_statements (run, statement_id, draw)",
         """UPDATE answers SET position = (SELECT p.position FROM run_statements p
             WHERE p.run = answers.run AND p.statement_id = answers.statement_id AND p.draw = answers.draw)""",
-    ):
-        connection.execute(sql.text(command))
+    )
     for (run,) in connection.execute(sql.text("SELECT run FROM runs")).all():
         _number_facts(connection, run)
-    for command in (
+    _execute(
+        connection,
         "CREATE INDEX ix_run_statements_fact ON run_statements (run, fact)",
         "CREATE INDEX ix_answers_batch ON answers (run, batch)",
-    ):
-        connection.execute(sql.text(command))
+    )
     if connection.dialect.name == "postgresql":
         _free_of_lengths(connection)
 
 
 def _reasons(connection: sql.Connection) -> None:
     """4 → 5: why a false partner was rejected."""
-    connection.execute(sql.text("ALTER TABLE rejections ADD COLUMN reason TEXT NOT NULL DEFAULT ''"))
+    _add_columns(connection, "rejections", "reason TEXT NOT NULL DEFAULT ''")
 
 
 def _difficulty(connection: sql.Connection) -> None:
     """5 → 6: the difficulty of a negative fact."""
-    connection.execute(sql.text("ALTER TABLE statements ADD COLUMN difficulty TEXT"))
-
-
-def _draft_decisions(_: sql.Connection) -> None:
-    """6 → 7: a new table, which is created with all that are missing."""
-
-
-def _verdicts(_: sql.Connection) -> None:
-    """7 → 8: a new table, which is created with all that are missing."""
-
-
-def _prototype_edits(_: sql.Connection) -> None:
-    """8 → 9: a new table, which is created with all that are missing."""
-
-
-def _retrieved(_: sql.Connection) -> None:
-    """9 → 10: a new table, which is created with all that are missing."""
+    _add_columns(connection, "statements", "difficulty TEXT")
 
 
 def _population(connection: sql.Connection) -> None:
     """10 → 11: of how many facts those of a run were drawn."""
-    connection.execute(sql.text("ALTER TABLE runs ADD COLUMN population TEXT"))
-
-
-def _publications(_: sql.Connection) -> None:
-    """11 → 12: a new table, which is created with all that are missing."""
+    _add_columns(connection, "runs", "population TEXT")
 
 
 def _fact_records(connection: sql.Connection) -> None:
     """12 → 13: names and descriptions of facts belong to the runs that asked them, and to the verdicts on them."""
-    for command in _FACT_TABLES:
-        connection.execute(sql.text(command))
-    described = ", ".join(_FACTS_OF_12)
-    _record_facts(connection, described)
-    for command in (
+    _execute(connection, *_FACT_TABLES)
+    _record_facts(connection, ", ".join(_FACTS_OF_12))
+    _execute(
+        connection,
         "CREATE INDEX ix_described_fact ON described (fact_id)",
         """INSERT INTO run_facts (run, fact, record) SELECT p.run, p.fact, d.record FROM run_statements p
             JOIN (SELECT run, fact, min(position) AS first FROM run_statements GROUP BY run, fact) f
@@ -200,10 +179,9 @@ def _fact_records(connection: sql.Connection) -> None:
         "CREATE INDEX ix_facts_fact_id ON facts (fact_id)",
         "CREATE INDEX ix_run_facts_record ON run_facts (record)",
         *(_RECORDS_OF_VERDICTS if sql.inspect(connection).has_table(schema.verdicts.name) else ()),
-    ):
-        connection.execute(sql.text(command))
+    )
     _record_partners(connection)
-    connection.execute(sql.text("DROP TABLE described"))
+    _execute(connection, "DROP TABLE described")
     _narrow_statements(connection)
 
 
@@ -272,26 +250,18 @@ def _narrow_statements(connection: sql.Connection) -> None:
     """Leaves to a statement what its id is a hash of."""
     gone = [name for name in _FACTS_OF_12 if name != "fact_id"]
     if connection.dialect.name == "postgresql":
-        connection.execute(sql.text("ALTER TABLE statements " + ", ".join(f"DROP COLUMN {name}" for name in gone)))
+        _execute(connection, "ALTER TABLE statements " + ", ".join(f"DROP COLUMN {name}" for name in gone))
         return
     columns = "statement_id, fact_id, pool, variant, text, origin"
-    for command in (  # without a column at a time, SQLite would write the table anew fifteen times
+    _execute(  # without a column at a time, SQLite would write the table anew fifteen times
+        connection,
         "ALTER TABLE statements RENAME TO statements_before",
         """CREATE TABLE statements (
             statement_id VARCHAR(32) NOT NULL, fact_id TEXT NOT NULL, pool VARCHAR(256) NOT NULL, variant VARCHAR(16) NOT NULL,
             text TEXT NOT NULL, origin VARCHAR(64) NOT NULL, PRIMARY KEY (statement_id))""",
         f"INSERT INTO statements ({columns}) SELECT {columns} FROM statements_before",
         "DROP TABLE statements_before",
-    ):
-        connection.execute(sql.text(command))
-
-
-def _seen_labels(_: sql.Connection) -> None:
-    """13 → 14: a new table, which is created with all that are missing."""
-
-
-def _set_ups(_: sql.Connection) -> None:
-    """14 → 15: another one."""
+    )
 
 
 def _free_of_lengths(connection: sql.Connection) -> None:
@@ -302,7 +272,7 @@ def _free_of_lengths(connection: sql.Connection) -> None:
     )
     for table, column in connection.execute(limited).all():
         if table in schema.metadata.tables:
-            connection.execute(sql.text(f'ALTER TABLE {table} ALTER COLUMN "{column}" TYPE TEXT'))
+            _execute(connection, f'ALTER TABLE {table} ALTER COLUMN "{column}" TYPE TEXT')
 
 
 def _number_facts(connection: sql.Connection, run: str) -> None:
@@ -327,15 +297,15 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _watched,
     _reasons,
     _difficulty,
-    _draft_decisions,
-    _verdicts,
-    _prototype_edits,
-    _retrieved,
+    _new_table,  # drafts' decisions
+    _new_table,  # verdicts
+    _new_table,  # edits of prototypes
+    _new_table,  # retrieved passages
     _population,
-    _publications,
+    _new_table,  # publications
     _fact_records,
-    _seen_labels,
-    _set_ups,
+    _new_table,  # labels that were seen
+    _new_table,  # set-ups
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

@@ -12,9 +12,9 @@ from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, WAITING, Plan
-from medfact.store.fact_records import add_statements, records_of, rows_of
 from medfact.store.retrieval import add_passages, planned_passages
 from medfact.store.sheets import fact_numbers, sheet_of
+from medfact.store.statement_rows import add_statements, records_of, rows_of
 from medfact.store.workers import myself
 
 MADE_FROM_IMPORTED = "from a run that came from a file"

@@ -9,13 +9,12 @@ from typing import Any
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.database import Database
+from medfact.store.database import Database, rows_among
 from medfact.store.entities import Asked, Retrieved
 
 Passages = tuple[Retrieved, ...]
 
 _COLUMNS = ("run", "statement_id", "passages", "gold")
-_IDS_PER_QUERY = 500
 
 
 def add_passages(database: Database, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
@@ -34,13 +33,9 @@ def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] 
     row = schema.retrieved.c
     query = sql.select(row.statement_id, row.passages).where(row.run == run)
     texts: dict[str, str] = {}
-    if statements is None:
-        return {found.statement_id: _from_json(found.passages, texts) for found in connection.execute(query)}
-    ids, passages = list(dict.fromkeys(statements)), dict[str, Passages]()
-    for start in range(0, len(ids), _IDS_PER_QUERY):
-        part = query.where(row.statement_id.in_(ids[start : start + _IDS_PER_QUERY]))
-        passages |= {found.statement_id: _from_json(found.passages, texts) for found in connection.execute(part)}
-    return passages
+    some = None if statements is None else dict.fromkeys(statements)
+    rows = rows_among(connection, query, row.statement_id, some)
+    return {found.statement_id: _from_json(found.passages, texts) for found in rows}
 
 
 def planned_passages(statements: Iterable[Asked]) -> dict[str, Passages]:

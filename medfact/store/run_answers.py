@@ -18,14 +18,11 @@ from medfact.errors import StoreError, UnreadableRun
 from medfact.facts import Fact
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
-from medfact.store.database import Part, now
+from medfact.store.database import Part, now, rows_among
 from medfact.store.entities import IMPORTED, Answer, Asked
-from medfact.store.fact_records import facts_in
 from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
-
-_KEYS_PER_QUERY = 500
+from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, facts_in, statement_of
 
 _ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
@@ -179,12 +176,8 @@ class Answers(Part):
             .where(schema.runs.c.owner == self.owner, row.failure.is_(None), row.run.not_in(imported))
             .order_by(row.asked_at.desc())
         )
-        answers: dict[str, Answer] = {}
         with self.database.reading() as connection:
-            for start in range(0, len(keys), _KEYS_PER_QUERY):
-                rows = connection.execute(query.where(row.key.in_(keys[start : start + _KEYS_PER_QUERY])))
-                answers |= {saved.key: Answer(*saved) for saved in rows}
-        return answers
+            return {saved.key: Answer(*saved) for saved in rows_among(connection, query, row.key, keys)}
 
     def save_passages(self, run: str, passages: Mapping[str, Passages]) -> None:
         """Commits the passages of statements, by statement id. Those that a statement has already stay."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -18,6 +21,16 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 def storable(text: str) -> str:
     """A text as it is stored: the replacement character stands for each character that cannot be stored."""
     return text if text.isascii() and "\x00" not in text else _NOT_STORABLE.sub("\ufffd", text)
+
+
+RECORD_LENGTH = 32
+"""Hexadecimal characters of a fact's record: 128 bits, which nobody can meet on purpose."""
+
+
+def record_id(values: Mapping[str, Any]) -> str:
+    """A hash of everything that is recorded of a fact. What is not known is left out, so that columns can be added."""
+    known = {name: storable(value) if isinstance(value, str) else value for name, value in values.items() if value is not None}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:RECORD_LENGTH]
 
 
 class StoredText(sql.TypeDecorator[str]):

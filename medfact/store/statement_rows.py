@@ -1,9 +1,9 @@
-"""Facts and statements as rows of their tables."""
+"""Facts and statements as rows of their tables. Each run, and each reviewer, has the names and descriptions of facts that it
+was asked or judged with.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -13,21 +13,13 @@ import sqlalchemy as sql
 from medfact.facts import FACT_COLUMNS, Fact
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.schema import storable
+from medfact.store.database import Database, rows_among
+from medfact.store.schema import record_id
 
 RECORD_COLUMNS = ("record", *FACT_COLUMNS)
 STATEMENT_COLUMNS = ("statement_id", "fact_id", "pool", "variant", "text", "origin")
 
-RECORD_LENGTH = 32
-"""Hexadecimal characters of a fact's record: 128 bits, which nobody can meet on purpose."""
-
 _fact_values = attrgetter(*FACT_COLUMNS)
-
-
-def record_id(values: Mapping[str, Any]) -> str:
-    """A hash of everything that is recorded of a fact. What is not known is left out, so that columns can be added."""
-    known = {name: storable(value) if isinstance(value, str) else value for name, value in values.items() if value is not None}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:RECORD_LENGTH]
 
 
 def record_values(fact: Fact) -> tuple[Any, ...]:
@@ -56,3 +48,41 @@ def statement_of(values: Sequence[Any], fact: Fact) -> Statement:
 def fact_columns() -> Iterable[sql.Column[Any]]:
     """The columns of `facts` from which `fact_of` makes a fact."""
     return (schema.facts.c[name] for name in FACT_COLUMNS)
+
+
+Records = Mapping[str, tuple[Any, ...]]
+"""Fact id → the values of its row in `facts`."""
+
+
+def records_of(statements: Iterable[Statement]) -> Records:
+    """The records of the statements' facts, in the order in which they come."""
+    first: dict[str, Fact] = {}
+    for statement in statements:
+        first.setdefault(statement.fact.fact_id, statement.fact)
+    return {fact_id: record_values(fact) for fact_id, fact in first.items()}
+
+
+def add_statements(
+    database: Database, connection: sql.Connection, statements: Mapping[str, tuple[Any, ...]], facts: Records
+) -> None:
+    """Adds what is not there yet. statements: the values of their rows, by id. All in one order everywhere, so that nobody
+    deadlocks.
+    """
+    in_order = (statements[name] for name in sorted(statements))
+    database.insert_rows(connection, database.insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
+    described = sorted({values[0]: values for values in facts.values()}.items())
+    database.insert_rows(connection, database.insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
+
+
+def rows_of(statements: Iterable[Statement]) -> dict[str, tuple[Any, ...]]:
+    """Statement id → the values of its row, for `add_statements`."""
+    return {statement.statement_id: statement_values(statement) for statement in statements}
+
+
+def facts_in(connection: sql.Connection, run: str, numbers: Iterable[int] | None = None) -> dict[int, Fact]:
+    """The facts that a run asks by their numbers in it: all, or some."""
+    row = schema.run_facts.c
+    joined = schema.run_facts.join(schema.facts, schema.facts.c.record == row.record)
+    query = sql.select(row.fact, *fact_columns()).select_from(joined).where(row.run == run, row.statement_id.is_(None))
+    found = rows_among(connection, query, row.fact, None if numbers is None else sorted(set(numbers)))
+    return {number: fact_of(values) for number, *values in found}

@@ -14,10 +14,17 @@ from medfact.facts import Fact
 from medfact.limits import HOSTS
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Part, now
+from medfact.store.database import Part, now, parts, rows_among
 from medfact.store.entities import IMPORTED, Verdict
-from medfact.store.fact_records import add_statements, parts, records_of, rows_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
+from medfact.store.statement_rows import (
+    STATEMENT_COLUMNS,
+    add_statements,
+    fact_columns,
+    fact_of,
+    records_of,
+    rows_of,
+    statement_of,
+)
 
 REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
 """Roles. An adjudicator sees the verdicts of others and decides."""
@@ -46,30 +53,12 @@ class Verdicts(Part):
                 known = self._records(connection, {one.fact_id for one in log if not one.record} - facts.keys())
                 known |= {fact_id: values[0] for fact_id, values in facts.items()}
                 add_statements(self.database, connection, texts, facts)
-                connection.execute(schema.verdicts.insert(), self._rows(log, known))
+                connection.execute(schema.verdicts.insert(), [self._row(one, known) for one in log])
 
-    def _rows(self, log: Iterable[Verdict], known: dict[str, str]) -> list[dict[str, Any]]:
-        return [
-            {
-                "owner": self.owner,
-                "reviewer": one.reviewer,
-                "fact_id": one.fact_id,
-                "statement_id": one.statement_id,
-                "verdict": one.verdict,
-                "reasons": json.dumps(list(one.reasons)),
-                "wording": one.wording,
-                "comment": one.comment,
-                "evidence": one.evidence,
-                "role": one.role,
-                "blind": one.blind,
-                "queue": one.queue,
-                "bulk": one.bulk,
-                "seconds": one.seconds,
-                "decided_at": now(),
-                "record": known.get(one.fact_id, one.record),
-            }
-            for one in log
-        ]
+    def _row(self, one: Verdict, known: dict[str, str]) -> dict[str, Any]:
+        record = known.get(one.fact_id, one.record)
+        set_here = {"owner": self.owner, "decided_at": now(), "record": record, "reasons": json.dumps(one.reasons)}
+        return {name: value for name, value in {**vars(one), **set_here}.items() if name != "number"}
 
     def log(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
         """The log in its order: whole, or of some facts, or of some owners."""
@@ -77,10 +66,9 @@ class Verdicts(Part):
         query = sql.select(schema.verdicts).order_by(row.number)
         if owners:
             query = query.where(row.owner.in_(owners))
-        queries = [query] if facts is None else [query.where(row.fact_id.in_(some)) for some in parts(facts)]
         with self.database.reading() as connection:
-            found = [one for some in queries for one in connection.execute(some)]
-        return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
+            found = rows_among(connection, query, row.fact_id, facts)
+            return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
 
     def version(self) -> tuple[int, int, str]:
         """Changes with every verdict that is recorded, and with every one that is erased."""
@@ -152,10 +140,9 @@ class Verdicts(Part):
     @staticmethod
     def _described(connection: sql.Connection, records: dict[str, str]) -> dict[str, Fact]:
         """The facts of some records, by the same keys."""
-        record, facts = schema.facts.c.record, dict[str, Fact]()
-        for some in parts(sorted(set(records.values()))):
-            found = connection.execute(sql.select(record, *fact_columns()).where(record.in_(some)))
-            facts |= {name: fact_of(values) for name, *values in found}
+        record = schema.facts.c.record
+        found = rows_among(connection, sql.select(record, *fact_columns()), record, sorted(set(records.values())))
+        facts = {name: fact_of(values) for name, *values in found}
         return {key: facts[one] for key, one in records.items() if one in facts}
 
     def _records(self, connection: sql.Connection, facts: Iterable[str]) -> dict[str, str]:

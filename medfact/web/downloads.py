@@ -22,8 +22,8 @@ from medfact.results.contrasts import across_of_papers
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
 from medfact.results.score_card import MOST_RUNS
-from medfact.reviews.blindness import show_labels
 from medfact.reviews.transfer import rows_of
+from medfact.reviews.verdicts import show_labels
 from medfact.store import Run
 from medfact.table_formats import media_type
 from medfact.views.report import html_report

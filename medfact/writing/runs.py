@@ -15,17 +15,17 @@ from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
+from medfact.prototypes import ORIGIN, Pool
 from medfact.runs.costs import purse_of
-from medfact.runs.demonstrations import SHOTS_REPHRASED
+from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan
 from medfact.runs.pool import pool_of
 from medfact.runs.run import answer
-from medfact.runs.start import notes_on_data, partners_of, start_planned
+from medfact.runs.start import notes_on_data, partners_of, plan_beside, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Asked, Plan, Run, Store
-from medfact.writing.demonstrations import SHOWN, rephrased_shots, with_demonstrations
 from medfact.writing.eight import eight_of
 from medfact.writing.kinds import EIGHT_STATEMENTS, KINDS, REPHRASING, writing_kind
 from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
@@ -62,16 +62,8 @@ def planned_writing(
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
-    return Plan(
-        dataset=collection.name,
-        dataset_fingerprint=collection.fingerprint(),
-        pool=task,
-        shots=0,
-        statements=tuple(Asked(one, "") for one in examples_of(collection, pool_of(spec, collection.ready), task)),
-        demonstrations={},
-        notes=collection.notes,
-        pool_text={},
-    )
+    examples = examples_of(collection, pool_of(spec, collection.ready), task)
+    return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 
 
 def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
@@ -229,18 +221,7 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
 
 def _plan_of(record: Run, statements: tuple[Asked, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
     known = (*store.answers.partners(record.run), *(item.statement for item in store.answers.asked(record.run)))
-    return Plan(
-        dataset=record.dataset,
-        dataset_fingerprint=record.dataset_fingerprint,
-        pool=record.pool,
-        shots=record.shots,
-        statements=statements,
-        demonstrations=store.answers.demonstrations(record.run),
-        notes=notes,
-        pool_text=record.pool_text,
-        population=record.population,
-        partners=partners_of(statements, known),
-    )
+    return plan_beside(record, store, statements, notes, partners_of(statements, known))
 
 
 def _triplets(planned: Plan) -> tuple[Asked, ...]:
@@ -329,3 +310,44 @@ def writer_of(first: Run) -> str:
     """What to call the writer of a writing: its model, with the revision that wrote."""
     revision = f" ({first.model_revision[:12]})" if first.model_revision else ""
     return f"{first.model}{revision}"[:150]
+
+
+SHOWN = ""
+"""The group of a statement that is written to be shown as a demonstration: none stand before it, and it is not asked."""
+
+
+def with_demonstrations(planned: Plan, pool: Pool) -> Plan:
+    """The plan with the statements that are shown, after those that are asked: both are rephrased."""
+    asked = {item.shots_of for item in planned.statements}
+    texts = {shot.text for group, shots in planned.demonstrations.items() if group in asked for shot in shots}
+    aside = list(pool.statements(planned.aside)) if texts else []
+    shown = {one.text: Asked(one, SHOWN) for one in aside if one.text in texts}
+    statements = (*planned.statements, *shown.values())
+    return replace(planned, statements=statements, partners=(*planned.partners, *partners_of(statements, aside)))
+
+
+def rephrased_shots(groups: Groups, shown: Sequence[Sentence]) -> Groups:
+    """The demonstrations in the words that were written for them; those whose rephrasings were stopped, as they are."""
+    words = {sentence.prototype.text: sentence.text or sentence.prototype.text for sentence in shown}
+    return {
+        group: tuple(replace(shot, text=words.get(shot.text, shot.text)) for shot in shots) for group, shots in groups.items()
+    }
+
+
+PROTOTYPES, ORIGINALS = "prototypes", ORIGIN
+"""Names of the sets beside writings."""
+
+
+def asked_set(
+    name: str, beside: Run, model: str, store: Store, make_plan: Callable[[RunSpec], Plan] = plan
+) -> tuple[RunSpec, Plan]:
+    """What a model is asked of a set, still with the writer's settings.
+
+    name: a writing's id, PROTOTYPES or ORIGINALS. beside: the writing about whose facts these two are. Raises MedfactError.
+    """
+    if name in (PROTOTYPES, ORIGINALS):
+        spec = beside.spec.chosen(task=None, budget=None)
+        spec = spec.chosen(pool=ORIGINALS) if name == ORIGINALS else spec
+        return spec, make_plan(spec)
+    first = writing_of(name, store)
+    return evaluation_spec(first), warned(evaluation_plan(first.run, store), first, model)

@@ -8,8 +8,7 @@ import pyarrow
 import pytest
 
 from medfact.datasets.collection import Collection
-from medfact.datasets.mkj import LICENCE, load_mkj, read_templates
-from medfact.datasets.mkj_files import is_mkj
+from medfact.datasets.mkj import LICENCE, is_mkj, load_mkj, read_templates
 from medfact.errors import FactsError
 
 SENTENCE = "The {} may be used to treat {}."

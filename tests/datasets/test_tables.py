@@ -18,8 +18,8 @@ from small_facts import write_csv
 from medfact.datasets import Collection, isolated, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
 from medfact.datasets.columns import map_columns
+from medfact.datasets.headers import Limits
 from medfact.datasets.isolated import load_isolated
-from medfact.datasets.limits import Limits
 from medfact.datasets.table_reader import FORMATS
 from medfact.datasets.table_writer import write_table
 from medfact.datasets.text import BLOCK_BYTES, encoding_of

@@ -17,8 +17,8 @@ import pytest
 
 from medfact.datasets import Collection, load_file, read_table
 from medfact.datasets.frequencies import read_frequencies
+from medfact.datasets.headers import VISITOR
 from medfact.datasets.isolated import load_isolated
-from medfact.datasets.limits import VISITOR
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.spec import RunSpec
 

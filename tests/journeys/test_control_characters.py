@@ -17,8 +17,7 @@ from small_facts import rows_of_facts
 from medfact.answers import Demonstration
 from medfact.datasets.printable import one_line, printable
 from medfact.exchange import import_run
-from medfact.exchange.checks import _MAX_CHARS
-from medfact.exchange.lines import COLUMNS
+from medfact.exchange.lines import _MAX_CHARS, COLUMNS
 from medfact.facts import Fact
 from medfact.notebook import compare, open_run
 from medfact.runs.run import answer

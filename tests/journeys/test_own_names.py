@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from medfact.datasets import load, load_bundled, load_file
-from medfact.datasets.direction import reversed_notes
+from medfact.datasets.elsewhere import reversed_notes
 from medfact.datasets.isolated import load_isolated
 from medfact.facts import Fact
 from medfact.negatives import draw_negatives

@@ -25,8 +25,8 @@ from small_facts import write_csv
 
 from medfact.datasets import frequencies as counting
 from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
+from medfact.datasets.headers import VISITOR
 from medfact.datasets.isolated import read_frequencies_isolated
-from medfact.datasets.limits import VISITOR
 from medfact.errors import FactsError, Mistake, ReferenceAway
 from medfact.facts import name_key
 from medfact.metrics import record_of

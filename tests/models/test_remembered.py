@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from medfact.models import BUNDLED_MODEL, Completion, ModelInfo, Prompt, load_model
-from medfact.runs.jobs.remembered import RememberedModel
+from medfact.runs.jobs.run_threads import RememberedModel
 
 WORDS = (("True",), ("False",))
 

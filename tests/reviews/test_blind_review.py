@@ -19,11 +19,10 @@ from medfact.datasets import load_bundled
 from medfact.facts import Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
-from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.game import packets
 from medfact.reviews.queues import at_random
 from medfact.reviews.reliability import reliability
-from medfact.reviews.verdicts import opinions
+from medfact.reviews.verdicts import is_blind, opinions, show_labels
 from medfact.spec import LOCAL_OWNER
 from medfact.store import Store, Verdict
 from medfact.web.pages import Visitor as PageVisitor

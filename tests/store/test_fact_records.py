@@ -27,7 +27,7 @@ from medfact.reviews.transfer import rows_of
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import SCHEMA_VERSION, Asked, Plan, Store, Verdict
-from medfact.store.statement_rows import record_id
+from medfact.store.schema import record_id
 
 FACT = Fact(
     "influenza", "symptoms", "fever", head_type="Disease", source="textbook", source_id="p. 3", strength="a", specialty="é"

@@ -35,8 +35,7 @@ from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Message, Visitor
 from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
 from medfact.writing.kinds import writing_kind
-from medfact.writing.runs import writing_of
-from medfact.writing.sets import ORIGINALS, PROTOTYPES
+from medfact.writing.runs import ORIGINALS, PROTOTYPES, writing_of
 
 MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""

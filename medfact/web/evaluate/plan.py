@@ -18,8 +18,7 @@ from medfact.store import Plan
 from medfact.web.evaluate.form import MOST_MODELS, Setup
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of, specs_of
 from medfact.web.services import Services, Source, collection_of_spec, spec_of
-from medfact.writing.runs import writing_of
-from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
+from medfact.writing.runs import ORIGINALS, PROTOTYPES, asked_set, writing_of
 
 
 class PlannedRun(NamedTuple):

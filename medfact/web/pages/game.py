@@ -14,7 +14,6 @@ from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
 from medfact.results.wording import FATES
-from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.game import (
     VISITOR,
     Answers,
@@ -28,6 +27,7 @@ from medfact.reviews.game import (
     people,
     verdicts_of,
 )
+from medfact.reviews.verdicts import is_blind, show_labels
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
 from medfact.store.contributions import GAMES

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact, name_key
-from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.guidelines import guidelines, is_absolute
 from medfact.reviews.queues import disputed, shuffled
 from medfact.reviews.reliability import statements_to_check
@@ -30,7 +29,9 @@ from medfact.reviews.verdicts import (
     TRUE,
     WITHDRAWN,
     Opinion,
+    is_blind,
     opinions,
+    show_labels,
     who,
 )
 from medfact.spec import RunSpec
