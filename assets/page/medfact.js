@@ -4,8 +4,8 @@
   /* The path under which a reverse proxy serves the pages; none for most. */
   const PREFIX = new URL(window.gradio_config?.root || "/", window.location.href).pathname.replace(/\/+$/, "");
   const inside = window.location.pathname.startsWith(PREFIX) ? window.location.pathname.slice(PREFIX.length) : window.location.pathname;
-  const PAGE = inside.replace(/\/+$/, "").split("/").at(-1) || "evaluate";
-  const KEPT_RUNS = "medfact-shown-runs", KEYS_OFF = "medfact-keys-off";
+  const PAGE = inside.replace(/\/+$/, "").split("/").at(-1) || "home";
+  const KEYS_OFF = "medfact-keys-off", COLOURS = "medfact-colours";
   const TIMEOUT_MS = 30_000;
   const RETRY_MS = [1000, 2000, 5000]; // the last one repeats
   const TYPING_MS = 200;
@@ -54,6 +54,13 @@
     document.documentElement.classList.toggle("mf-no-keys", off);
     for (const box of within.querySelectorAll("[data-keys]")) box.checked = !off;
     for (const button of within.querySelectorAll("button[data-hotkey][tabindex]")) button.tabIndex = off ? 0 : -1;
+  };
+
+  /* The colours that the page library took from the system, unless somebody has chosen others. */
+  const showColours = (colours) => colours && document.body.classList.toggle("dark", colours === "dark");
+  const switchColours = () => {
+    remember(COLOURS, document.body.classList.contains("dark") ? "light" : "dark");
+    showColours(remembered(COLOURS));
   };
 
   /* ------------------------------------------------------------------------------------------------ fragments in place */
@@ -156,6 +163,7 @@
     class extends HTMLElement {
       connectedCallback() {
         parts.set(this.getAttribute("name"), this);
+        showColours(remembered(COLOURS));
         showKeys(this);
         place(this.getAttribute("name"));
       }
@@ -194,7 +202,7 @@
       const response = await fetch("updates", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), kept: remembered(KEPT_RUNS).replaceAll('"', ""), drawn, action }),
+        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if ([429, 503, 507].includes(response.status)) problem = await response.text();
@@ -232,10 +240,6 @@
       place(name);
     }
     if (answer.title) document.title = answer.title;
-    const here = document.querySelector(".nav-holder a.active");
-    here?.setAttribute("aria-current", "page");
-    document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
-    if (answer.kept !== null) remember(KEPT_RUNS, JSON.stringify(answer.kept));
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning; // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];
@@ -383,10 +387,11 @@
 
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
-    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle]");
+    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark]");
     if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
     const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
     if (values !== undefined) change(JSON.parse(values));
+    else if (target.dataset.dark !== undefined) switchColours();
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
@@ -425,14 +430,6 @@
   });
 
   const STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
-
-  // The link to this very page is no stop, and the gallery is one alone, after Evaluate. Looked at when somebody moves: the
-  // navigation may come after the answers.
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Tab") document.querySelector(".nav-holder a.active")?.setAttribute("tabindex", "-1");
-    const link = event.key === "Tab" && document.querySelector('.nav-holder a[href$="gallery"]:not(.active)');
-    if (link instanceof HTMLElement) link.tabIndex = document.querySelector("[data-key=gallery-here]") ? -1 : 0;
-  }, true);
 
   /* One tab stop for a list; arrow keys move within it. In a drawer, ← and → go to the fact before and after. */
   document.addEventListener("keydown", (event) => {

@@ -16,12 +16,13 @@ from typing import Any
 
 import orjson
 from fastapi import Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.limits import is_public_server
 from medfact.web.clients import address_of, is_behind_proxy, name_in
+from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
@@ -127,6 +128,8 @@ class Guarded:
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
         if not is_used(path):
             return PlainTextResponse("There is no such address.", status_code=404)
+        if (link := moved(path, request.url.query)) is not None:
+            return RedirectResponse(link, status_code=307)
         if (refusal := self._too_often(kind_of(path), request)) is not None:
             return refusal
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 import gradio as gr
 
 from medfact.views.fragments import render
-from medfact.web.pages import Bring, Page
+from medfact.web.pages import FIRST, Bring, Page
+
+ASIDE = 50
+"""Pages from this place on stand aside in the navigation."""
 
 FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
 """Options of events that no request follows: they run in the browser alone."""
@@ -24,20 +27,20 @@ not a place for patient data.
 
 def build_site(pages: Iterable[Page]) -> gr.Blocks:
     """All pages, the first at the server's own address."""
+    pages = list(pages)
     first, *others = pages
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as site:
-        _build(site, first, first.title)
+        _build(site, first, pages)
     for page in others:
-        with site.route(page.title, page.path, show_in_navbar=page.is_listed):
-            _build(site, page, first.title)
+        with site.route(page.title, page.path, show_in_navbar=False):
+            _build(site, page, pages)
     return site
 
 
-def _build(site: gr.Blocks, page: Page, first: str) -> None:
-    """What every page begins with, its parts, and what every page ends with: the way back to what a first visitor saw, the
-    keys, and what this is not.
-    """
-    gr.Navbar(main_page_name=first)
+def _build(site: gr.Blocks, page: Page, pages: Sequence[Page]) -> None:
+    """The frame of every page, its own parts within, and what this is not."""
+    gr.Navbar(visible=False)
+    gr.HTML(frame(page, pages), apply_default_css=False, js_on_load=None, elem_id="frame")
     part("offline")
     if page.introduction:
         gr.Markdown(page.introduction)
@@ -49,8 +52,24 @@ def _build(site: gr.Blocks, page: Page, first: str) -> None:
             part(*group)  # type: ignore[arg-type]
     if page.build is not None:
         page.build(site)
-    gr.HTML(f'<mf-part name="help" id="help">{render("help")}</mf-part>', apply_default_css=False, js_on_load=None)
     gr.Markdown(FOOTER, elem_id="footer")
+
+
+def frame(page: Page, pages: Sequence[Page]) -> str:
+    """The head of every page: the name, which leads home, the main pages, what is always within reach, and the tabs of pages
+    that belong together."""
+    head = page.under or page.name
+    together = [one for one in pages if head in (one.name, one.under)]
+    listed = [one for one in pages if one.is_listed and not one.under and one.name != FIRST]
+    content = render(
+        "frame",
+        here=page.name,
+        head=head,
+        main=[one for one in listed if one.place < ASIDE],
+        aside=[one for one in listed if one.place >= ASIDE],
+        tabs=together if len(together) > 1 else [],
+    )
+    return f'<mf-part name="frame">{content}</mf-part>'
 
 
 def part(*names: str) -> gr.HTML:

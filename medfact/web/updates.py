@@ -21,7 +21,6 @@ from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
 from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
-from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
 from medfact.web.sign_in import is_offered, person_of
 from medfact.web.upload_gate import NotNow
@@ -42,8 +41,6 @@ class Question(BaseModel):
     """What is chosen in its inputs; None before they have shown what was chosen last."""
     settled: bool = False
     """Whether nothing was chosen there since the last answer: two pages of a visitor do not take turns at what is kept."""
-    kept: str = Field("", max_length=2_000)
-    """The runs that the browser remembers."""
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
     """The fingerprints of its fragments."""
     action: Action | None = None
@@ -77,7 +74,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
 def prepare(services: Services, demonstration: str) -> None:
     """Makes what the first page shows before anybody asks: what it needs is kept for all."""
     with suppress(MedfactError):  # whoever comes first is told
-        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST, kept=""))
+        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST))
 
 
 def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:
@@ -85,7 +82,7 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[S
     where the question had to wait after that and is answered anew: no button is pressed twice.
     """
     acted = [] if acted is None else acted
-    told = question.show | told_by_address(page, question.address) | question.model_dump(include={"kept", "setup", "settled"})
+    told = question.show | told_by_address(page, question.address) | question.model_dump(include={"setup", "settled"})
     show = page.show.model_validate(told)
     said: dict[str, Fragment] = {}
     if question.action is not None:
@@ -108,9 +105,7 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[S
             "query": page.query(view.show) if view.query is None else view.query,
             "again": view.again,
             "title": view.title or f"{page.title} · medfact",
-            "kept": view.runs,
             "stop": {name: after[name] for name in page.stops},
-            "gallery": is_open(visitor.services),
         }
     )
 

@@ -80,7 +80,7 @@ def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eval
     if chosen.pending or show.uploading:
         raise Mistake(chosen.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
     runs = begin(visitor.services, visitor.owner, chosen, action.key, visitor.reviewers)
-    return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
+    return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1}), Message()
 
 
 def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:

@@ -36,9 +36,6 @@ LONGEST_PATH = 1_000
 LONGEST_KEPT = 16_000
 """Characters of a set-up that is kept."""
 
-LAST_STEP = 6
-"""Of the tour: five sentences about one fact, then two models."""
-
 OF_SPEC = {"pairs": "limit", "difficulty": "negative_difficulty"}
 """Field of the set-up → the field of a spec that it is, where they are called otherwise."""
 
@@ -205,15 +202,9 @@ class EvaluateShow(Show):
     studio: str = Field("", max_length=200)
     reviewed: bool = False
     run: str = ""
-    """Ids of the runs that are shown, with commas."""
+    """Ids of the runs that are shown, with commas; "" for the inputs of a new evaluation."""
     missing: bool = False
     """Whether the address named a run that is not there."""
-    kept: str = Field("", exclude=True)
-    """The runs that this browser showed last."""
-    unfolded: bool = False
-    """Whether the form is shown beside runs."""
-    fresh: bool = False
-    """Whether the form is shown alone, though the browser may remember runs: the back button leads to it."""
     tab: str = Field("overview", max_length=40)
     change: int = Field(0, ge=0, le=10**4)
     """With `flips`, whose answers that passages turned are listed, and which."""
@@ -237,14 +228,6 @@ class EvaluateShow(Show):
     """The visitor's table of how often names occur."""
     case: int = Field(0, ge=0, le=10**9)
     """Of the case study."""
-    game: int = Field(0, ge=0, le=10**4)
-    """The packet of "Beat the model", 0 for none; `clock`: whether time is short."""
-    clock: bool = True
-    demo: Literal["", "tour", "story", "game"] = ""
-    """What a first visitor saw, asked for again: the tour, the story, or the story for its game."""
-    step: int = Field(1, ge=1, le=LAST_STEP)
-    """Of the tour, as `pair` is: the ids of its two runs."""
-    pair: str = Field("", max_length=100)
 
     def with_setup(self, setup: Setup) -> EvaluateShow:
         """The same with another set-up."""

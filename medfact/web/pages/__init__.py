@@ -137,7 +137,7 @@ class View:
 
     fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query: of
     the page's address; None for the fields of its address that differ from their defaults. again: seconds until the page should
-    ask again; None: when something is clicked. title: of the tab; "" for the page's own. runs: for the browser to remember.
+    ask again; None: when something is clicked. title: of the tab; "" for the page's own.
     """
 
     fragments: Mapping[str, Fragment]
@@ -145,7 +145,6 @@ class View:
     query: str | None = None
     again: float | None = None
     title: str = ""
-    runs: str | None = None
 
 
 Found = TypeVar("Found")
@@ -172,7 +171,7 @@ Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]
 """Does something for a visitor: what is shown afterwards, and what to say. Raises MedfactError where it cannot."""
 
 
-FIRST = "evaluate"
+FIRST = "home"
 """The name of the page at the server's own address."""
 
 
@@ -217,6 +216,10 @@ class Page:
     """In the navigation, from the left."""
     is_listed: bool = True
     """Whether the navigation names it; other pages lead to it where not."""
+    under: str = ""
+    """The name of the page among whose tabs it stands; "" for none."""
+    tab: str = ""
+    """What it is called there; the page that the others stand under has a tab, too."""
     build: Callable[[Any], None] | None = None
     """Lays out what follows its parts, with inputs of the page library, given the library's site."""
 
@@ -224,6 +227,11 @@ class Page:
     def path(self) -> str:
         """Its address on the server."""
         return "/" if self.name == FIRST else f"/{self.name}"
+
+    @property
+    def link(self) -> str:
+        """Its address as other pages write it, wherever the server itself is."""
+        return f".{self.path}" if self.name == FIRST else self.name
 
     def query(self, show: Show) -> str:
         """The fields of its address that differ from their defaults."""

@@ -159,4 +159,5 @@ PAGE = Page(
     address=("runs",),
     introduction="# Compare\nTwo to eight runs: what they share, where they differ, and every fact.",
     place=6,
+    is_listed=False,
 )

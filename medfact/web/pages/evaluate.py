@@ -1,5 +1,4 @@
-"""The page Evaluate: the story in two numbers, and beside the inputs the runs' progress, scores, facts, calibration and
-papers."""
+"""The page Evaluate: the inputs of a new evaluation, or, with `?run=`, what runs show."""
 
 from __future__ import annotations
 
@@ -29,16 +28,14 @@ from medfact.views.sections import on_a_page
 from medfact.web.evaluate import begin, files
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
-from medfact.web.pages import FIRST, Fragment, Message, Page, Versioned, View, Visitor
+from medfact.web.pages import Fragment, Message, Page, Versioned, View, Visitor
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
-from medfact.web.pages.game import done, game
-from medfact.web.pages.keeping import ERASE, keeping, signing_in
+from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import case_study, papers_tab
 from medfact.web.pages.progress import endings, named, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
-from medfact.web.pages.tour import compare, hero, tour
 from medfact.web.services import Services
 
 
@@ -53,24 +50,25 @@ def tabs_of(lives: Mapping[str, Live]) -> dict[str, str]:
 Lives = Mapping[str, Live]
 """The runs that are shown, by what to call them."""
 
+RESULTS = ("progress", "scores", "tab", "rarity", "drawer")
+"""The parts that show runs."""
+
 
 def view(visitor: Visitor, show: EvaluateShow) -> View:
-    """The runs of the address, else those that this browser showed last, else the demonstration."""
+    """The inputs of a new evaluation, or the runs of the address."""
     setup = setup_in(visitor, show)
     if not show.settled:
         keep_setup(visitor, setup)
     show = show.with_setup(setup)
-    if show.demo == "tour":
-        return tour(visitor, show)
-    if show.demo and show.run:  # runs have been started since
-        show = show.model_copy(update={"demo": ""})
     runs, missing = _runs(visitor, show)
-    missing = missing or (show.missing and not show.run)
+    if not runs:
+        show = show.model_copy(update={"run": "", "missing": missing})
+        inputs = {"notice": _notice(visitor, missing), **fragments(visitor, show, setup, {})}
+        return View({**dict.fromkeys(RESULTS, ""), **inputs}, show, query=_query(show), title="New evaluation · medfact")
     reports = visitor.services.reports
     lives = named([reports.about(reports.live(run), show.estimand) for run in runs])
     own = runs != [visitor.demonstration]
-    ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
-    show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen, "fresh": not ids and not show.demo})
+    show = show.model_copy(update={"run": ",".join(runs), "missing": missing, "chosen": min(show.chosen, len(runs) - 1)})
     tabs = tabs_of(lives)
     show = show if show.tab in tabs else show.model_copy(update={"tab": "overview"})
     tab, show = _tab(visitor, show, lives, tabs)
@@ -82,9 +80,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         "tab": tab,
         "rarity": rarity(visitor, show, lives),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
-        "hero": _heading(visitor, show),
-        "game": game(visitor, show),
-        **fragments(visitor, show, setup, lives if show.run and not show.unfolded else {}),
+        **fragments(visitor, show, setup, lives),
     }
     behind = any(live.behind for live in lives.values())
     return View(
@@ -92,18 +88,15 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         show,
         query=_query(show),
         again=reports.pace(*lives.values()) if going else PACE if behind else None,
-        title=_title(lives, going) if own else "medfact",
-        runs=show.run if own and all(live.run.owner in visitor.owners for live in lives.values()) else None,
+        title=_title(lives, going),
     )
 
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
-    shown = (show.run, "" if show.demo or show.fresh else show.kept)
-    asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in shown)
-    found = {run for run in (*asked, *kept) if visitor.services.asked(run)}
-    there = ([run for run in ids if run in found] for ids in (asked, kept))
-    return next(filter(None, there), [visitor.demonstration]), not found.issuperset(asked)
+    asked = list(dict.fromkeys(filter(None, show.run.split(","))))[:MOST_MODELS]
+    found = [run for run in asked if visitor.services.asked(run)]
+    return found, show.missing or len(found) < len(asked)
 
 
 def _query(show: EvaluateShow) -> str:
@@ -112,7 +105,7 @@ def _query(show: EvaluateShow) -> str:
     fact = "" if show.fact < 0 else f"&chosen={show.chosen}&fact={show.fact}"
     names = ("writing", "drafts", "studio")
     asked = next((f"?{urlencode({name: getattr(show, name)})}" for name in names if getattr(show, name)), "")
-    return f"?run={show.run}{tab}{fact}" if show.run else f"?demo={show.demo}" if show.demo else asked
+    return f"?run={show.run}{tab}{fact}" if show.run else asked
 
 
 def _title(lives: Lives, going: bool) -> str:
@@ -188,17 +181,6 @@ def _bill(report: Report) -> Sequence[str]:
 def _value(live: Live, name: str) -> float:
     value = live.report.measure(name).value
     return -2.0 if value is None else float(value)
-
-
-def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
-    """The story for a first visitor; a line above what a language model wrote; nothing above runs, which have their own."""
-    if show.run:
-        return Markup()
-    if show.demo:
-        return hero(visitor, begins=show.demo == "game", back=bool(show.kept))
-    if show.studio:
-        return Markup("<h1>Evaluate with your own sentences</h1>")
-    return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)
 
 
 # ------------------------------------------------------------------------------------------------ tabs
@@ -305,29 +287,25 @@ def _build(site: Any) -> None:
 
 
 PAGE = Page(
-    FIRST,
+    "evaluate",
     "Evaluate",
-    ("hero", "game", "game-said", "notice"),
+    ("notice",),
     EvaluateShow,
     view,
     {
         **files.ACTIONS,
         **begin.ACTIONS,
         "take_frequencies": take_frequencies,
-        "game_done": done,
-        "tour_compare": compare,
-        **ERASE,
     },
     says={
         **dict.fromkeys(files.ON_FACTS, "facts-said"),
         "take_pool": "pool-said",
         **dict.fromkeys(files.ON_DOCUMENTS, "documents-said"),
-        **dict.fromkeys(("game_done", "tour_compare", "erase"), "game-said"),
         "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
-    address=("run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"),
-    stops=("run", "unfolded", "fresh", "demo", "step"),
+    address=("run", "tab", "chosen", "fact", "writing", "drafts", "studio"),
+    stops=("run",),
     place=0,
     build=_build,
 )

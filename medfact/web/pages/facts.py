@@ -234,4 +234,5 @@ PAGE = Page(
     address=("data",),
     introduction="# Facts\nEach true fact has false partners: other findings that no source lists for it.",
     place=1,
+    tab="Browse",
 )

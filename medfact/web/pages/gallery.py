@@ -83,4 +83,5 @@ PAGE = Page(
     view,
     introduction="# Gallery\nRuns that the host of this server chose to show.",
     place=7,
+    is_listed=False,
 )

@@ -1,4 +1,4 @@
-"""“Beat the model” on the page Evaluate: a packet of sentences against the clock, then one's answers beside the model's."""
+"""The page Game, “Beat the model”: a packet of sentences against the clock, then one's answers beside the model's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from markupsafe import Markup
+from pydantic import Field
 
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
+from medfact.results.live import PACE
 from medfact.results.wording import FATES
 from medfact.reviews.game import (
     VISITOR,
@@ -32,9 +34,8 @@ from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
 from medfact.store.contributions import GAMES
 from medfact.views.fragments import render
-from medfact.web.evaluate.form import EvaluateShow
-from medfact.web.pages import SILENCE, Action, Message, Visitor
-from medfact.web.pages.keeping import erasable
+from medfact.web.pages import SILENCE, Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
 
@@ -66,12 +67,27 @@ class Played:
     review: str
 
 
+class GameShow(Show):
+    """What a visitor looks at on the page Game."""
+
+    game: int = Field(0, ge=0, le=10**4)
+    """The packet, 0 for none: nobody's clock runs before they have said so."""
+    clock: bool = True
+    """Whether time is short."""
+
+
+def view(visitor: Visitor, show: GameShow) -> View:
+    """What is played; before that, the way to begin."""
+    shown = game(visitor, show) if show.game else render("game_begin", open=is_open(visitor))
+    return View({"game": shown}, show, again=None if is_open(visitor) else PACE)
+
+
 def is_open(visitor: Visitor) -> bool:
     """Whether the model has answered everything, so that there is something to beat."""
     return visitor.services.run(visitor.demonstration).state == COMPLETE
 
 
-def game(visitor: Visitor, show: EvaluateShow) -> Markup:
+def game(visitor: Visitor, show: GameShow) -> Markup:
     """The packet that is being played, or its result; nothing before a person has started."""
     if not show.game:
         return Markup()
@@ -87,7 +103,7 @@ def game(visitor: Visitor, show: EvaluateShow) -> Markup:
     return _result(visitor, show, packet, following, answers)
 
 
-def done(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+def done(visitor: Visitor, show: GameShow, action: Action) -> tuple[GameShow, Message]:
     """Keeps the answers to a packet, once. Raises Mistake."""
     every, answers, following = _packets(visitor)
     number = int(action.about) if action.about.isdecimal() and len(action.about) < 6 else 0
@@ -137,7 +153,7 @@ def _others(services: Services, run: str, owner: str, _: tuple[int, int, str]) -
 # ------------------------------------------------------------------------------------------------ the result
 
 
-def _result(visitor: Visitor, show: EvaluateShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
+def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
     services, run = visitor.services, visitor.demonstration
     asked = _asked(services, run)
     records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]
@@ -184,3 +200,16 @@ def _review(run: str, fact: Fact) -> str:
     """Where the page Review shows this fact, out of what the run asked."""
     search = f"{fact.head} {fact.relation} {fact.tail}"[:LONGEST_SEARCH]
     return f"review?{urlencode({'run': run, 'search': search})}"
+
+
+PAGE = Page(
+    "game",
+    "Game",
+    ("game", "said"),
+    GameShow,
+    view,
+    {"game_done": done, **ERASE},
+    introduction="# Beat the model",
+    stops=("game",),
+    place=52,
+)

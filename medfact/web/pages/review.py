@@ -386,5 +386,4 @@ PAGE = Page(
     address=ADDRESS,
     introduction=INTRODUCTION,
     place=2,
-    is_listed=False,
 )

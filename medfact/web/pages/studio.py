@@ -354,5 +354,6 @@ PAGE = Page(
     address=("pool", "data", "relation"),
     introduction="# Studio\nThe sentences in which facts are stated: side by side, to change, to add to, and to sign off.",
     place=3,
-    is_listed=False,
+    under="facts",
+    tab="Sentences",
 )

@@ -1,30 +1,32 @@
-"""What a first visitor sees on the page Evaluate: the claim, with the demonstration in two numbers; and the tour: one of its
-facts in five steps, then two models asked live, and a card."""
+"""The page Tour: one fact of the demonstration in five steps, then two models asked live, and a card."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from markupsafe import Markup
+from pydantic import Field
 
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
-from medfact.results.live import PACE, Live, Version
+from medfact.results.live import PACE, Version
 from medfact.results.pairs import Pairs
 from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
 from medfact.web.evaluate.begin import begin
-from medfact.web.evaluate.form import LAST_STEP, EvaluateShow, Setup
-from medfact.web.pages import Action, Message, View, Visitor
-from medfact.web.pages.cards import Card, card_of_answers, of_facts
+from medfact.web.evaluate.form import Setup
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.cards import of_facts
 from medfact.web.pages.progress import named, progress_of
 from medfact.web.posted import card_now
 from medfact.web.services import Services
+
+LAST_STEP = 6
+"""Five sentences about one fact, then two models."""
 
 STEPS = ("none", "inv", "ins", "dn", "partner")
 """What each step asks: a variant about the true fact, at last the plain sentence about its false partner."""
@@ -58,44 +60,19 @@ class Story:
     right: tuple[int, ...]
 
 
-def hero(visitor: Visitor, begins: bool = False, back: bool = False) -> Markup:
-    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers.
-
-    begins: whether the button that starts the game has the focus. back: whether there are runs to go back to.
-    """
-    live = visitor.services.reports.live(visitor.demonstration)
-    return _hero(visitor.services, live.run.run, live.version, begins, back)
-
-
-@keep(8)
-def _hero(services: Services, run: str, _: Version, begins: bool, back: bool) -> Markup:
-    """Kept for each version of the demonstration's answers."""
-    live = services.reports.live(run)
-    report = live.report
-    mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
-    playable = live.run.state == COMPLETE
-    card = _card(services, live)
-    return render("hero", report=report, mastered=mastered, card=card, playable=playable, begins=begins, back=back)
-
-
-def _card(services: Services, live: Live) -> Card | None:
-    """A pair of the demonstration whose plain statement the model got right, and the rest not."""
-    pairs = services.reports.pairs(live.run.run)
-    told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
-    if not told:
-        return None
-    items = of_facts(services, live.run.run, pairs.members[told[0]])
-    return card_of_answers(services, [("medfact-tiny", live.run, items)])
-
-
 # ------------------------------------------------------------------------------------------------ the tour
 
 
-def tour(visitor: Visitor, show: EvaluateShow) -> View:
-    """The tour in place of the story of the first page; the rest of the page waits.
+class TourShow(Show):
+    """What a visitor looks at on the page Tour."""
 
-    show: of the page. step: from 1 to LAST_STEP; pair: the ids of the two runs, with a comma, "" until they are asked.
-    """
+    step: int = Field(1, ge=1, le=LAST_STEP)
+    pair: str = Field("", max_length=100)
+    """The ids of the two runs, with a comma; "" until they are asked."""
+
+
+def view(visitor: Visitor, show: TourShow) -> View:
+    """One step of it."""
     live = visitor.services.reports.live(visitor.demonstration)
     again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
     step = min(show.step, LAST_STEP)
@@ -106,10 +83,7 @@ def tour(visitor: Visitor, show: EvaluateShow) -> View:
     else:
         story = _story(visitor.services, live.run.run, live.version)
         shown = render("tour", story=story, step=step, steps=len(STEPS), report=live.report)
-    fragments = {"hero": shown, "game": Markup(), "notice": Markup()}
-    told = {"demo": "tour", "step": str(step) if step > 1 else "", "pair": show.pair}
-    query = urlencode({name: value for name, value in told.items() if value}, safe=",")
-    return View(fragments, show, query=f"?{query}", again=again, title="Tour · medfact")
+    return View({"tour": shown}, show, again=again)
 
 
 # ------------------------------------------------------------------------------------------------ one fact
@@ -195,14 +169,14 @@ def _told(step: str, right: bool, answer: bool | None, plain: bool | None) -> st
 # ------------------------------------------------------------------------------------------------ two models
 
 
-def compare(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+def compare(visitor: Visitor, show: TourShow, _: Action) -> tuple[TourShow, Message]:
     """Asks both demonstration models the same facts: two ordinary runs of the visitor."""
     chosen = Setup.model_validate({"models": MODELS, "pairs": PAIRS})
     runs = begin(visitor.services, visitor.owner, chosen, None, visitor.reviewers)
     return show.model_copy(update={"pair": ",".join(runs)}), Message()
 
 
-def _two_models(visitor: Visitor, show: EvaluateShow) -> tuple[Markup, float | None]:
+def _two_models(visitor: Visitor, show: TourShow) -> tuple[Markup, float | None]:
     """The button, or how far the two runs are, or what they show; and when to look again."""
     services = visitor.services
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)]
@@ -215,3 +189,16 @@ def _two_models(visitor: Visitor, show: EvaluateShow) -> tuple[Markup, float | N
         progress = [progress_of(name, live) for name, live in lives.items()]
         return render("tour_two", progress=progress, **values), services.reports.pace()
     return render("tour_two", card=card_now(services, runs), **values), None
+
+
+PAGE = Page(
+    "tour",
+    "Tour",
+    ("tour", "said"),
+    TourShow,
+    view,
+    {"tour_compare": compare},
+    address=("step", "pair"),
+    stops=("step",),
+    place=51,
+)

@@ -439,4 +439,6 @@ PAGE = Page(
     address=("writing",),
     introduction=INTRODUCTION,
     place=4,
+    under="facts",
+    tab="Rewrite with a model",
 )

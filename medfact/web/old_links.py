@@ -1,0 +1,24 @@
+"""Links that were handed out when all of an evaluation was at the server's own address."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode
+
+from medfact.web.pages import MOST_VALUES
+
+MOVED = {"run": "evaluate", "writing": "evaluate", "drafts": "evaluate", "studio": "evaluate"}
+"""A field of the first page's address → the page that has it now."""
+
+DEMONSTRATIONS = {"tour": "tour", "game": "game"}
+
+
+def moved(path: str, query: str) -> str | None:
+    """Where an old link leads now, from the folder of the pages; None for an address that is no such link."""
+    if path != "/" or not query:
+        return None
+    try:
+        told = dict(parse_qsl(query, max_num_fields=MOST_VALUES))
+    except ValueError:  # there are more
+        return None
+    page = next((MOVED[name] for name in MOVED if name in told), DEMONSTRATIONS.get(told.pop("demo", "")))
+    return page and f"{page}{'?' if told else ''}{urlencode(told, safe=',:')}"
