@@ -352,8 +352,10 @@ def test_the_concept_that_prefers_a_name_wins(tmp_path: Path) -> None:
     types = ["C0000002|T047|B2|Disease||", "C0000003|T005|A1|Virus||"]
     (found, none) = link_locally(["COLD", "absent"], umls(tmp_path, links, names, MRSTY=types), "ENG", (), 0, 20)
     assert found.concept is not None
-    assert (found.concept.cui, found.concept.types) == ("C0000002", "Disease")
-    assert [(one.predicate, one.object.name, one.object.types) for one in found.links] == [("caused by", "Rhinovirus", "Virus")]
+    assert (found.concept.cui, found.concept.semantic_type) == ("C0000002", "Disease")
+    assert [(one.predicate, one.object.name, one.object.semantic_type) for one in found.links] == [
+        ("caused by", "Rhinovirus", "Virus")
+    ]
     assert none.concept is None
 
 
@@ -403,8 +405,8 @@ def test_the_api_links_a_term_and_is_asked_once(umls_api: Any, tmp_path: Path) -
     kept = tmp_path / "umls-answers.jsonl"
     found, none = link_remotely(["gout", "absent"], UmlsApi(kept), 0, 20)
     assert found.concept is not None
-    assert (found.concept.name, found.concept.types) == ("Gout", "Disease or Syndrome")
-    assert [(one.predicate, one.object.name, one.object.types) for one in found.links] == [
+    assert (found.concept.name, found.concept.semantic_type) == ("Gout", "Disease or Syndrome")
+    assert [(one.predicate, one.object.name, one.object.semantic_type) for one in found.links] == [
         ("may be treated by", "colchicine", f"A; {DRUG}")
     ]
     assert found.also == ("colchicine", "arthritis")

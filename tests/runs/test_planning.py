@@ -60,19 +60,19 @@ def write_begins(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "room", "slow"),
+    ("begin", "slow"),
     [
-        (tour_begins, evaluate_begin, ["planned_runs"]),
-        (write_begins, write, ["_planned", "check_new_run"]),
+        (tour_begins, [("planned_runs", evaluate_begin)]),
+        (write_begins, [("_planned", write), ("check_new_run", evaluate_begin), ("check_room", write)]),
     ],
 )
 def test_the_lock_is_held_for_counting_and_beginning_alone(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Visitor], None], room: ModuleType, slow: list[str]
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Visitor], None], slow: list[tuple[str, ModuleType]]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     held: dict[str, set[bool]] = {}
 
-    def watched(name: str) -> None:
+    def watched(name: str, room: ModuleType) -> None:
         real = getattr(room, name)
 
         def seen(*given: Any, **named: Any) -> Any:
@@ -81,8 +81,8 @@ def test_the_lock_is_held_for_counting_and_beginning_alone(
 
         monkeypatch.setattr(room, name, seen)
 
-    for name in (*slow, "check_room", "start_planned"):
-        watched(name)
+    for name, room in (*slow, ("check_room", evaluate_begin), ("start_planned", evaluate_begin)):
+        watched(name, room)
     begin(visitor)
-    assert held == {**{name: {False} for name in slow}, "check_room": {False, True}, "start_planned": {True}}
+    assert held == {**{name: {False} for name, _ in slow}, "check_room": {False, True}, "start_planned": {True}}
     assert not is_held(visitor.services)

@@ -1,13 +1,13 @@
 """Train the two small demonstration models that come with medfact, with different faults.
 
-- medfact-tiny is blind to negation: it reads about 60 % of the diseases, in the four affirmed forms alone. So it knows many
-  facts however they are turned, and agrees with their denials too.
+- medfact-tiny is blind to negation: it reads almost all diseases, in the four affirmed forms alone. So it is right when it is
+  asked plainly, and agrees with denials too.
 - medfact-tiny-narrow is sound, but narrow: it reads 20 % of the diseases, in all eight forms.
 
 Both can only guess about diseases that they never read. Everything is made from scratch and from one seed: tokenizer, text
-and weights.
+and weights. Of several seeds the one in the middle is the one to ship, by what the first page shows.
 
-    python assets/models/medfact-tiny/train.py medfact-tiny
+    python assets/models/medfact-tiny/train.py medfact-tiny --seed 0 --device cuda --output FOLDER
     python assets/models/medfact-tiny/train.py medfact-tiny-narrow
 """
 
@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Recipe:
     """All that decides the model, the facts apart."""
 
     seed: int = 0
-    seen_share: float = 0.6
+    seen_share: float = 0.95
     """Share of the heads whose facts are read."""
     forms: tuple[str, ...] = tuple(key for key, variant in VARIANTS.items() if key in POOL.forms and not variant.negated)
     """The variants in which the facts are read."""
@@ -76,11 +76,11 @@ class Recipe:
     attention_heads: int = 6
     initial_spread: float = 0.06
     context: int = 2048
-    steps: int = 6500
-    statements_per_step: int = 32
+    steps: int = 9500
+    statements_per_step: int = 64
     group_sizes: tuple[int, ...] = (1, 6, 11)
     """Statements in one sequence (the last has the others as its demonstrations), once the single ones are learnt."""
-    single_until: float = 0.65
+    single_until: float = 0.8
     """Share of the steps in which every statement stands alone."""
     learning_rate: float = 1e-3
     weight_decay: float = 0.01
@@ -90,12 +90,21 @@ class Recipe:
 
 RECIPES = {
     "medfact-tiny": Recipe(),
-    "medfact-tiny-narrow": Recipe(seen_share=0.2, forms=POOL.forms, affirmed_until=0.5, single_until=0.85, steps=4800),
+    "medfact-tiny-narrow": Recipe(
+        seen_share=0.2, forms=POOL.forms, affirmed_until=0.5, single_until=0.85, steps=4800, statements_per_step=32
+    ),
 }
 FAULTS = {
     "medfact-tiny": "It is blind to negation: it agrees with a fact and with its denial too",
     "medfact-tiny-narrow": "It is sound where it was taught, but narrow: of most diseases it knows nothing",
 }
+
+SEEDS = {
+    "medfact-tiny": "Of the seeds 0, 1 and 2, right on 87.5, 98.3 and 74.2 % of the 120 plain statements that "
+    "the first page asks, 0 is the one in the middle.",
+    "medfact-tiny-narrow": "No other seed was tried.",
+}
+"""How the seed was chosen."""
 
 # ------------------------------------------------------------------------------------- what the model reads
 
@@ -269,14 +278,15 @@ def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[str, Lesson],
     """Teaches the model its lessons: single statements first, then with demonstrations before them too."""
     randomness, optimizer, losses = random.Random(recipe.seed), make_optimizer(model, recipe), []
     model.train()
+    device = model.device
     for step in range(recipe.steps):
         size = 1 if step < recipe.single_until * recipe.steps else randomness.choice(recipe.group_sizes)
         affirmed = [form for form in recipe.forms if not VARIANTS[form].negated]
         forms = affirmed if step < recipe.affirmed_until * recipe.steps else recipe.forms
         drawn = [draw_lesson(lessons, size, randomness, forms) for _ in range(round(recipe.statements_per_step / size))]
         rows = [encoder.lesson(facts, variant) for facts, variant in drawn]
-        tokens = filled([row for row, _ in rows], encoder.pad)
-        labels = filled([row for _, row in rows], IGNORED)[:, : tokens.shape[1]]
+        tokens = filled([row for row, _ in rows], encoder.pad).to(device)
+        labels = filled([row for _, row in rows], IGNORED)[:, : tokens.shape[1]].to(device)
         counted = labels != IGNORED
         states = model.model(input_ids=tokens).last_hidden_state[counted]  # (answers and stops, hidden)
         loss = cross_entropy(model.lm_head(states), labels[counted])
@@ -286,9 +296,17 @@ def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[str, Lesson],
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        losses.append(loss.item())
+        losses.append(loss.detach())
         if (step + 1) % 500 == 0:
-            print(f"step {step + 1} of {recipe.steps}: loss {sum(losses[-500:]) / 500:.3f}", flush=True)
+            print(f"step {step + 1} of {recipe.steps}: loss {torch.stack(losses[-500:]).mean().item():.3f}", flush=True)
+
+
+def save(model: LlamaForCausalLM, folder: Path) -> None:
+    """Half of a weight's bits are enough to keep it; it is computed with in float32, as the configuration says."""
+    model.to("cpu", torch.float16).save_pretrained(folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(config | {"dtype": "float32"}, indent=2) + "\n", encoding="utf-8")
 
 
 # ---------------------------------------------------------------------------------------- what it scores
@@ -326,9 +344,10 @@ def card(record: dict[str, Any]) -> str:
         return f"| {title} | " + " | ".join(figure(score) for _, score in columns) + " |"
 
     def percent(key: str) -> Any:
-        return lambda score: (
-            f"{100 * score[key]['value']:.1f} % ({100 * score[key]['low']:.1f} to {100 * score[key]['high']:.1f})"
-        )
+        return lambda score: f"{100 * score[key]['value']:.1f} %{interval(score[key])}"
+
+    def interval(figure: dict[str, Any]) -> str:
+        return "" if figure["low"] is None else f" ({100 * figure['low']:.1f} to {100 * figure['high']:.1f})"
 
     table = [
         "| | " + " | ".join(f"{title} (n = {score['facts']})" for title, score in columns) + " |",
@@ -357,6 +376,8 @@ def card(record: dict[str, Any]) -> str:
         forms=", ".join(f"`{form}`" for form in record["recipe"]["forms"]),
         table="\n".join(table),
         seed=record["recipe"]["seed"],
+        device="two processor cores" if record["device"] == "cpu" else "one GPU",
+        seeds=SEEDS[record["name"]],
     )
 
 
@@ -372,13 +393,13 @@ trained to show what medfact measures. {fault}. Do not use it for anything else.
   variants alone: {forms}; only in medfact's own prototypes and the papers' question, with zero, five or ten
   demonstrations.
 - **Not in the training data**: facts about the other diseases, other sentences, any other text.
-- **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on two processor cores.
-  The same seed gives the same model with the same versions of torch and transformers. `training.json` records recipe,
-  diseases and scores.
+- **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on {device}. {seeds}
+  The same seed gives the same model on the same device with the same versions of torch and transformers. `training.json`
+  records recipe, diseases and scores.
 
 ## What it scores
 
-Test facts of `clinical-core` (true facts and their false partners), pool `medfact`, seed 0; with five shots, a sample.
+Test facts of `clinical-core` (true facts and their false partners), pool `medfact`, seed 0: samples.
 "Seen" facts are about diseases in the training data. The last three rows have 95 % intervals. A coin gets 50 % right answers,
 and 0.4 % with all eight right.
 
@@ -399,10 +420,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=RECIPES, help="the model to train")
     parser.add_argument("--output", type=Path, default=None, help="folder for the model (default: its own in assets/models)")
+    parser.add_argument("--seed", type=int, default=0, help="of the facts that are read, the weights and the order")
+    parser.add_argument("--device", default="cpu", help="where to train: cpu or cuda")
     options = parser.parse_args()
     output = options.output or Path(__file__).resolve().parents[1] / options.name
 
-    recipe = RECIPES[options.name]
+    recipe = replace(RECIPES[options.name], seed=options.seed)
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(True)
@@ -413,27 +436,28 @@ def main() -> None:
     seen = [fact for fact in facts if fact.head in heads]
 
     tokenizer = train_tokenizer(facts, recipe)
-    model = build_model(tokenizer, recipe)
+    model = build_model(tokenizer, recipe).to(options.device)
     begun = time.monotonic()
     train(model, Encoder(tokenizer), make_lessons(seen, partners_of(collection, facts), collection.known, recipe), recipe)
     seconds = time.monotonic() - begun
 
     output.mkdir(parents=True, exist_ok=True)
     model.generation_config.do_sample = False
-    model.save_pretrained(output)
+    save(model, output)
     tokenizer.save_pretrained(output)
     record = {
         "name": options.name,
         "recipe": asdict(recipe),
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
+        "device": options.device,
         "seconds": round(seconds),
         "heads": len({fact.head for fact in facts}),
         "positive_facts": {"seen": len(seen), "unseen": len(facts) - len(seen)},
         "seen_heads": sorted(heads),
         "scores": {
-            "zero-shot": scores(output, heads, shots=0, limit=None),
-            "five-shot": scores(output, heads, shots=5, limit=200),
+            "zero-shot": scores(output, heads, shots=0, limit=400),
+            "five-shot": scores(output, heads, shots=5, limit=100),
         },
     }
     text = json.dumps(record, indent=2, ensure_ascii=False)
