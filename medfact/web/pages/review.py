@@ -66,10 +66,9 @@ NEXT = -1
 
 class ReviewShow(Show):
     """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
-    file, or OF_RUNS.
-    relation, search: "" for all. place: of the fact in the queue `of`, or NEXT. ended: whether the packet before it was just ended.
-    checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts record both. bound: the error
-    rate of the planner, in per cent.
+    file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `of`, or NEXT. ended: whether the packet
+    before it has just ended. checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts
+    record both. bound: the error rate of the planner, in per cent.
     """
 
     reviewer: str = Field("", max_length=LONGEST_NAME)
@@ -87,8 +86,8 @@ class ReviewShow(Show):
 
 
 def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
-    """What is shown, with the name of who has signed in or reviewed last, data that there are, and no more than the reviewer may
-    see.
+    """What is shown, with the name of who has signed in or reviewed last, and data that there are; no more than this reviewer
+    may see.
     """
     known = [*dict(data_sets(own_source(visitor))), *([OF_RUNS] if show.run else [])]
     name = visitor.user or show.reviewer or _last_name(visitor)
@@ -423,9 +422,8 @@ def _recorded(
     log = [of_fact, *(one for statement in statements for one in _exception(of_fact, statement, fields, opinion))]
     visitor.services.log_of(visitor.owner, log, statements).verdicts.record(log, statements)
     place = show.place + 1 if show.place != NEXT else NEXT
-    return show.model_copy(
-        update={"place": place, "ended": place > 0 and place % PACKET == 0 and show.queue != DISPUTED}
-    ), Message()
+    ended = place > 0 and place % PACKET == 0 and show.queue != DISPUTED
+    return show.model_copy(update={"place": place, "ended": ended}), Message()
 
 
 def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Message]:
