@@ -69,7 +69,7 @@ def test_a_click_opens_one_and_arrows_move(page: Page) -> None:
 def test_search_filter_and_open_fact_survive_reload_back_and_another_page(page: Page, address: str) -> None:
     where = page.locator("#cards .mf-where").first
     expect(where).to_have_text("facts 1 to 20 of 2,512")
-    page.get_by_label("Relation", exact=True).select_option("symptoms")
+    page.locator("[data-set=relation]").select_option("symptoms")
     expect(where).not_to_have_text(re.compile("of 2,512"))
     every = where.inner_text()
     page.get_by_role("searchbox", name="Search").press_sequentially("asthma ", delay=250)  # several looks, one step back
@@ -82,7 +82,7 @@ def test_search_filter_and_open_fact_survive_reload_back_and_another_page(page: 
         again()
         expect(page.locator(".mf-fact-opened")).to_be_visible()
         expect(page.get_by_role("searchbox", name="Search")).to_have_value(re.compile("asthma"))
-        expect(page.get_by_label("Relation", exact=True)).to_have_value("symptoms")
+        expect(page.locator("[data-set=relation]")).to_have_value("symptoms")
     page.go_back()
     expect(page.locator(".mf-fact-opened")).to_have_count(0)
     expect(page.locator(".mf-fact").first).to_contain_text("asthma")

@@ -66,7 +66,7 @@ NEXT = -1
 
 class ReviewShow(Show):
     """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
-    file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `of`, or NEXT. ended: whether the packet
+    file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `within`, or NEXT. ended: whether the packet
     before it has just ended. checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts
     record both. bound: the error rate of the planner, in per cent.
     """
@@ -81,7 +81,7 @@ class ReviewShow(Show):
     adjudicating: bool = False
     bound: float = Field(5, ge=0.1, le=50)
     place: int = Field(NEXT, ge=NEXT, le=10**9)
-    of: str = Field("", max_length=2_000)
+    within: str = Field("", max_length=2_000)
     ended: bool = False
 
 
@@ -199,12 +199,12 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
 def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> ReviewShow:
     """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
     here = "|".join((show.data, show.run, show.queue, show.relation, show.search))
-    if show.place == NEXT or show.of not in ("", here):
+    if show.place == NEXT or show.within not in ("", here):
         first = _unreviewed(own_opinions(visitor, show), queue)
-        return show.model_copy(update={"place": first or 0, "of": here, "ended": False})
+        return show.model_copy(update={"place": first or 0, "within": here, "ended": False})
     is_behind = bool(queue) and show.place >= len(queue) and show.queue != DISPUTED
     place = min(show.place, len(queue) if is_behind else max(len(queue) - 1, 0))
-    return show.model_copy(update={"place": place, "of": here, "ended": is_behind or (show.ended and place > 0)})
+    return show.model_copy(update={"place": place, "within": here, "ended": is_behind or (show.ended and place > 0)})
 
 
 def _unreviewed(said: Mapping[str, Opinion], queue: Sequence[Fact], after: int = 0) -> int | None:
