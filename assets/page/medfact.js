@@ -150,7 +150,7 @@
     if (focused && !part.contains(document.activeElement)) (part.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? part.querySelector("[data-reveal]"))?.focus({ preventScroll: true });
     const opened = part.querySelector("[data-reveal]");
     if (opened && opened.dataset.reveal !== revealed) {
-      opened.scrollIntoView({ block: opened.dataset.block ?? "nearest" });
+      opened.scrollIntoView({ block: opened.dataset.block ?? (opened.offsetHeight > window.innerHeight ? "start" : "nearest") });
       opened.focus({ preventScroll: true });
     }
     if (revealed && !opened && (within || document.activeElement === document.body)) returnTo(revealed);
@@ -174,6 +174,7 @@
 
   let question = 0, failures = 0, clock, telling;
   let stop, returning = false; // the stop that is shown, and whether the browser's back or forward button leads to another
+  let searching = false; // whether words are being typed: all that is typed of a search is one stop
   let actions = Promise.resolve(); // buttons are answered one after the other: a quick second one is not lost
   let acting = 0, waiting = false; // how many of them wait for their answers, and whether there is to be a look after them
 
@@ -240,10 +241,10 @@
       place(name);
     }
     if (answer.title) document.title = answer.title;
-    const moved = stop !== undefined && !same(answer.stop, stop) && !returning; // the back button leads to where one was
+    const moved = stop !== undefined && !same(answer.stop, stop) && !returning && !(searching && window.history.state?.searching); // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];
-    if (!still) window.history[moved ? "pushState" : "replaceState"]({ ...(moved ? {} : window.history.state), medfact: stop }, "", `${window.location.pathname}${answer.query}`);
+    if (!still) window.history[moved ? "pushState" : "replaceState"]({ ...(moved ? { searching } : window.history.state), medfact: stop }, "", `${window.location.pathname}${answer.query}`);
   };
 
   const warn = (text) => {
@@ -252,7 +253,8 @@
     if (part) part.textContent = text;
   };
 
-  const change = (values) => {
+  const change = (values, typed = false) => {
+    searching = typed;
     Object.assign(show, values);
     return look();
   };
@@ -310,7 +312,7 @@
 
   /* What was filled in and not saved yet survives a reload of the page, in this tab. */
   const keepDraft = (form) => {
-    const fields = [...form.querySelectorAll("[name]")].filter((field) => field.name !== "number" && chosen(field)).map((field) => [field.name, field.value]);
+    const fields = [...form.querySelectorAll("[name]")].filter(chosen).map((field) => [field.name, field.value]);
     window.sessionStorage.setItem(`medfact-draft-${form.dataset.draft}`, JSON.stringify(fields));
   };
   const fillDraft = (form) => {
@@ -340,19 +342,21 @@
     }, 200);
   };
 
-  /* A key answers the question in focus, or else the first open one, and goes on to the next open one, at last to the button. */
+  /* The questions of a game come one after the other: the style shows the first without an answer. The last one ends the game. */
+  const answerWith = (button) => {
+    const form = button.closest("[data-answers]");
+    const questions = [...form.querySelectorAll("[data-question]")];
+    button.closest("[data-question]").querySelector("input").value = button.dataset.says;
+    if (form.dataset.draft) keepDraft(form);
+    const next = questions.find((one) => !one.querySelector("input").value);
+    if (next) next.querySelector("[tabindex]").focus({ preventScroll: true });
+    else form.querySelector("[data-finish]").click();
+  };
   const answerByKey = (key) => {
-    const form = document.querySelector("[data-answers]");
-    if (!form || (document.activeElement !== document.body && !form.contains(document.activeElement))) return false;
-    const questions = [...form.querySelectorAll("[role=radiogroup]")];
-    const isOpen = (one) => !one.querySelector(":checked");
-    const here = questions.find((one) => one.contains(document.activeElement)) ?? questions.find(isOpen);
-    const field = here?.querySelector(`[data-answer="${CSS.escape(key)}"]`);
-    if (!field) return false;
-    field.click();
-    const later = questions.slice(questions.indexOf(here) + 1);
-    (later.find(isOpen) ?? questions.find(isOpen) ?? form).querySelector(questions.some(isOpen) ? "input" : "[data-finish]").focus();
-    return true;
+    const button = document.querySelectorAll(`[data-answers] [data-answer="${CSS.escape(key)}"]`);
+    const up = [...button].find((one) => one.offsetParent);
+    up?.click();
+    return Boolean(up);
   };
 
   const press = async (button, action) => {
@@ -387,11 +391,12 @@
 
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
-    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark]");
+    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark], [data-says]");
     if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
     const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
     if (values !== undefined) change(JSON.parse(values));
     else if (target.dataset.dark !== undefined) switchColours();
+    else if (target.dataset.says !== undefined) answerWith(target);
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
@@ -426,7 +431,7 @@
     if (form) keepDraft(form);
     if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
-    typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }), TYPING_MS);
+    typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }, target.type === "search"), TYPING_MS);
   });
 
   const STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
@@ -434,12 +439,14 @@
   /* One tab stop for a list; arrow keys move within it. In a drawer, ← and → go to the fact before and after. */
   document.addEventListener("keydown", (event) => {
     const by = STEPS[event.key];
+    if (event.key === "Enter" && event.target.matches("input[type=text][data-set]")) event.target.blur(); // what was typed is told; keys act again
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
     const acts = !typed && !keysAreOff();
     const hot = !acts ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
     if (acts && answerByKey(event.key)) event.preventDefault();
+    hot?.closest("details")?.setAttribute("open", "");
     if (hot && hot.offsetParent) {
       event.preventDefault();
       hot.focus();
@@ -451,7 +458,8 @@
     const list = event.target.closest("[data-roving]");
     if (!list) return;
     const items = [...list.querySelectorAll("[data-item]")];
-    const next = items[items.indexOf(event.target.closest("[data-item]")) + by];
+    const here = items.indexOf(event.target.closest("[data-item]"));
+    const next = here < 0 ? null : items[here + by]; // what is opened within a list is no item of it
     if (!next) return;
     event.preventDefault();
     stopAt(next);
@@ -541,6 +549,8 @@
   window.medfact = { choose, lastChosen, act };
   window.addEventListener("popstate", ({ state }) => {
     if (!state?.medfact) return; // a link within this page
+    clearTimeout(typing);
+    if (document.activeElement?.matches("input[type=search]")) document.activeElement.blur(); // it shows what was searched for there
     returning = true;
     address = window.location.search;
     change(state.medfact);

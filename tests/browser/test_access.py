@@ -57,7 +57,7 @@ VIEWS = {
     "one fact": ("?run={}&tab=facts&chosen=0&fact=0", ".mf-drawer"),
     "calibration": ("?run={}&tab=calibration", "#tab h2"),
     "the papers' tables": ("?run={}&tab=papers", ".mf-results"),
-    "facts": ("facts", "#cards .mf-card"),
+    "facts": ("facts", "#cards .mf-fact"),
     "review": ("review?reviewer=ada", "#fact h2"),
     "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
     "studio": ("studio?relation=symptoms", "#relation .mf-examples"),

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 PAGES = {
     "": "#scores tbody tr",
-    "facts": "#cards .mf-card",
+    "facts": "#cards .mf-fact",
     "review": "#fact h2",
     "studio": "#relation .mf-card",
     "write": "#form .mf-card",
@@ -148,16 +148,6 @@ def test_no_column_of_a_table_is_cut(page: Page, address: str, width: int) -> No
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         assert page.evaluate(CUT) == [], tab
-    visit(page, address, "facts", PAGES["facts"])
-    page.locator("[data-set=layout]").select_option("table")
-    table = page.locator(".mf-facts-table")
-    expect(table).to_be_visible()
-    assert page.evaluate(CUT) == []
-    assert table.evaluate("(table) => table.getBoundingClientRect().width") > 0.9 * width
-    row = table.locator("tbody tr").first
-    row.scroll_into_view_if_needed()
-    for cell in row.locator("th, td").all():
-        expect(cell).to_be_in_viewport()
 
 
 def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:

@@ -119,7 +119,7 @@ def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, addres
     expect(page.locator(".mf-pair").first).to_be_visible()
     assert page.locator("html").evaluate(fits)
     page.goto(f"{address}facts")
-    expect(page.locator("#cards .mf-card h2").first).to_contain_text("WWW")
+    expect(page.locator("#cards .mf-fact").first).to_contain_text("WWW")
     assert page.locator("html").evaluate(fits)
 
 
@@ -173,50 +173,6 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
     expect(page.locator("#evaluate")).to_have_text("Evaluate second.csv")
     evaluate(page)
     expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
-
-
-def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> None:
-    page.goto(f"{address}facts")
-    search = page.get_by_role("searchbox", name="Search")
-    search.fill("asthma")
-    expect(page.locator("#cards .mf-card h2").first).to_contain_text("asthma")
-    card = page.locator("#cards .mf-card").first
-    assert card.locator(".mf-variant:not(.mf-head)").count() == 8
-    marks = card.locator(".mf-variant .mf-badge").all_inner_texts()
-    assert sorted(marks) == ["FALSE (test statement)"] * 8 + ["true"] * 8
-    search.fill("heart attack")
-    expect(page.locator("#cards .mf-card h2").first).to_contain_text("myocardial infarction")
-    search.fill("")
-    where = page.locator("#cards .mf-where").first
-    expect(where).to_have_text("facts 1 to 20 of 2,512")
-    page.get_by_role("button", name="Next →").first.click()
-    expect(where).to_have_text("facts 21 to 40 of 2,512")
-    page.get_by_label("page of facts").first.select_option(label="126")
-    expect(where).to_have_text("facts 2,501 to 2,512 of 2,512")
-    search.fill("no such disease anywhere")
-    expect(page.locator("#cards")).to_contain_text("No fact matches")
-    search.fill("")
-    page.get_by_label("Shown as").select_option("table")
-    expect(page.locator(".mf-facts-table tbody tr")).to_have_count(20)
-
-
-def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(page: Page, address: str) -> None:
-    page.goto(f"{address}facts")
-    page.get_by_role("searchbox", name="Search").fill("asthma")
-    card = page.locator("#cards .mf-card").first
-    expect(card.locator("h2")).to_contain_text("asthma")
-    partner = card.locator(".mf-partner b").inner_text()
-    card.locator(".mf-explanation summary").click()
-    expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
-    card.get_by_label("not false enough?").select_option("it is true")
-    card.get_by_role("button", name="Draw another").click()
-    expect(card.locator(".mf-partner b")).not_to_have_text(partner)
-    expect(page.locator("#rejected")).to_contain_text("rejected (1)")
-    expect(page.locator("#rejected li")).to_contain_text("(it is true)")
-    page.locator("#said").get_by_role("button", name="Undo").click()
-    expect(card.locator(".mf-partner b")).to_have_text(partner)
-    page.get_by_label("Specialty").select_option("cardiology")
-    expect(page.locator("#cards")).to_contain_text("No fact matches")
 
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
@@ -334,7 +290,8 @@ def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page, ad
     expect(page.locator("#go")).to_contain_text("60 pairs × 4 statements")
     page.goto(f"{address}facts")
     page.locator("[data-set=protocol]").select_option("mkj")
-    card = page.locator("#cards .mf-card").first
+    page.locator("#cards .mf-fact button").first.click()
+    card = page.locator("#cards .mf-fact-opened")
     expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(1)
     expect(card.locator(".mf-sentence")).to_have_count(4)  # one true, three false
     expect(card.locator(".mf-variant .mf-false")).to_have_count(3)
@@ -439,7 +396,8 @@ def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path, 
     evaluate_with_baseline(page, 10)
     expect(page.locator("#scores")).to_contain_text("all 2 right")
     page.goto(f"{address}facts")
-    expect(page.locator("#cards .mf-card").first).to_contain_text("Whoever has myocardial infarction may well have")
+    page.locator("#cards .mf-fact button").first.click()
+    expect(page.locator("#cards .mf-fact-opened")).to_contain_text("Whoever has myocardial infarction may well have")
 
 
 SECRET = "sk-typed-into-the-page-0123456789"
@@ -528,7 +486,7 @@ def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: s
     page.goto(f"{address}facts")
     for head in HOSTILE:
         page.get_by_role("searchbox", name="Search").fill(head)
-        expect(page.locator("#cards .mf-card h2").first).to_contain_text(head)
+        expect(page.locator("#cards .mf-fact").first).to_contain_text(head)
     assert page.locator("mf-part img, mf-part script").count() == 0
     assert "broken" not in page.title()
 
@@ -578,7 +536,7 @@ def test_pages_fit_their_screen(browser: Browser, address: str, width: int, sche
     try:
         for path, there in (
             ("", "#scores tbody tr"),
-            ("facts", "#cards .mf-card"),
+            ("facts", "#cards .mf-fact"),
             ("review", "#fact h2"),
             ("studio", "#relation .mf-card"),
             ("write", "#form .mf-card"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import served
+from browser import served, trouble_of
 from pages import HOSTILE
 from playwright.sync_api import Browser, Page, expect
 
@@ -16,50 +17,69 @@ from medfact.store import Store
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A browser; at the end nothing was executed, refused or asked of another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    trouble = trouble_of(opened, address)
+    yield opened
+    context.close()
+    assert trouble == []
+
+
 def open_review(page: Page, address: str, name: str) -> None:
     page.goto(f"{address}review")
     box = page.get_by_label("Your name or initials")
     box.fill(name)
-    box.press("Tab")
+    box.press("Enter")  # out of the field
     expect(page.locator("#fact")).to_contain_text(f"reviewed by {name}")
-    page.locator("#fact h2").click()  # out of every field
 
 
-def where(page: Page) -> str:
-    return page.locator("#fact .mf-note").first.inner_text()
+def fold(page: Page, text: str) -> None:
+    """Opens what is folded, or folds it."""
+    page.locator("summary", has_text=text).first.click()
 
 
 def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
+    """Ten facts take twenty keys, and one more goes on."""
     open_review(page, address, "ada")
-    seconds = []
+    note, seconds = page.locator("#fact .mf-packet"), []
     for number in range(1, 21):
-        expect(page.locator("#fact .mf-note").first).to_contain_text(f"Fact {number} of")
+        expect(note).to_contain_text(f"Fact {(number - 1) % 10 + 1} of 10")
         expect(page.locator("#fact .mf-badge")).to_have_count(0)
         expect(page.locator("#fact .mf-source")).to_have_count(0)
         page.keyboard.press("1" if number % 3 else "2")
         begun = time.monotonic()
         page.keyboard.press("s")
-        expect(page.locator("#fact .mf-note").first).to_contain_text(f"Fact {number + 1} of")
+        expect(page.locator("#fact")).to_contain_text(f"Fact {number % 10 + 1} of 10" if number % 10 else "Thank you, ada")
         seconds.append(time.monotonic() - begun)
+        if number == 10:
+            expect(page.locator("#fact")).to_contain_text("10 facts of this packet reviewed: 7 true, 3 false")
+            page.keyboard.press("n")
     assert sorted(seconds)[10] < 0.5, seconds
-    expect(page.locator("#fact .mf-note").first).to_contain_text("20 reviewed by ada")
+    expect(page.locator("#fact")).to_contain_text("20 facts here are reviewed by ada")
     page.keyboard.press("u")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 20 of")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("19 reviewed by ada")
+    expect(note).to_contain_text("Fact 10 of 10")
+    expect(note).to_contain_text("19 reviewed by ada")
     page.keyboard.press("3")
+    fold(page, "Why, a comment")
     page.locator("textarea[name=comment]").fill("It depends.")
     page.reload()
-    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 20 of")
+    expect(note).to_contain_text("Fact 10 of 10")
     expect(page.locator("input[value=depends]")).to_be_checked()
     expect(page.locator("textarea[name=comment]")).to_have_value("It depends.")
-    page.locator("#fact h2").click()
     page.keyboard.press("s")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("20 reviewed by ada")
+    expect(page.locator("#fact")).to_contain_text("20 facts here are reviewed by ada")
+    page.keyboard.press("n")
+    expect(note).to_contain_text("Fact 1 of 10")
     page.keyboard.press("p")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("already reviewed")
+    expect(note).to_contain_text("already reviewed")
     expect(page.locator("#fact h2 .mf-badge")).to_have_count(1)
     page.keyboard.press("n")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 21 of")
+    expect(note).to_contain_text("Fact 1 of 10")
+    page.keyboard.press("j")
+    expect(page.locator("input[name=number]")).to_be_focused()
     log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "ada"]
     assert [one.verdict for one in log].count("withdrawn") == 1
     assert len(log) == 22
@@ -70,15 +90,55 @@ def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path
     assert all(one.seconds is not None and 0 < one.seconds < 60 for one in log if one.verdict != "withdrawn")
 
 
+def test_a_packet_on_a_phone_takes_thirty_taps_and_no_scrolling_back(browser: Browser, address: str, app_home: Path) -> None:
+    """Two taps a fact; a sentence is marked with one tap more; after each fact the next one is up from its beginning."""
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = phone.new_page()
+    page.goto(f"{address}review")
+    expect(page.locator("#fact h1")).to_have_text("10 facts, about 3 minutes")
+    expect(page.locator("#fact h2")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2000
+    page.get_by_label("Your name").fill("tia")
+    page.keyboard.press("Enter")
+    taps = 0
+    for number in range(1, 11):
+        expect(page.locator("#fact .mf-packet")).to_contain_text(f"Fact {number} of 10")
+        expect(page.locator("#fact h2")).to_be_in_viewport(ratio=1)
+        save = page.get_by_role("button", name="Save and next")
+        expect(save).to_be_in_viewport(ratio=1)
+        page.locator(".mf-check", has_text="true").first.tap()
+        taps += 1
+        last = page.locator(".mf-review-sentences > li").last
+        last.scroll_into_view_if_needed()  # whoever reads all sentences is at the foot of the page
+        expect(save).to_be_in_viewport(ratio=1)
+        if number == 2:
+            last.locator("summary").tap()
+            last.locator("select").select_option("unclear")
+            taps += 2
+        save.tap()
+        taps += 1
+    expect(page.locator("#fact h1")).to_have_text("Thank you, tia")
+    expect(page.locator("#fact h1")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#fact")).to_contain_text("10 true. 1 sentence marked.")
+    assert taps <= 30
+    page.get_by_role("button", name="Ten more").tap()
+    expect(page.locator("#fact .mf-packet")).to_contain_text("Fact 1 of 10")
+    phone.close()
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "tia"]
+    assert [one.verdict for one in log] == ["true", "true", "unclear", *["true"] * 8]
+
+
 def test_exceptions_reasons_and_hostile_words_are_kept_as_text(page: Page, address: str, app_home: Path) -> None:
     open_review(page, address, "ben")
     page.keyboard.press("1")
+    page.locator(".mf-review-sentences summary").first.click()
     page.locator("#fact select[name^=of-]").first.select_option("otherwise, unclear")
     page.locator("#fact input[name^=wording-]").first.fill(HOSTILE[1])
+    fold(page, "Why, a comment")
     page.get_by_label("too absolute").check()
     page.locator("textarea[name=comment]").fill(f"{HOSTILE[3]} {HOSTILE[2]}")
     page.get_by_role("button", name="Save and next").click()
-    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by ben")
+    expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by ben")
     page.locator("#fact h2").click()
     page.keyboard.press("p")
     expect(page.locator("#fact select[name^=of-]").first).to_have_value("otherwise, unclear")
@@ -95,7 +155,7 @@ def test_verdicts_are_given_out_to_whoever_gave_them_alone(page: Page, address: 
     open_review(page, address, "hal")
     page.keyboard.press("2")
     page.keyboard.press("s")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by hal")
+    expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by hal")
     with page.expect_download() as given:
         page.get_by_role("link", name="JSON lines").click()
     (row,) = map(json.loads, Path(given.value.path()).read_text(encoding="utf-8").splitlines())
@@ -108,12 +168,12 @@ def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -
     open_review(page, address, "cleo")
     page.keyboard.press("2")
     page.keyboard.press("s")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by cleo")
+    expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by cleo")
     assert page.context.browser is not None
     other = page.context.browser.new_context().new_page()
     open_review(other, address, "cleo")  # the same name in another browser
-    expect(other.locator("#fact .mf-note").first).to_contain_text("Fact 1 of")
-    expect(other.locator("#fact .mf-note").first).to_contain_text("0 reviewed by cleo")
+    expect(other.locator("#fact .mf-packet")).to_contain_text("Fact 1 of")
+    expect(other.locator("#fact .mf-packet")).to_contain_text("0 reviewed by cleo")
     expect(other.locator("#fact input[name=verdict]:checked")).to_have_count(0)
     other.context.close()
 
@@ -128,6 +188,7 @@ def test_without_a_name_or_a_verdict_nothing_is_kept(page: Page, address: str) -
     open_review(page, address, "dora")
     page.keyboard.press("s")
     expect(page.locator("#said")).to_contain_text("Say first whether the fact is true")
+    fold(page, "What you review")
     page.locator("input[name=number]").fill("100000")
     page.get_by_role("button", name="Go").click()
     expect(page.locator("#said")).to_contain_text("There is no fact of that number")
@@ -141,18 +202,20 @@ def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_p
             open_review(one, address, name)
             expect(one.get_by_label("Adjudicate")).to_have_count(0)
             one.keyboard.press(key)
+            fold(one, "Why, a comment")
             one.locator("textarea[name=comment]").fill(words)
             one.get_by_role("button", name="Save and next").click()
-            expect(one.locator("#fact .mf-note").first).to_contain_text(f"1 reviewed by {name}")
+            expect(one.locator("#fact .mf-packet")).to_contain_text(f"1 reviewed by {name}")
             one.goto(f"{address}review?reviewer={name}&adjudicating=true&queue=disputed")  # as if it were allowed
             expect(one.locator("#fact h2")).to_be_visible()
             expect(one.locator(".mf-others")).to_have_count(0)
             one.context.close()
         page = browser.new_context().new_page()
         open_review(page, address, "dora")
+        fold(page, "What you review")
         page.get_by_label("Adjudicate").check()
         page.get_by_label("Queue").select_option("disputed")
-        expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 1 of 1")
+        expect(page.locator("#fact .mf-packet")).to_contain_text("Fact 1 of 1")
         others = page.locator(".mf-others")
         expect(others).to_contain_text("ada: true")
         expect(others).to_contain_text("Surely.")
@@ -170,12 +233,11 @@ def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_p
 def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_home: Path) -> None:
     open_review(page, address, "fay")
     for number in range(1, 11):
-        expect(page.locator("#fact .mf-packet")).to_contain_text(f"Packet 1: {number} of 10")
+        expect(page.locator("#fact .mf-packet")).to_contain_text(f"Fact {number} of 10")
         page.keyboard.press("2" if number == 2 else "a")
         if number == 2:
             page.keyboard.press("a")
-    expect(page.locator("#said")).to_contain_text("a packet of 10 facts")
-    expect(page.locator("#fact .mf-packet")).to_contain_text("Packet 2: 1 of 10")
+    expect(page.locator("#fact")).to_contain_text("10 facts of this packet reviewed: 9 true, 1 false")
     log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "fay"]
     assert [one.verdict for one in log] == ["true", "false", *["true"] * 8]
     assert all(one.bulk for one in log)
@@ -186,12 +248,16 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
     with served(tmp_path) as address:
         page = browser.new_context().new_page()
         page.goto(address)
-        page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
-        expect(page.get_by_label("Facts")).to_have_value("run")
+        shown = page.locator("a[href*='evaluate?run=']").first
+        expect(shown).to_be_visible(timeout=120_000)
+        results = f"{address}{str(shown.get_attribute('href')).removeprefix('./')}"
+        page.goto(results.replace("evaluate?", "review?"))
+        expect(page.locator("[data-set=data]")).to_have_value("run")
         box = page.get_by_label("Your name or initials")
         box.fill("gus")
-        box.press("Tab")
+        box.press("Enter")
         expect(page.locator("#fact")).to_contain_text("0 reviewed by gus")
+        fold(page, "What you review")
         page.get_by_label("Show labels").check()
         badge = page.locator("#fact h2 .mf-badge")
         expect(badge).to_be_visible()
@@ -199,8 +265,8 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
         page.locator("#fact h2").click()
         page.keyboard.press("2" if held_true else "1")
         page.keyboard.press("s")
-        expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
-        page.goto(address)
+        expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by gus")
+        page.goto(results)
         section = page.locator("#tab")
         expect(section).to_contain_text("8 labels held wrong")
         expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")

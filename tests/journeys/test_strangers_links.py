@@ -26,7 +26,7 @@ ANOTHER = "https://another.example/v1"
 
 OF_ADDRESS = {
     "evaluate": {"run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"},
-    "facts": {"data"},
+    "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact"},
     "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place"},
     "studio": {"pool", "data", "relation"},
     "write": {"writing"},

@@ -210,7 +210,7 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
     for at in range(1, 41):
         fact_id, fragment = up(ada, at)
         fact = BY_ID[fact_id]
-        bare = re.sub(r'<bdi>.*?</bdi>|<p class="mf-sentence">.*?</p>', "", fragment)
+        bare = re.sub(r'<bdi>.*?</bdi>|<span class="mf-sentence">.*?</span>', "", fragment)
         bare = re.sub(r"\b[0-9a-f]{20}\b|\d+", "", bare).replace(fact.relation, "")
         shapes[fact.positive].add(bare)
         assert [fact_id in key for key in re.findall(r'data-key="verdict-true-([^"]+)"', fragment)] == [True]
@@ -221,10 +221,10 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
 def play_first_packet(person: Visitor) -> None:
     """Answers "true" throughout, once the demonstration, whose facts the game shows, is asked."""
     until = time.monotonic() + HANG_SECONDS
-    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.look(game=1)["fragments"]["game"])):
+    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.look("game", game=1)["fragments"]["game"])):
         assert time.monotonic() < until, "the demonstration is asked"
         time.sleep(0.5)
-    person.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
+    person.act("game_done", 1, "game", game=1, fields=dict.fromkeys(ids, "true"))
 
 
 def test_a_game_shows_the_labels_of_a_pair(ada: Visitor, home: Path) -> None:

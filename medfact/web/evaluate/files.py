@@ -40,6 +40,7 @@ def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[E
     if not chosen["head"] or not chosen["tail"] or chosen["relation"] == "=":
         raise Mistake("A column is missing.", "Choose one for each of the three, or type one relation for all rows.")
     source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
+    collection_of(source)  # before the question is put away: a request that has to wait for its turn begins anew
     return _taken(visitor, _unsettled(visitor, show), source, file.name)
 
 

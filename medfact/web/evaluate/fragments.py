@@ -49,7 +49,7 @@ def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup, lives: Mapping
     if lives:
         return {"go": _folded(lives), "documents": _documents(visitor, setup)}
     return {
-        "mapping": sentence_sets(visitor, setup) if setup.sets else _mapping(setup),
+        "mapping": sentence_sets(visitor, setup) if setup.sets else mapping(setup),
         "facts": _facts(visitor, setup),
         "consent": consent(visitor, setup),
         "documents": _documents(visitor, setup),
@@ -68,11 +68,11 @@ def _method(setup: Setup) -> str:
     return f"{protocol.explanation} As set here: {counted(shots, 'demonstration') if shots else 'no demonstrations'}."
 
 
-def _mapping(setup: Setup) -> Markup:
+def mapping(setup: Setup) -> Markup:
     """The question which columns of an uploaded file are which, where that is not clear."""
-    if (mapping := setup.mapping) is None:
+    if (file := setup.mapping) is None:
         return Markup()
-    return render("facts_mapping", columns=mapping.columns, name=Path(mapping.path).name, one_relation=ONE_RELATION)
+    return render("facts_mapping", columns=file.columns, name=Path(file.path).name, one_relation=ONE_RELATION)
 
 
 def _facts(visitor: Visitor, setup: Setup) -> Markup:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pydantic import Field
 
 from medfact.datasets import grouping
-from medfact.datasets.bundled import lay_names
-from medfact.datasets.collection import Collection
+from medfact.datasets.collection import Collection, summary
+from medfact.datasets.search import holding
 from medfact.datasets.selection import Rejections
 from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
-from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.reviews.text import reviewed_in_words
@@ -23,10 +24,13 @@ from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
+from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.form import OWN_DATA, data_called, data_sets, kept_setup, source_called
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
-from medfact.web.pages.cards import card_of_statements
+from medfact.web.evaluate.files import ON_FACTS
+from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, data_called, data_sets, kept_setup, source_called
+from medfact.web.evaluate.fragments import SHOWN_PROBLEMS, mapping
+from medfact.web.pages import Act, Action, Bring, Message, Page, Show, View, Visitor, paged
+from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Source, collection_of, spec_of
 
@@ -42,71 +46,124 @@ REASONS = {
 
 
 class FactsShow(Show):
-    """data: a bundled data set, or OWN_DATA; protocol, pool: by which method and in whose sentences ("": the method's own)."""
+    """data: a bundled data set, or OWN_DATA. protocol, pool: by which method and in whose sentences ("" for the method's own);
+    as on the page Evaluate before they are chosen here. fact: the id of the one that is open, "" for none.
+    """
 
     data: str = ""
-    protocol: str = "medfact"
-    pool: str = ""
+    protocol: str = ""
+    pool: str | None = None
     search: str = Field("", max_length=200)
     relation: str = Field("", max_length=500)
     specialty: str = Field("", max_length=500)
-    layout: Literal["cards", "table"] = "cards"
     page: int = Field(0, ge=0, le=10**9)
+    fact: str = Field("", max_length=40)
+
+
+ADDRESS = ("data", "search", "relation", "specialty", "protocol", "pool", "page", "fact")
+"""The fields of the page's address, and of the steps that the browser's back button takes back."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is shown of the fact that is open. drawn: its false partners that may be rejected. reviewed: what reviewers said."""
+
+    card: Card
+    explanation: Sequence[str]
+    drawn: Sequence[str]
+    reviewed: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A fact in the list, its false partners, and in how many ways it is asked. opened: None for all but one."""
+
+    fact: Fact
+    partners: Sequence[Fact]
+    ways: int
+    opened: Opened | None
 
 
 def view(visitor: Visitor, show: FactsShow) -> View:
     """One page of the facts that pass the filters."""
-    setup = kept_setup(visitor.services, visitor.owner)
-    if not show.data:
-        show = show.model_copy(update={"protocol": setup.protocol, "pool": setup.pool})
-    protocol = show.protocol if show.protocol in PROTOCOLS else RunSpec.protocol
-    show = show.model_copy(update={"data": data_called(show.data, setup), "protocol": protocol})
+    kept = kept_setup(visitor.services, visitor.owner)
+    protocol = next(name for name in (show.protocol, kept.protocol, RunSpec.protocol) if name in PROTOCOLS)
+    pool = kept.pool if show.pool is None else show.pool
+    show = show.model_copy(update={"data": data_called(show.data, kept), "protocol": protocol, "pool": pool})
     try:
-        return _page(visitor, show, source_called(show.data, setup.source), setup.source)
+        return _page(visitor, show, kept)
     except MedfactError as error:
         return View({"cards": render("message", message=Message(error.public, "warn"))}, show, query="")
 
 
-def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None) -> View:
-    pool_name = visitor.services.pool(visitor.owner, show.pool)
+def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
+    source = source_called(show.data, kept.source)
+    pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
-    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
-    found = list(_matching(collection.facts, collection.known, pool, show))
+    found = list(_matching(collection, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
-    protocol = PROTOCOLS[show.protocol]
-    group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
-    shown = [group(fact) for fact in listed.part]
-    said = opinions(visitor.services.store.verdicts.log([one.fact_id for of in shown for one in of], visitor.reviewers))
-    cards = [
-        (
-            card_of_statements(fact, partners, [(s, _remark(s, pool)) for s in pool.statements([fact, *partners])]),
-            _explanation(fact, partners, collection.known, rejections),
-            [partner.tail for partner in partners if _drawn(partner)],
-            _reviewed(said, [fact, *partners]),
-        )
-        for fact, *partners in shown
-    ]
+    show = show.model_copy(update={"page": listed.page})
+    lines = _lines(visitor, show, collection, pool, listed.part)
+    if not any(line.opened for line in lines):
+        show = show.model_copy(update={"fact": ""})
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
-        "to-review": Markup(
-            '<p class="mf-note">Are they true, clear and fair? <a href="review" data-key="review">Review them</a>, '
-            'or <a href="studio" data-key="studio">edit the sentences</a>.</p>'
-        )
-        + _statistics(collection),
-        "filters": _filters(show, own, facts),
+        "about": render("facts_about"),
+        "filters": _filters(show, kept.source, facts),
+        "in-use": _own_file(collection, show),
+        "mapping": mapping(kept),
         "cards": render(
-            "facts_cards",
-            cards=cards,
-            reasons=REASONS,
-            layout=show.layout,
-            unknown=_unknown_relation(show, facts, pool),
-            **listed.numbers,
+            "facts_list", lines=lines, reasons=REASONS, unknown=_unknown_relation(show, facts, pool), **listed.numbers
         ),
-        "rejected": _rejections(visitor, facts),
+        "rejected": _statistics(collection) + _rejections(visitor, facts),
     }
-    query = f"?data={show.data}" if show.data != OWN_DATA else ""
-    return View(fragments, show.model_copy(update={"page": listed.page}), query=query)
+    return View(fragments, show, query=_query(show, kept))
+
+
+def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool, facts: Sequence[Fact]) -> Sequence[Line]:
+    """The list, with the false partners as the method draws them."""
+    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
+    protocol = PROTOCOLS[show.protocol]
+    group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, rejections)
+    lines = []
+    for fact, *partners in map(group, facts):
+        ways = len({statement.variant for statement in pool.statements([fact])})
+        is_open = fact.fact_id == show.fact
+        opened = _opened(visitor, collection, pool, rejections, [fact, *partners]) if is_open else None
+        lines.append(Line(fact, partners, ways, opened))
+    return lines
+
+
+def _opened(visitor: Visitor, collection: Collection, pool: Pool, rejections: Rejections, facts: Sequence[Fact]) -> Opened:
+    """The statements of a fact and its false partners, and what is known of them."""
+    fact, *partners = facts
+    said = opinions(visitor.services.store.verdicts.log([one.fact_id for one in facts], visitor.reviewers))
+    return Opened(
+        card_of_statements(fact, partners, [(one, _remark(one, pool)) for one in pool.statements(facts)]),
+        _explanation(fact, partners, collection.known, rejections),
+        [partner.tail for partner in partners if partner.tail is not None and partner.negative_of is not None],
+        _reviewed(said, facts),
+    )
+
+
+def _query(show: FactsShow, kept: Setup) -> str:
+    """The address: what differs from what this visitor would see without one. A file of one's own is in no link."""
+    usual = {name: field.default for name, field in FactsShow.model_fields.items()}
+    usual |= {"protocol": kept.protocol, "pool": kept.pool}
+    told = {name: getattr(show, name) for name in ADDRESS if getattr(show, name) != usual[name]}
+    if show.data == OWN_DATA:
+        del told["data"]
+    if told.get("pool") not in ("", *pool_names()):
+        told.pop("pool", None)
+    return f"?{urlencode(told)}" if told else ""
+
+
+def _own_file(collection: Collection, show: FactsShow) -> Markup:
+    """That the visitor's own file is shown, and what is wrong with it."""
+    if show.data != OWN_DATA:
+        return Markup()
+    return render("facts_own", name=collection.name, problems=summary(collection.problems)[:SHOWN_PROBLEMS])
 
 
 def _statistics(collection: Collection) -> Markup:
@@ -136,25 +193,14 @@ def _reviewed(said: Mapping[str, Mapping[str, Opinion]], facts: Sequence[Fact]) 
     return [f"{'True fact' if fact.positive else f'False partner “{fact.tail}”'}: {words}." for fact, words in found if words]
 
 
-def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
-    """Facts that the pool states and the filters pass, without the false partners of true ones.
-
-    A search finds the other names of a thing too.
+def _matching(collection: Collection, pool: Pool, show: FactsShow) -> Iterator[Fact]:
+    """Facts that the pool states and the filters pass, without the false partners of true ones. A search finds the other names
+    of a thing, too.
     """
-    words = name_key(show.search)
-    entities = _entities(words, known) if words else set()
-    for fact in facts:
+    for fact in holding(collection.facts, show.search, collection.known):
         stated = fact.negative_of is None and pool.states(fact)
-        chosen = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
-        named = words in name_key(f"{fact.head} {fact.relation} {fact.tail}")
-        if stated and chosen and (named or not entities.isdisjoint((known.entity(fact.head), known.entity(fact.tail or "")))):
+        if stated and show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or ""):
             yield fact
-
-
-def _entities(words: str, known: KnowledgeBase) -> set[str]:
-    """What one of whose other names, or everyday names, holds these words."""
-    groups = (*known.synonyms, *lay_names())
-    return {known.entity(name) for group in groups if any(words in name_key(other) for other in group) for name in group}
 
 
 def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str:
@@ -178,16 +224,12 @@ def _remark(statement: Statement, pool: Pool) -> str:
     return f"Labelled by the paper's rule: {why}." if why else ""
 
 
-def _drawn(partner: Fact) -> bool:
-    return partner.negative_of is not None and partner.tail is not None
-
-
 def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
-    if not fact.positive or (partners and not any(map(_drawn, partners))):
+    if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
     found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
-    first = f"{found.candidates:,} other tails of the same type; {found.left:,} of them are safe to call false."
+    first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
 
@@ -224,15 +266,34 @@ def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 
+def with_own_file(act: Act) -> Act:
+    """What the page Evaluate does with a file of facts: it becomes the visitor's facts in use, there and here."""
+
+    def acted(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
+        _, message = act(visitor, EvaluateShow.model_validate({}), action)
+        return FactsShow.model_validate({"protocol": show.protocol, "pool": show.pool}), message
+
+    return acted
+
+
 PAGE = Page(
     "facts",
     "Facts",
-    ("said", "to-review", "filters", "cards", "rejected"),
+    (
+        "about",
+        "filters",
+        Bring("Your own file …", "take_file", tuple(FORMATS), "upload", min_width=130),
+        "said",
+        "in-use",
+        "mapping",
+        "cards",
+        "rejected",
+    ),
     FactsShow,
     view,
-    {"reject": reject, "accept": accept, **ERASE},
-    address=("data",),
-    introduction="# Facts\nEach true fact has false partners: other findings that no source lists for it.",
+    {"reject": reject, "accept": accept, **{name: with_own_file(act) for name, act in ON_FACTS.items()}, **ERASE},
+    address=ADDRESS,
+    stops=ADDRESS,
     place=1,
     tab="Browse",
 )

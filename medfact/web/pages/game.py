@@ -209,7 +209,6 @@ PAGE = Page(
     GameShow,
     view,
     {"game_done": done, **ERASE},
-    introduction="# Beat the model",
     stops=("game",),
     place=52,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,8 +10,10 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.datasets.search import holding
 from medfact.errors import FactsError, MedfactError, Mistake
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact
+from medfact.results.wording import duration
 from medfact.reviews.guidelines import guidelines, is_absolute
 from medfact.reviews.queues import disputed, shuffled
 from medfact.reviews.reliability import statements_to_check
@@ -21,6 +24,7 @@ from medfact.reviews.verdicts import (
     CONTESTED,
     DISPUTED,
     FACT_VERDICTS,
+    GAME,
     RANDOM,
     REASONS,
     REVIEWER,
@@ -53,12 +57,18 @@ OF_RUNS = "run"
 PACKET = 10
 """Facts of a packet: for the minutes between two patients."""
 
+SECONDS_A_FACT = 18
+"""Before a reviewer's own pace is known."""
+
+NEXT = -1
+"""The place of the first fact that is not reviewed yet."""
+
 
 class ReviewShow(Show):
     """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
-    file, or OF_RUNS.
-    relation, search: "" for all. place: of the fact in the queue. checking: whether labels are shown; adjudicating:
-    whether the verdicts of others are; verdicts record both. bound: the error rate of the planner, in per cent.
+    file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `within`, or NEXT. ended: whether the packet
+    before it has just ended. checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts
+    record both. bound: the error rate of the planner, in per cent.
     """
 
     reviewer: str = Field("", max_length=LONGEST_NAME)
@@ -70,13 +80,17 @@ class ReviewShow(Show):
     checking: bool = False
     adjudicating: bool = False
     bound: float = Field(5, ge=0.1, le=50)
-    place: int = Field(0, ge=0, le=10**9)
+    place: int = Field(NEXT, ge=NEXT, le=10**9)
+    within: str = Field("", max_length=2_000)
+    ended: bool = False
 
 
 def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
-    """What is shown, with the name of who has signed in, data that there are, and no more than the reviewer may see."""
+    """What is shown, with the name of who has signed in or reviewed last, and data that there are; no more than this reviewer
+    may see.
+    """
     known = [*dict(data_sets(own_source(visitor))), *([OF_RUNS] if show.run else [])]
-    name = visitor.user or show.reviewer
+    name = visitor.user or show.reviewer or _last_name(visitor)
     adjudicating = show.adjudicating and is_adjudicator(name, signed_in=bool(visitor.user))
     return show.model_copy(
         update={
@@ -88,6 +102,12 @@ def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
     )
 
 
+def _last_name(visitor: Visitor) -> str:
+    """The name under which this visitor reviewed last, "" for none. Nobody gives a name for a game."""
+    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
+    return next((one.reviewer for one in reversed(log) if one.queue != GAME and one.role == REVIEWER), "")
+
+
 def material_of(visitor: Visitor, show: ReviewShow) -> Material:
     if show.data == OF_RUNS:
         return of_runs(visitor, show.run)
@@ -95,7 +115,7 @@ def material_of(visitor: Visitor, show: ReviewShow) -> Material:
 
 
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
-    found = _matching(material.facts, show.relation, name_key(show.search))
+    found = _matching(material.facts, show.relation, show.search)
     if show.queue == RANDOM:
         return found
     order: Iterable[str] = (
@@ -105,9 +125,8 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
 
 
-def _matching(facts: Sequence[Fact], relation: str, words: str) -> list[Fact]:
-    of_relation = [fact for fact in facts if relation in ("", fact.relation)]
-    return [fact for fact in of_relation if not words or words in name_key(f"{fact.head} {fact.relation} {fact.tail}")]
+def _matching(facts: Sequence[Fact], relation: str, search: str) -> list[Fact]:
+    return [fact for fact in holding(facts, search) if relation in ("", fact.relation)]
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:
@@ -138,10 +157,6 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
 """The fields of the page's address."""
 
-INTRODUCTION = """# Review
-Is what a model is asked true, clear and fair? The keys stand on the buttons; at the foot of the page they can be switched off.
-"""
-
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
     CONTESTED: "contested: all models deny the label first, then where strong ones differ",
@@ -164,26 +179,43 @@ class Line:
 
 
 def view(visitor: Visitor, show: ReviewShow) -> View:
-    """One fact of the queue, with what this reviewer has said of it."""
+    """One fact of the queue, with what this reviewer has said of it; after a packet, what was done."""
     show = as_it_can_be(visitor, show)
     relations: list[str] = []
     try:
         material = material_of(visitor, show)
         relations = sorted({fact.relation for fact in material.facts})
         queue = queue_of(visitor, show, material)
-        show = show.model_copy(update={"place": min(show.place, max(len(queue) - 1, 0))})
-        fact = (
-            _fact(visitor, show, material, queue)
-            if queue
-            else render("review_none", queue=show.queue, any=bool(material.facts))
-        )
+        show = _placed(visitor, show, queue)
+        if not queue:
+            fact = render("review_none", queue=show.queue, any=bool(material.facts))
+        else:
+            fact = (_thanks if show.ended else _fact)(visitor, show, material, queue)
     except MedfactError as error:
-        fact = render("message", message=Message(error.public, "warn"))
-    return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show))
+        queue, fact = [], render("message", message=Message(error.public, "warn"))
+    return View({"choice": _choice(visitor, show, relations, queue), "fact": fact}, show, query=_query(show))
 
 
-def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Markup:
+def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> ReviewShow:
+    """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
+    here = "|".join((show.data, show.run, show.queue, show.relation, show.search))
+    if show.place == NEXT or show.within not in ("", here):
+        first = _unreviewed(own_opinions(visitor, show), queue)
+        return show.model_copy(update={"place": first or 0, "within": here, "ended": False})
+    is_behind = bool(queue) and show.place >= len(queue) and show.queue != DISPUTED
+    place = min(show.place, len(queue) if is_behind else max(len(queue) - 1, 0))
+    return show.model_copy(update={"place": place, "within": here, "ended": is_behind or (show.ended and place > 0)})
+
+
+def _unreviewed(said: Mapping[str, Opinion], queue: Sequence[Fact], after: int = 0) -> int | None:
+    """The place of the first fact from there on that is not reviewed, or else before; None for none."""
+    places = (*range(after, len(queue)), *range(min(after, len(queue))))
+    return next((place for place in places if queue[place].fact_id not in said), None)
+
+
+def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue: Sequence[Fact]) -> Markup:
     own = own_source(visitor)
+    datasets = [*data_sets(own), *([(OF_RUNS, "what the run of this link asked")] if show.run else [])]
     try:
         guide, problem = guidelines(home()), ""
     except FactsError as error:
@@ -193,10 +225,10 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         show=show,
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
-        datasets=[
-            *data_sets(own),
-            *([(OF_RUNS, "what the run of this link asked")] if show.run else []),
-        ],
+        datasets=datasets,
+        data_title=dict(datasets).get(show.data, ""),
+        queue_title=QUEUE_TITLES[show.queue],
+        progress=_progress(visitor, show, queue),
         queues=[(name, title) for name, title in QUEUE_TITLES.items() if name != DISPUTED or show.adjudicating],
         relations=relations,
         longest=LONGEST_NAME,
@@ -223,31 +255,45 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
     return sorted((one.fact.reviewer, one) for one in found if one.fact.role == REVIEWER)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a queue is reviewed: of how many facts, by this reviewer, by anybody, by two or more."""
+
+    of: int
+    done: int
+    judged: int
+    twice: int
+
+
+def _progress(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> Progress:
+    up = {one.fact_id for one in queue}
+    reviewers = visitor.services.store.verdicts.reviewers_of_facts(visitor.reviewers)
+    return Progress(
+        len(queue),
+        len(up & own_opinions(visitor, show).keys()),
+        len(up & reviewers.keys()),
+        sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
+    )
+
+
 def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
     fact, said = queue[show.place], own_opinions(visitor, show)
     opinion, others = said.get(fact.fact_id), _others(visitor, show, fact)
     is_shown = show.checking or opinion is not None
     if is_shown and visitor.owner != NOBODY:
         show_labels(visitor.services.store.of(visitor.owner), [fact])
-    up = {one.fact_id for one in queue}
-    done = len(up & said.keys())
-    rest = (*range(show.place + 1, len(queue)), *range(show.place))
-    reviewers = visitor.services.store.verdicts.reviewers_of_facts(visitor.reviewers)
+    packet = _packet_at(queue, show.place)
     return render(
         "review_fact",
         fact=fact,
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         links=links_of(fact),
         show=show,
-        of=len(queue),
-        done=done,
-        minutes=_minutes_left(said, len(queue) - done),
-        packet=show.place // PACKET + 1,
         in_packet=show.place % PACKET + 1,
-        packet_size=min(PACKET, len(queue) - show.place // PACKET * PACKET),
-        judged=len(up & reviewers.keys()),
-        twice=sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
-        following=next((number for number in rest if queue[number].fact_id not in said), None),
+        packet=len(packet),
+        minutes=_minutes(said, len(packet)),
+        done=sum(one.fact_id in said for one in queue),
+        following=_unreviewed(said, queue, show.place + 1),
         opinion=opinion,
         is_shown=is_shown,
         others=others,
@@ -257,6 +303,32 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         choices=[("", "fine"), *STATEMENT_VERDICTS.items()],
         reasons=REASONS,
         longest=LONGEST_TEXT,
+        longest_name=LONGEST_NAME,
+    )
+
+
+def _packet_at(queue: Sequence[Fact], place: int) -> Sequence[Fact]:
+    """The facts of the packet in which a place lies."""
+    first = place // PACKET * PACKET
+    return queue[first : first + PACKET]
+
+
+def _thanks(visitor: Visitor, show: ReviewShow, _: Material, queue: Sequence[Fact]) -> Markup:
+    """What a reviewer has said of the packet that has just ended. It says nothing of labels."""
+    said = own_opinions(visitor, show)
+    packet = [said[fact.fact_id] for fact in _packet_at(queue, show.place - 1) if fact.fact_id in said]
+    verdicts = Counter(one.fact.verdict for one in packet)
+    seconds = sum(one.fact.seconds or 0 for one in packet)
+    return render(
+        "review_thanks",
+        show=show,
+        facts=len(packet),
+        verdicts=[(verdicts[name], title) for name, title in FACT_VERDICTS.items() if verdicts[name]],
+        marked=sum(len(one.statements) for one in packet),
+        time=duration(seconds) if seconds else "",
+        done=sum(fact.fact_id in said for fact in queue),
+        following=_unreviewed(said, queue, show.place),
+        packet=PACKET,
     )
 
 
@@ -277,10 +349,11 @@ def _line(statement: Statement, opinion: Opinion | None, others: Sequence[tuple[
     )
 
 
-def _minutes_left(said: Mapping[str, Opinion], left: int) -> int | None:
-    """At this reviewer's own pace; None before there is one."""
+def _minutes(said: Mapping[str, Opinion], facts: int) -> int:
+    """For so many facts, at this reviewer's own pace once there is one."""
     seconds = sorted(one.fact.seconds for one in said.values() if one.fact.seconds is not None)
-    return None if not seconds else max(1, round(seconds[len(seconds) // 2] * left / 60))
+    pace = seconds[len(seconds) // 2] if len(seconds) >= PACKET else SECONDS_A_FACT
+    return max(1, round(pace * facts / 60))
 
 
 # ------------------------------------------------------------------------------------------------ actions
@@ -348,9 +421,9 @@ def _recorded(
     statements = statements_of(show, material, material.fact(of_fact.fact_id))
     log = [of_fact, *(one for statement in statements for one in _exception(of_fact, statement, fields, opinion))]
     visitor.services.log_of(visitor.owner, log, statements).verdicts.record(log, statements)
-    ended = (show.place + 1) % PACKET == 0
-    said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
-    return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
+    place = show.place + 1 if show.place != NEXT else NEXT
+    ended = place > 0 and place % PACKET == 0 and show.queue != DISPUTED
+    return show.model_copy(update={"place": place, "ended": ended}), Message()
 
 
 def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Message]:
@@ -364,7 +437,7 @@ def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Mes
     visitor.services.log_of(visitor.owner, back).verdicts.record(back)
     queue = queue_of(visitor, show, material_of(visitor, show))
     place = next((n for n, fact in enumerate(queue) if fact.fact_id == last.fact.fact_id), show.place)
-    return show.model_copy(update={"place": place}), Message("Taken back.", "good")
+    return show.model_copy(update={"place": place, "ended": False}), Message("Taken back.", "good")
 
 
 def jump(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
@@ -373,17 +446,16 @@ def jump(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow
     most, number = len(queue_of(visitor, show, material_of(visitor, show))), action.fields.get("number", "")
     if not number.isdecimal() or not 1 <= int(number[:9]) <= most:
         raise Mistake("There is no fact of that number.", f"Give 1 to {most:,}.")
-    return show.model_copy(update={"place": int(number) - 1}), Message()
+    return show.model_copy(update={"place": int(number) - 1, "ended": False}), Message()
 
 
 PAGE = Page(
     "review",
     "Review",
-    ("choice", "said", "fact"),
+    ("said", "fact", "choice"),
     ReviewShow,
     view,
     {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE},
     address=ADDRESS,
-    introduction=INTRODUCTION,
     place=2,
 )

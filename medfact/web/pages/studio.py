@@ -352,7 +352,6 @@ PAGE = Page(
     view,
     {"save": save, "sign": sign, "take_back": take_back, "erase": erase_edits},
     address=("pool", "data", "relation"),
-    introduction="# Studio\nThe sentences in which facts are stated: side by side, to change, to add to, and to sign off.",
     place=3,
     under="facts",
     tab="Sentences",

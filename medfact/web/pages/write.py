@@ -414,11 +414,6 @@ def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[W
     return show, Message()
 
 
-INTRODUCTION = """# Write
-A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
-sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
-"""
-
 PAGE = Page(
     "write",
     "Write",
@@ -437,7 +432,6 @@ PAGE = Page(
     },
     says={"start": "form-said"},
     address=("writing",),
-    introduction=INTRODUCTION,
     place=4,
     under="facts",
     tab="Rewrite with a model",

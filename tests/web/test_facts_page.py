@@ -1,0 +1,92 @@
+"""The page Facts over HTTP: a line a fact, one open; what is looked at is in the address; a file of one's own is taken here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from visitors import Visitor
+
+OWN = b"head,relation,tail\n" + b"".join(b"disease %d,symptoms,sign %d\n" % (n, n) for n in range(12))
+
+
+@pytest.fixture
+def visitor(address: str) -> Iterator[Visitor]:
+    with Visitor(address) as visitor:
+        yield visitor
+
+
+def opened_at(visitor: Visitor, query: str) -> dict[str, Any]:
+    """What a browser shows that opens this address."""
+    return dict(visitor.http.post("/updates", json={"page": "facts", "address": query}).json())
+
+
+def ids(shown: dict[str, Any]) -> list[str]:
+    return re.findall(r'data-key="open-([0-9a-f]+)"', shown["fragments"]["cards"])
+
+
+def test_one_line_a_fact_and_one_open(visitor: Visitor) -> None:
+    shown = visitor.look("facts")
+    cards = shown["fragments"]["cards"]
+    assert len(ids(shown)) == 20
+    assert cards.count("8 ways") == 20
+    assert cards.count("FALSE (test statement)") == 20, "each false partner has its mark"
+    assert "mf-sentence" not in cards
+    opened = visitor.look("facts", fact=ids(shown)[3])["fragments"]["cards"]
+    assert opened.count('class="mf-sentence"') == 16, "its eight sentences and its partner's"
+    assert opened.count('aria-expanded="true"') == 1
+    assert "Could “" in opened
+    assert visitor.look("facts", fact="nonsense")["show"]["fact"] == ""
+
+
+def test_what_is_looked_at_is_in_the_address_and_comes_from_it(visitor: Visitor) -> None:
+    fact = ids(visitor.look("facts", search="arteritis", relation="symptoms"))[0]
+    chosen = {"search": "arteritis", "relation": "symptoms", "protocol": "mkj", "pool": "medfact", "fact": fact}
+    query = visitor.look("facts", **chosen)["query"]
+    again = opened_at(visitor, query)
+    assert {name: again["show"][name] for name in chosen} == chosen
+    assert again["query"] == query
+    assert again["stop"]["search"] == "arteritis", "the browser's history has it, too"
+    paged = visitor.look("facts", page=3)
+    assert ids(opened_at(visitor, paged["query"])) == ids(paged) != ids(visitor.look("facts"))
+    assert "page" not in visitor.look("facts")["query"]
+
+
+def test_the_words_of_a_search_are_joined(visitor: Visitor) -> None:
+    for search in ("giant cell arteritis prednisone", "Prednisone  giant-cell"):
+        shown = visitor.look("facts", search=search)
+        assert len(ids(shown)) == 1
+        assert "prednisone" in shown["fragments"]["cards"]
+
+
+def test_a_file_of_ones_own_is_taken_here_and_is_in_use_on_evaluate(visitor: Visitor) -> None:
+    filtered = {"search": "x", "relation": "symptoms", "page": 2}
+    shown = visitor.act("take_file", visitor.upload("own.csv", OWN), "facts", **filtered)
+    assert "12 true facts read" in shown["fragments"]["said"]
+    assert len(ids(shown)) == 12, "no filter hides what was just brought"
+    assert "own.csv" in shown["fragments"]["in-use"]
+    assert "own" not in shown["query"], "a file of one's own is in no link"
+    assert "own.csv" in visitor.look("evaluate")["fragments"]["facts"]
+    dropped = visitor.act("drop_file", "", "facts", data="own")
+    assert dropped["show"]["data"] == "clinical-core"
+    assert dropped["fragments"]["in-use"] == ""
+
+
+def test_a_file_with_other_columns_asks_which_is_which(visitor: Visitor) -> None:
+    path = visitor.upload("mine.csv", OWN.replace(b"head,relation,tail", b"disease,x,sign"))
+    shown = visitor.act("take_file", path, "facts")
+    assert "which of its columns is which" in shown["fragments"]["mapping"]
+    fields = {"head": "disease", "relation": "x", "tail": "sign"}
+    used = visitor.act("use_columns", "", "facts", fields=fields)
+    assert "12 true facts read" in used["fragments"]["said"]
+    assert len(ids(used)) == 12
+
+
+def test_no_word_of_the_file_format_is_on_the_page(visitor: Visitor) -> None:
+    """A clinician reads of conditions and findings."""
+    fact = ids(visitor.look("facts"))[0]
+    for shown in (visitor.look("facts", fact=fact), visitor.look("facts", fact=fact, protocol="pretexttrans")):
+        text = re.sub(r"<[^>]*>", " ", " ".join(shown["fragments"].values()))
+        assert not re.search(r"\b(heads?|tails?)\b", text), re.findall(r".{30}\b(?:heads?|tails?)\b.{30}", text)

@@ -1,0 +1,70 @@
+"""A packet of a review over HTTP: where it begins, what is said after it, and who is remembered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from visitors import Visitor
+
+
+@pytest.fixture
+def visitor(address: str) -> Iterator[Visitor]:
+    with Visitor(address) as visitor:
+        yield visitor
+
+
+def judged(visitor: Visitor, shown: dict[str, Any], verdict: str = "true", **show: Any) -> dict[str, Any]:
+    """What is shown after a verdict on the fact that is up."""
+    (fact,) = re.findall(r'data-timed="(\w+)"', shown["fragments"]["fact"])
+    return visitor.act("judge", fact, "review", fields={"verdict": verdict, "seconds": "6"}, **{**shown["show"], **show})
+
+
+def packet(visitor: Visitor, shown: dict[str, Any], size: int = 10) -> dict[str, Any]:
+    """What is shown after so many verdicts."""
+    show: dict[str, Any] = {"reviewer": "ada"}
+    for number in range(size):
+        show |= shown["show"]
+        shown = judged(visitor, shown, "false" if number < 2 else "true", **show)
+    return shown
+
+
+def test_it_opens_on_a_packet_and_ends_with_what_was_done(visitor: Visitor) -> None:
+    opened = visitor.look("review", reviewer="ada")
+    assert "10 facts, about 3 minutes" in opened["fragments"]["fact"]
+    assert "min left" not in opened["fragments"]["fact"]
+    assert "Fact 1 of 10" in opened["fragments"]["fact"]
+    thanks = packet(visitor, opened)["fragments"]["fact"]
+    assert "Thank you, ada" in thanks
+    assert "10 facts of this packet reviewed: 8 true, 2 false. It took 1 min 0 s." in thanks
+    assert "Ten more" in thanks
+    assert "mf-badge" not in thanks, "it says nothing of labels"
+    again = visitor.look("review")
+    assert "10 reviewed by ada" in again["fragments"]["fact"], "who reviewed here last goes on"
+    assert again["show"]["place"] == 10, "with the first fact that is not reviewed"
+    assert "10 facts, about 1 minute" in again["fragments"]["fact"], "at one's own pace of six seconds"
+
+
+def test_the_end_of_a_queue_is_the_end_of_a_packet(visitor: Visitor) -> None:
+    found = {"reviewer": "ada", "search": "giant cell arteritis prednisone"}
+    shown = visitor.look("review", **found)
+    assert "1 fact, about 1 minute" in shown["fragments"]["fact"]
+    ended = judged(visitor, shown, **found)["fragments"]["fact"]
+    assert "1 fact of this packet reviewed: 1 true" in ended
+    assert "You have reviewed all facts of this queue" in ended
+    assert "Ten more" not in ended
+
+
+def test_another_queue_begins_with_its_own_first_fact(visitor: Visitor) -> None:
+    shown = visitor.look("review", reviewer="ada", place=37)
+    assert "Fact 8 of 10" in shown["fragments"]["fact"]
+    other = visitor.look("review", **{**shown["show"], "reviewer": "ada", "place": 37, "relation": "symptoms"})
+    assert other["show"]["place"] == 0
+
+
+def test_a_file_of_verdicts_is_offered_and_the_setup_is_folded(visitor: Visitor) -> None:
+    choice = visitor.look("review", reviewer="ada")["fragments"]["choice"]
+    assert choice.index("What you review: clinical-core, a random sample") < choice.index('data-set="data"')
+    assert "<details open" not in choice
