@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from medfact.store import Store
 
@@ -18,19 +18,23 @@ def log_of(page: Page, app_home: Path) -> list[str]:
     return [one.verdict for one in log if one.queue == "game"]
 
 
-def test_it_stands_on_the_first_screen(browser: Browser, address: str) -> None:
-    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+@pytest.fixture
+def page(page: Page, address: str) -> Page:
+    """The game, once the model has answered."""
+    page.goto(f"{address}game")
+    expect(page.locator("#game-start")).to_be_visible(timeout=120_000)
+    return page
+
+
+def test_it_is_near_from_the_first_screen(page: Page, address: str) -> None:
     page.goto(address)
-    start = page.get_by_role("button", name="Start", exact=True)
-    expect(start).to_be_visible(timeout=120_000)  # once the model has answered
-    expect(start).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("group", name="Beat the model")).to_contain_text("eight sentences about one fact, 20 seconds")
-    page.context.close()
+    expect(page.locator("[data-key=game-open]")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("b")
+    expect(page.locator("#game")).to_contain_text("Eight sentences about one fact, 20 seconds")
 
 
 def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
-    expect(page.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
-    page.keyboard.press("b")  # it is no stop on the way to Evaluate
+    page.keyboard.press("b")
     game = page.locator("#game")
     expect(game.get_by_role("radiogroup")).to_have_count(8)
     expect(game.locator(".mf-badge")).to_have_count(0)
@@ -54,7 +58,7 @@ def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: P
     expect(page.locator("#game-start")).to_be_visible()
     assert page.context.browser is not None
     other = page.context.browser.new_context().new_page()
-    other.goto(address)
+    other.goto(f"{address}game")
     other.locator("#game-start").click()
     expect(other.locator("#game").get_by_role("radiogroup")).to_have_count(8)
     assert log_of(other, app_home) == []
@@ -72,7 +76,7 @@ def test_when_time_is_over_what_is_answered_counts(page: Page, app_home: Path) -
 
 
 def test_without_the_clock_nothing_runs_out(page: Page, app_home: Path) -> None:
-    page.get_by_role("button", name="no clock").first.click()
+    page.locator("[data-key=game-start-calm]").click()
     game = page.locator("#game")
     expect(game.get_by_role("radiogroup")).to_have_count(8)
     expect(game.locator("[data-left]")).to_have_count(0)

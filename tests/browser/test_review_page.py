@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browser import served
+from browser import served, show_demonstration
 from pages import HOSTILE
 from playwright.sync_api import Browser, Page, expect
 
@@ -185,7 +185,7 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
     """The demonstration's statements: one fact is held false, so that eight labels are flipped. Nobody else has reviewed."""
     with served(tmp_path) as address:
         page = browser.new_context().new_page()
-        page.goto(address)
+        show_demonstration(page, address)
         page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
         expect(page.get_by_label("Facts")).to_have_value("run")
         box = page.get_by_label("Your name or initials")
@@ -200,7 +200,7 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
         page.keyboard.press("2" if held_true else "1")
         page.keyboard.press("s")
         expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
-        page.goto(address)
+        show_demonstration(page, address)
         section = page.locator("#tab")
         expect(section).to_contain_text("8 labels held wrong")
         expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")

@@ -238,8 +238,8 @@ def services(tmp_path: Path, facts_file: Path) -> Iterator[Services]:
 
 def ask(services: Services, owner: str, action: Action | None = None, **show: Any) -> dict[str, Any]:
     run = services.store.runs("demonstration")[0].run
-    question = Question(page="evaluate", show=show, action=action)
-    return dict(json.loads(updates(Visitor(services, owner, (owner,), run), PAGES["evaluate"], question)))
+    question = Question(page="game", show=show, action=action)
+    return dict(json.loads(updates(Visitor(services, owner, (owner,), run), PAGES["game"], question)))
 
 
 def hand_in(services: Services, owner: str, number: object, fields: dict[str, str], **show: Any) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def test_the_answers_are_kept_and_a_second_time_is_refused(services: Services) -
     assert "2 sentences without an answer: counted as wrong" in result
     assert "One fact says nothing about others" in result
     again = hand_in(services, "ada", 1, dict.fromkeys(ids, "false"))
-    assert "You have played this packet already" in again["fragments"]["game-said"]
+    assert "You have played this packet already" in again["fragments"]["said"]
     assert len(log_of(services, "ada")) == 8
     assert len(shown(services, "ada", game=2)) == 16
     assert shown(services, "ada", game=1) == [], "the result stands"
@@ -273,7 +273,7 @@ def test_the_answers_are_kept_and_a_second_time_is_refused(services: Services) -
 
 @pytest.mark.parametrize("number", [0, 2, -1, 99, 10**30, "1 OR 1=1", "²", "", "<b>"])
 def test_a_packet_that_is_not_up_is_refused(services: Services, number: object) -> None:
-    said = hand_in(services, "ada", number, dict.fromkeys(shown(services, "ada"), "true"))["fragments"]["game-said"]
+    said = hand_in(services, "ada", number, dict.fromkeys(shown(services, "ada"), "true"))["fragments"]["said"]
     assert "no such packet" in said or "not been shown" in said
     assert log_of(services, "ada") == []
 
@@ -296,8 +296,10 @@ def test_a_visitor_without_a_cookie_is_told_so_and_leaves_nothing(services: Serv
 
 
 def test_nothing_is_shown_before_a_start_or_in_nonsense(services: Services) -> None:
-    assert ask(services, "ada")["fragments"]["game"] == ""
-    assert ask(services, "ada", game="<b>")["fragments"]["game"] == ""
+    for nothing in ({}, {"game": "<b>"}):
+        begin = ask(services, "ada", **nothing)["fragments"]["game"]
+        assert "Start without a clock" in begin
+        assert "radiogroup" not in begin
     assert len(shown(services, "ada", game=9999)) == 8, "the packet that is up"
 
 
@@ -320,4 +322,4 @@ def test_all_packets_can_be_played(services: Services) -> None:
     assert played == 8 * 6, "one fact of each of six pairs"
     assert "That was the last packet" in ask(services, "ada", game=99)["fragments"]["game"]
     assert np.isclose(len(log_of(services, "ada")), played)
-    assert found["fragments"]["game-said"] is not None
+    assert found["fragments"]["said"] is not None

@@ -71,7 +71,7 @@ def edit(visitor: Visitor, sentence: str) -> dict[str, Any]:
 
 
 def play(visitor: Visitor) -> dict[str, Any]:
-    return visitor.act("game_done", "1", game=1)
+    return visitor.act("game_done", "1", of="game", game=1)
 
 
 def bytes_on_disk(home: Path) -> bytes:
@@ -98,7 +98,7 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
         erased = visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         assert "Your verdicts and comments are erased" in erased["fragments"]["said"]
         assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"game"}
-        assert "are erased" in visitor.act("erase", GAMES, game=1, fields={"sure": "yes"})["fragments"]["game-said"]
+        assert "are erased" in visitor.act("erase", GAMES, of="game", game=1, fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", DECISIONS, of="facts", fields={"sure": "yes"})["fragments"]["said"]
         assert own.verdicts.log(owners=[visitor.owner]) == own.prototype_edits.log("medfact") == own.decisions.rejected() == []
@@ -175,7 +175,7 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
         judge(visitor, "short", 11)["fragments"]["said"],
         edit(visitor, "[X] surely has [Y].")["fragments"]["said"],
         visitor.act("reject", "abc:" + "y" * 1_900, of="facts")["fragments"]["said"],
-        play(visitor)["fragments"]["game-said"],
+        play(visitor)["fragments"]["said"],
     ):
         assert full in str(refused)
     assert size() == before

@@ -38,8 +38,6 @@ PARTS = {
     "tab",
     "rarity",
     "drawer",
-    "hero",
-    "game",
     "documents",
     "facts",
     "method",
@@ -93,7 +91,7 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     next(event for event in events if isinstance(event, AnswersSaved))
     meanwhile = look(services, run=run, drawn=drawn)
     assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
-    assert not {"hero", "notice", "drawer"} & set(meanwhile["fragments"])
+    assert not {"notice", "drawer"} & set(meanwhile["fragments"])
     assert "still standing" in meanwhile["fragments"]["progress"]
     assert meanwhile["title"].endswith("% · medfact")
     for _ in events:
@@ -224,13 +222,14 @@ def test_one_of_several_runs_is_chosen(services: Services, run: str) -> None:
 def test_which_runs_a_page_shows(services: Services, run: str) -> None:
     other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
 
-    def shown(asked: str, kept: str = "") -> tuple[str, str]:
-        question = Question(page="evaluate", show={"run": asked}, kept=kept)
+    def shown(asked: str) -> tuple[str, str]:
+        question = Question(page="evaluate", show={"run": asked})
         made = json.loads(updates(Visitor(services, OWNER, (OWNER,), other), PAGES["evaluate"], question))
         return made["show"].get("run", asked), made["fragments"]["notice"]
 
     gone = "0" * 32
-    assert shown(run, kept=other) == (run, "")
+    assert shown(run) == (run, "")
+    assert shown("") == ("", ""), "a new evaluation, not the demonstration"
     assert shown(gone + "," + run)[0] == run
     assert "no run of that link" in shown(gone + "," + run)[1]
 
@@ -320,7 +319,7 @@ def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClien
         raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
 
     monkeypatch.setattr("medfact.results.live.Reports.live", locked)
-    refusal = visitor.post("/updates", json={"page": "evaluate"})
+    refusal = visitor.post("/updates", json={"page": "home"})
     assert (refusal.status_code, refusal.text) == (503, "The database cannot be used. Wait.")  # and not where it lies
 
 
