@@ -19,8 +19,8 @@ from medfact.facts import KnowledgeBase
 
 NEAR, FAR, JUDGED = "near", "far", "judged"
 DIFFICULTIES = {
-    NEAR: "the false tail is true of a kindred condition",
-    FAR: "the false tail belongs elsewhere in medicine",
+    NEAR: "true of a related disease",
+    FAR: "belongs elsewhere in medicine",
     JUDGED: "a source says expressly that it does not hold",
 }
 """Every difficulty, and what it means."""

@@ -26,9 +26,9 @@ FACT_VERDICTS = {
 
 OTHERWISE, UNCLEAR, BOTH = "otherwise", "unclear", "otherwise, unclear"
 STATEMENT_VERDICTS = {
-    OTHERWISE: "the other way than the verdict on its fact says",
+    OTHERWISE: "its truth is the opposite of my verdict",
     UNCLEAR: "the wording is bad",
-    BOTH: "the other way, and the wording is bad",
+    BOTH: "the opposite of my verdict, and the wording is bad",
 }
 """What may be said of a statement beside the verdict on its fact; without a verdict of its own it is fine."""
 

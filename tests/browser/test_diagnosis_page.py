@@ -69,16 +69,16 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
 def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
     scores = page.locator("#scores")
-    expect(scores).to_contain_text("facts like these: other diseases and findings of these kinds")
-    alone = page.get_by_role("button", name="these facts alone")
+    expect(scores).to_contain_text("generalise to similar facts: other diseases and findings of these kinds")
+    alone = page.get_by_role("button", name="only these")
     expect(alone).to_have_attribute("aria-pressed", "false")
     alone.click()
-    expect(scores).to_contain_text("are about these facts and no others")
-    expect(page.get_by_role("button", name="these facts alone")).to_have_attribute("aria-pressed", "true")
+    expect(scores).to_contain_text("hold for only these facts")
+    expect(page.get_by_role("button", name="only these")).to_have_attribute("aria-pressed", "true")
     page.locator("[data-key=download]").click()
     with page.expect_download() as download:
         page.locator("[data-key=download-report]").click()
-    assert "are about these facts and no others" in Path(download.value.path()).read_text(encoding="utf-8")
+    assert "hold for only these facts" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:

@@ -23,7 +23,7 @@ PAGES = {
     "write": "#form .mf-card",
     "runs": "#runs > *",
     "compare": "#choose > *",
-    "gallery": "#gallery > *",
+    "runs?of=published": "#runs > *",
     "tour": ".mf-tour",
     "game": "#game > *",
     "docs": "#docs h2",
@@ -115,7 +115,9 @@ def test_all_pages_have_one_width_and_the_navigation_one_place(browser: Browser,
     assert trouble == []
     assert places[""]["page"] == [0, width]
     assert {path for path, place in places.items() if place != places[""]} == set()
-    assert len({round(top) for _, _, _, top in places[""]["links"]}) <= (1 if width > 700 else 2), "the navigation is one line, or two"
+    assert len({round(top) for _, _, _, top in places[""]["links"]}) <= (1 if width > 700 else 2), (
+        "the navigation is one line, or two"
+    )
 
 
 AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summary, input[type=checkbox], input[type=radio])')]

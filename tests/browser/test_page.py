@@ -199,7 +199,7 @@ def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(pa
     partner = card.locator(".mf-partner b").inner_text()
     card.locator(".mf-explanation summary").click()
     expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
-    card.get_by_label("not false enough?").select_option("it is true")
+    card.get_by_label("be true?").select_option("it is true")
     card.get_by_role("button", name="Draw another").click()
     expect(card.locator(".mf-partner b")).not_to_have_text(partner)
     expect(page.locator("#rejected")).to_contain_text("rejected (1)")
@@ -399,7 +399,7 @@ def test_a_run_without_answers_draws_no_empty_axes(page: Page) -> None:
     page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
     page.locator("#other-model input, #other-model textarea").press("Tab")
     evaluate(page)
-    expect(page.locator("#progress")).to_contain_text("ended early")
+    expect(page.locator("#progress")).to_contain_text("failed: no such model")
     expect(page.locator("#progress")).to_contain_text("There is no model")
     for name in ("Overview", "Calibration"):
         tab(page, name)

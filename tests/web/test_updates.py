@@ -371,12 +371,12 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     assert orjson.dumps(plot)
 
 
-def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
+def test_a_published_run_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
     """Others read it there, and places of other runs hang on it."""
     visitor, deleting = Visitor(services, OWNER, (OWNER,), run), Action("delete", run)
     services.store.set_state(run, STOPPED)
     services.store.publications.publish(run, "shown")
-    with pytest.raises(Mistake, match="shows this run in its gallery"):
+    with pytest.raises(Mistake, match="shows this run to all"):
         delete(visitor, RunsShow(), deleting)
     assert [one.run for one in services.store.publications.published()] == [run]
     services.store.publications.withdraw(run)

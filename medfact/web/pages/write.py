@@ -416,7 +416,7 @@ def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[W
 
 INTRODUCTION = """# Write
 A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
-sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
+sentence must pass guards: it may not deny, strengthen, narrow or swap anything. Rejected sentences keep their original wording.
 """
 
 PAGE = Page(
