@@ -91,8 +91,8 @@ PROTOCOLS = {
         title="medfact",
         explanation=(
             "The project's own method: eight statements of equal strength per fact, five worked examples, and one false "
-            "partner that no known source calls true, most often a near one: true of another condition of the same specialty. A "
-            "reply counts as the answer that it commits to."
+            "partner that no known source calls true, most often a near one: true of another condition of the same specialty. "
+            "A reply counts as the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
