@@ -23,11 +23,11 @@ _JUNK = re.compile(r"\b(unknown|unspecified|not otherwise specified|nos|miscella
 _SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or", "the", "to", "with"})
 
 RULES = {
-    "itself": "is the head itself, or another name of it",
-    "known": "is linked to the head in a known fact, under any name or identifier, in any relation, in either direction",
-    "relative": "is above or below a listed tail, or the head, in a known hierarchy",
-    "nested": "holds all the words of the head or of a tail that is listed for it, or is held in one",
-    "common": "is a tail of more than half of the relation's heads",
+    "itself": "is the condition itself, or another name of it",
+    "known": "is linked to the condition in a known fact, under any name or identifier, in any relation, in either direction",
+    "relative": "is above or below a listed finding, or the condition, in a known hierarchy",
+    "nested": "holds all the words of the condition or of a finding that is listed for it, or is held in one",
+    "common": "is a finding of more than half of the relation's conditions",
     "junk": "names nothing definite",
     "rejected": "was rejected by a reviewer",
 }
