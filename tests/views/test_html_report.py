@@ -161,7 +161,7 @@ def sentence_rows(html: str) -> list[str]:
     """The rows of the sentences of the worst facts."""
     return [
         row
-        for table in re.findall(r'<div class="mf-failure">(.*?)</div>', html, re.S)
+        for table in re.findall(r'<div class="mf-failure[^"]*">(.*?)</div>', html, re.S)
         for row in re.findall(r"<tr><td>.*?</tr>", table)
     ]
 
