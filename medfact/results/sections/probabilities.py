@@ -186,8 +186,8 @@ def good_for(figures: Figures) -> Section | None:
     label = "how good the probabilities are"
     about = (
         "AUROC: how often a true statement gets a higher probability of true than a false one. Miscalibration and ECE are "
-        "above 0 by chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where the probability "
-        "of true or sureness is off by more than chance can do, which happens to 5 in 100 perfect models."
+        "above 0 by chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where the "
+        "probability of true or sureness is off by more than chance can do, which happens to 5 in 100 perfect models."
     )
     table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
     blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))

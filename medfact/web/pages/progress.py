@@ -17,14 +17,18 @@ from medfact.web.services import Services
 
 @dataclass(frozen=True)
 class Progress:
-    """One run's line. badge: a word beside its model's name, or "". done: how many statements are asked."""
+    """One run's line. done: how many statements are asked."""
 
     name: str
-    badge: str
     live: Live
     done: int
     text: str
     reason: str | None
+
+    @property
+    def badge(self) -> str:
+        """A word beside the name of its model, or ""."""
+        return provider_of(self.live.run.model).badge
 
 
 def named(lives: Sequence[Live]) -> dict[str, Live]:
