@@ -45,9 +45,7 @@ def done_of(live: Live) -> int:
 def progress_of(name: str, live: Live) -> Progress:
     """The line of a run."""
     done, reason = done_of(live), (live.job.reason if live.job else None) or live.run.reason
-    return Progress(
-        name, provider_of(live.run.model).badge, live, done, " · ".join(filter(None, _how_it_goes(live, done))), reason
-    )
+    return Progress(name, live, done, " · ".join(filter(None, _how_it_goes(live, done))), reason)
 
 
 def endings(lives: Mapping[str, Live]) -> list[str]:
