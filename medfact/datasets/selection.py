@@ -78,8 +78,7 @@ def select(
     """
     _check_counts(limit, per_relation)
     limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
-    head = _head_keys(stated, collection.known)
-    relation = _named_by(canonical)
+    head, relation = _head_keys(stated, collection.known), _named_by(canonical)
     loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
@@ -88,8 +87,7 @@ def select(
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
-    unpaired = (f for f in stated if not f.positive and f.negative_of is None and _confirmed([f], held))
-    lone = [f for f in unpaired if limited or head(f) not in aside[relation(f)]]
+    lone = [f for f in _unpaired(stated, held) if limited or head(f) not in aside[relation(f)]]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
         shots=tuple(chain(*map(shown, shots), *lent)),
@@ -103,6 +101,11 @@ def select(
 def _named_by(canonical: Canonical) -> Callable[[Fact], str]:
     """What gives the name of a fact's relation in the pool, or else in the file."""
     return lambda fact: canonical(fact.relation) or fact.relation
+
+
+def _unpaired(stated: Iterable[Fact], held: Held | None) -> Iterator[Fact]:
+    """The negative facts that belong to no positive one."""
+    return (f for f in stated if not f.positive and f.negative_of is None and _confirmed([f], held))
 
 
 def _check_counts(limit: int | None, per_relation: int | None) -> None:

@@ -80,7 +80,7 @@ def test_a_name_does_not_turn_what_stands_beside_it() -> None:
 @pytest.mark.parametrize(("text", "said"), [("", "81 of 640 statements<"), ("complete", "81 of 640 statements · complete<")])
 def test_a_dot_separates_two_things(text: str, said: str) -> None:
     live = SimpleNamespace(run=SimpleNamespace(run="r"), report=SimpleNamespace(statements=640), going=False)
-    run = {"live": live, "name": "a coin", "done": 81, "text": text, "reason": ""}
+    run = {"live": live, "name": "a coin", "badge": "", "done": 81, "text": text, "reason": ""}
     more = {"demonstration": False, "races": [], "may_stop": True, "may_resume": False, "others": False, "keeping": ""}
     assert said in render("progress", runs=[run], ids="r", **more)
 
