@@ -89,8 +89,8 @@ def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions:
     rows = tuple(_changed(change, names) for change in changes)
     several = ", that hold for all rows together" if len(rows) > 1 else ""
     caption = (
-        "With passages less without, in points, over the statements that both runs answered; 95% intervals, clustered by head "
-        f"and tail{several}."
+        "With passages less without, in points, over the statements that both runs answered; 95% intervals, clustered by "
+        f"disease and finding{several}."
     )
     table = Table(name="changes", label="what passages change", heading="run with passages", rows=rows, caption=caption)
     notes = tuple(line for change in changes for line in about_change(change, names, questions))

@@ -12,9 +12,7 @@ from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import EVERYWHERE, PAGE, Figures, section
 from medfact.results.wording import Score, about_intervals, count, first_scores, in_draws, score, ways_of
 
-CLUSTERED = (
-    "They are clustered by disease and finding, since statements about one disease or one finding stand or fall together."
-)
+CLUSTERED = "They are clustered by disease and finding, because statements about the same one are not independent."
 
 
 @section("scores", 0, tab="scores", where=EVERYWHERE - {PAGE})
