@@ -109,7 +109,7 @@ def test_all_pages_have_one_width_and_the_navigation_one_place(browser: Browser,
             """() => { const of = (node) => { const box = node.getBoundingClientRect(); return [box.left, box.width]; };
                 const links = [...document.querySelectorAll('.mf-frame :is(a, button)')];
                 return { page: of(document.querySelector('.gradio-container')), main: of(document.querySelector('main')),
-                    links: links.map((one) => [one.textContent, ...of(one), one.getBoundingClientRect().top + window.scrollY]) }; }"""
+                    links: links.map((one) => [one.textContent, ...of(one), scrollY + one.getBoundingClientRect().top]) }; }"""
         )
     context.close()
     assert trouble == []
