@@ -4,8 +4,8 @@
 
 near: share of near negatives in the draw of seed 0. tail: AUC with which a tail alone, by its share of positives over nine
 other seeds' draws, tells the label (of a set with negatives of its own: by its share under the other heads). words: AUC of the
-cosine of head and tail under a sentence encoder, over all pairs and over near ones; 0.5 is a coin. `--save` writes what a
-reader of words alone scores, with the threshold that suits the facts kept aside, to assets/datasets/words_alone.json.
+cosine of head and tail under a sentence encoder, over all pairs and over near ones; 0.5 is a coin. `--save` writes what
+word matching scores, with the threshold that suits the facts kept aside, to assets/datasets/words_alone.json.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def cosines(likeness: Likeness, collection: Collection) -> Score:
 
 
 def words_alone(dataset: str, words: Score) -> dict[str, float]:
-    """What a reader of words alone scores on a whole set, with its threshold from the facts kept aside."""
+    """What word matching scores on a whole set, with its threshold from the facts kept aside."""
     selection = select_facts(RunSpec(model="", dataset=dataset))
     aside = [fact for fact in selection.shots if fact.tail]
     threshold = best_threshold(np.array([*map(words, aside)]), np.array([fact.positive for fact in aside]))
@@ -136,7 +136,7 @@ def main() -> None:
             )
         print(line("in all", true, false, share, words))
         scores[name] = words_alone(name, words)
-        print(f"\nA reader of words alone: {scores[name]}")
+        print(f"\nWord matching, which knows no medicine: {scores[name]}")
     if options.save:
         Path(ASSETS / "datasets" / "words_alone.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
 

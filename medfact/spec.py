@@ -90,9 +90,9 @@ PROTOCOLS = {
         name="medfact",
         title="medfact",
         explanation=(
-            "The project's own method: eight statements of equal strength per fact, five demonstrations, and one false partner "
-            "that no known source calls true, most often a near one: true of another condition of the same specialty. A reply "
-            "counts as the answer that it commits to."
+            "The project's own method: eight statements of equal strength per fact, five worked examples, and one false "
+            "partner that no known source calls true, most often a near one: true of another condition of the same specialty. "
+            "A reply counts as the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
@@ -106,7 +106,7 @@ PROTOCOLS = {
         title="PretextTrans",
         explanation=(
             "The PretextTrans paper's method: its published sentences, one tail per head and relation with one false partner, "
-            "five demonstrations, and replies read by keywords. In the paper a model rephrased the sentences; without that, "
+            "five worked examples, and replies read by keywords. In the paper a model rephrased the sentences; without that, "
             "this is its ablation \u2212LMReph."
         ),
         pools=("pretexttrans-medlama", "pretexttrans-disek"),
@@ -123,7 +123,7 @@ PROTOCOLS = {
         title="TPEval",
         explanation=(
             "The TPEval paper's method: eight truth-preserving expressions (S1 to S8) of one fact per disease and relation, "
-            "with one false partner. Five demonstrations of the same expression come from five other diseases; the paper also "
+            "with one false partner. Five worked examples of the same expression come from five other diseases; the paper also "
             "ran without any."
         ),
         pools=("tpeval",),
@@ -140,7 +140,7 @@ PROTOCOLS = {
         title="MKJ",
         explanation=(
             "The MKJ paper's method: one ready statement per fact from its data, with three false partners of the same "
-            "semantic type and no demonstrations. The last \u201ctrue\u201d or \u201cfalse\u201d of a reply counts."
+            "semantic type and no worked examples. The last \u201ctrue\u201d or \u201cfalse\u201d of a reply counts."
         ),
         pools=("mkj",),
         negatives=3,
@@ -263,9 +263,9 @@ class RunSpec:
         group=FACTS, choices=PREFERENCES, of="difficulty of negatives", label="False partners",
     )
     shots: int | None = setting(
-        None, "--shots", "N", "demonstrations before each statement (default: the protocol's)",
+        None, "--shots", "N", "worked examples (demonstrations) before each statement (default: the protocol's)",
         group=METHOD, bounds=Bounds(0, 100, "number of shots"),
-        label="Demonstrations shown to the model before each statement",
+        label="Worked examples shown to the model before each statement",
         info="medfact proposes five, too; this page shows none unless you choose them, so that a first look is quick.",
     )
     seed: int = setting(0, "--seed", "S", "seed of all random draws", group=FACTS, bounds=SEEDS)

@@ -192,7 +192,7 @@ COMMANDS = (
         argument(
             "--estimand",
             "like|these",
-            "what the intervals are about: facts like these (default), or these facts and no others",
+            "what the intervals generalise to: similar facts (default), or only these",
             default="like",
         ),
         DATABASE,
@@ -208,7 +208,7 @@ COMMANDS = (
     Command(
         "publish",
         "runs:publish",
-        "show runs to everybody on the page Gallery, or list what is shown",
+        "show runs to everybody on the page Runs, or list what is shown",
         argument("run", "RUN", "the ids of runs, or the starts of them", nargs="*"),
         argument("--withdraw", "", "show them no longer"),
         argument("--name", "TEXT", "what a run is called there (default: its name, or its model's)"),

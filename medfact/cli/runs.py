@@ -1,4 +1,4 @@
-"""Commands that delete runs, show them to everybody on the page Gallery, or take them to another machine."""
+"""Commands that delete runs, show them to everybody on the page Runs, or take them to another machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _check(run: Run | UnreadRun, published: set[str]) -> None:
     if isinstance(run, Run) and run.state in GOING:
         raise Mistake(f"Run {run.run} is going on, in {in_words(run.worker)}.", "Stop it there first; then delete it.")
     if run.run in published:
-        raise Mistake(f"Run {run.run} is shown in the gallery.", f"Withdraw it first: `publish --withdraw {run.run}`.")
+        raise Mistake(f"Run {run.run} is published.", f"Withdraw it first: `publish --withdraw {run.run}`.")
 
 
 def _restore(store: Store, runs: list[str]) -> int:
@@ -85,7 +85,7 @@ def _publish(store: Store, run: Run, name: str | None) -> None:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
     called = " ".join((name or own_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
     store.publications.publish(run.run, called)
-    say(f"published {run.run} as “{called}”: everybody who opens the gallery can read its facts and its answers")
+    say(f"published {run.run} as “{called}”: everybody who opens the page Runs can read its facts and its answers")
     if run.state != COMPLETE:
         say(f"note: it is not complete ({run.state}), so it has no place among the others")
     if run.spec.facts:

@@ -32,7 +32,7 @@ class Prompt:
     content:       plain text, or messages.
     choices:       the True words and the False words whose probabilities are read.
     statement:     the text of the statement in question.
-    triplet:       head, relation and tail of its fact, for readers of words alone; denied: whether it denies the fact.
+    triplet:       head, relation and tail of its fact, for word matching; denied: whether it denies the fact.
     stop:          the reply ends before this text; "" means that nothing stops it.
     max_tokens:    most tokens in the reply.
     enough_tokens: a text that a model continues does not end by itself: its reply ends after so many tokens, or twice or four

@@ -126,6 +126,9 @@ class Provider:
     title: Callable[[str], str] | None = None
     """What to call the model of any other spec; None for its name."""
 
+    badge: str = ""
+    """A word beside the names of its models, on the page."""
+
     patterns: tuple[str, ...] = ()
     """Beside `ready`, what an error lists where a spec is unknown, such as "hf:<repository or folder>"."""
 

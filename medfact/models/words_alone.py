@@ -1,4 +1,4 @@
-"""Readers of words alone: they judge a fact by the names in it, without any medicine.
+"""Word matching: it judges a fact by the names in it, without any medicine.
 
 `embedding` calls a fact true if head and tail are alike under a small sentence encoder; `tail`, if its tail is true of many
 heads. What they get right needs no knowledge, so a model must be right where they are wrong. Their threshold is set on the
@@ -29,7 +29,7 @@ Likeness = Callable[[Sequence[Triplet]], Sequence[float]]
 
 @dataclass(frozen=True)
 class WordsAlone:
-    """A reader of words alone: true where the names look alike enough."""
+    """Word matching: true where the names look alike enough."""
 
     spec: str
     likeness: Likeness
@@ -105,7 +105,7 @@ WORDS_ALONE = Provider(
     prefixes=(f"{TAIL}:", f"{EMBEDDING}:"),
     load=load_words_alone,
     ready=(TAIL,),
-    titles={TAIL: "how often the tail is true", EMBEDDING: "words alone (embedding)"},
+    titles={TAIL: "how often the finding is true", EMBEDDING: "word matching (embedding)"},
     title=str,
     patterns=(EMBEDDING,),
     check_spec=_check_encoder,

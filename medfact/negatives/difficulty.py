@@ -20,7 +20,7 @@ from medfact.facts import KnowledgeBase
 NEAR, FAR, JUDGED = "near", "far", "judged"
 DIFFICULTIES = {
     NEAR: "true of a related disease",
-    FAR: "from elsewhere in medicine",
+    FAR: "belongs elsewhere in medicine",
     JUDGED: "a source says expressly that it does not hold",
 }
 """Every difficulty, and what it means."""

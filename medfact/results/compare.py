@@ -39,7 +39,7 @@ MASTERY = "joint_accuracy"
 METRICS = {
     "joint_accuracy": "all statements right (joint accuracy)",
     "average_accuracy": "right answers (average accuracy)",
-    "pair_joint_accuracy": "all right, false partner too (pair joint accuracy)",
+    "pair_joint_accuracy": "true fact and its false twin both mastered (pair joint accuracy)",
 }
 
 
@@ -227,7 +227,7 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     if pair.difference is None:
         return f"{a} and {b} have nothing in common that both answered."
     if (least := pair.p_least or 0) >= SIGNIFICANT:
-        return f"No difference can be shown between {a} and {b}: with so few heads p cannot fall below {least:.4f}."
+        return f"No difference can be shown between {a} and {b}: with so few diseases p cannot fall below {least:.4f}."
     if pair.low_all is None:
         return f"No difference can be shown between {a} and {b}: {TOO_FEW}."
     if not pair.is_shown:

@@ -14,8 +14,9 @@ from medfact.results.sides import Side
 from medfact.store import Run
 
 ABOUT = (
-    "Both sides of a contrast are of the same facts, those answered in all ways of both; its interval is clustered by head and "
-    "tail. It is called shown where it leaves out 0 with the bounds for all contrasts together, and p after Holm is below 0.05."
+    "Both sides of a contrast are of the same facts, those answered in all ways of both; its interval is clustered by disease "
+    "and finding. It is called shown where it leaves out 0 with the bounds for all contrasts together, and p after "
+    "Holm is below 0.05."
 )
 
 

@@ -73,7 +73,11 @@ def of_calibration(reports: Reports) -> str:
         name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
         for name, report in reports.items()
     }
-    return _title(said, "P(True) is off by no more than chance explains", "P(True) is off by more than chance")
+    return _title(
+        said,
+        "the probability of true is off by no more than chance explains",
+        "the probability of true is off by more than chance",
+    )
 
 
 def of_sureness(reports: Reports) -> str:
@@ -97,7 +101,7 @@ def of_coherence(reports: Reports) -> str:
     if len(said) > _SPELLED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
         off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
-        return f"P(True) of a statement and of its negation add up to 1 only within {off}, on average"
+        return f"the probabilities of true of a statement and of its negation add up to 1 only within {off}, on average"
     return _title(said, "how a statement and its negation are answered", "")
 
 

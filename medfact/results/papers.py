@@ -278,7 +278,7 @@ def _mkj_table_2(reports: Sequence[Report]) -> PaperTable:
     return PaperTable(
         "MKJ",
         "Table 2",
-        "The five most and the five least error-prone semantic types of the tail",
+        "The five most and the five least error-prone semantic types of the finding",
         ("accuracy",),
         (*own, coin(0.5), *theirs),
         f"Where a model errs most; then how it does on the paper's ten types, as far as its facts have "

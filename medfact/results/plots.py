@@ -280,7 +280,8 @@ def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
         traces.append(_dots_of_types(view))
     return specification(
         traces,
-        xaxis={"title": {"text": "times the tail is named, plus 1 (log scale)"}, "type": "log", "fixedrange": True} | decades,
+        xaxis={"title": {"text": "times the finding is named, plus 1 (log scale)"}, "type": "log", "fixedrange": True}
+        | decades,
         yaxis={"title": {"text": "right answers, %"}, "range": [-5, 105], "fixedrange": True, "automargin": True},
         height=420,
     )
@@ -315,7 +316,7 @@ def _dots_of_types(view: Rarity) -> Plot:
     estimates = [of.accuracy.estimate for of in shown.values()]
     return {
         "mode": "markers",
-        "name": "semantic types of tails",
+        "name": "semantic types of findings",
         "x": [10 ** (of.mean_log_frequency or 0.0) for of in shown.values()],
         "y": [100 * (estimate.value or 0.0) for estimate in estimates],
         "error_y": errors(estimates),

@@ -30,8 +30,8 @@ def power_in_words(facts: Sequence[Fact], statements: int) -> str:
         else ""
     )
     return (
-        f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. Of two usual models, a "
-        f"difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5{fine}."
+        f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. This size can detect a "
+        f"{100 * least_difference(error):.1f}-point difference between two models in right answers (80% power){fine}."
     )
 
 

@@ -126,7 +126,12 @@ def in_words(cell: Cell) -> str:
 # ------------------------------------------------------------------------------------------------ rarity
 
 
-RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two", "by_together": "both together"}
+RARITY_OF = {
+    "by_tail": "the finding",
+    "by_head": "the condition",
+    "by_rarer": "the rarer of the two",
+    "by_together": "both together",
+}
 """The fields of `Rarity` with a fit → whose frequency it is about."""
 
 
@@ -153,7 +158,7 @@ def rarity_text(rarity: Rarity) -> str:
     if rarity.types_line.slope.value is not None:
         lines.append(f"  across types, for a tenfold frequency: {slope_in_words(rarity.types_line.slope, 'type')}")
     lines += ["", *(f"note: {note}" for note in rarity.notes)]
-    lines.append("Intervals are 95%, clustered by head and tail. A slope is no cause. Not for clinical use.")
+    lines.append("Intervals are 95%, clustered by disease and finding. A slope is no cause. Not for clinical use.")
     return "\n".join(map(one_line, lines))
 
 

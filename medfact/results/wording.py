@@ -111,12 +111,12 @@ def about_intervals(reports: Sequence[Report]) -> str:
             if whole
             else f"{count(asked)} of {counted(of, 'true fact')} were asked"
         )
-        about = f"are about these facts and no others: {drawn}"
+        about = f"hold for only these facts: {drawn}"
     else:
-        about = "are about facts like these: other diseases and findings of these kinds"
+        about = "generalise to similar facts: other diseases and findings of these kinds"
     draws = max(report.shot_draws for report in reports)
     shown = any(report.shots for report in reports)
-    hold = f"cover {draws} draws of demonstrations" if draws > 1 else "hold for this draw of demonstrations" if shown else ""
+    hold = f"cover {draws} draws of worked examples" if draws > 1 else "hold for this draw of worked examples" if shown else ""
     return f"The 95% intervals {about}. {f'They {hold}.' if hold else ''}".strip()
 
 
@@ -227,6 +227,13 @@ def names_of_runs(runs: Sequence[Run]) -> list[str]:
     return [marked(name, run.imported) for name, run in zip(_told_apart(runs), runs, strict=True)]
 
 
+def title_of_runs(runs: Sequence[Run]) -> str:
+    """What runs show, in the title of a page or a file: their names and their facts."""
+    names = [shortened(name, 30) for name in names_of_runs(runs)]
+    models = ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
+    return f"{models} on {' and '.join(dict.fromkeys(run.dataset for run in runs))}"
+
+
 def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = [own_name(run) for run in runs]
     for trait in (_sentences_of, _passages_of):
@@ -270,15 +277,29 @@ STATES = {
     COMPLETE: "complete",
     STOPPED: "stopped by hand",
     DECIDED: "ended by a race that was decided",
-    FAILED_RUN: "ended early",
+    FAILED_RUN: "failed",
     PAUSED: "paused",
     INTERRUPTED: "interrupted: the program that asked it has ended",
 }
 """State of a run → what a person reads."""
 
 
+IN_SHORT = {
+    "does not accept the key": "key rejected",
+    "does not let this key use": "key not allowed to use the model",
+    "No key for": "no key",
+    "The quota at": "quota used up",
+    "cannot be reached": "service not reached",
+    "has no model": "no such model",
+    "There is no model": "no such model",
+}
+"""Words of the reason for which a run failed → the same in short."""
+
+
 def state_in_words(state: str, reason: str | None) -> str:
-    """A run's state. What was stopped for a reason was not stopped by hand."""
+    """A run's state. What was stopped for a reason was not stopped by hand; what failed says why, if a word or two can."""
+    if state == FAILED_RUN:
+        return ": ".join(["failed", *(short for words, short in IN_SHORT.items() if words in (reason or ""))][:2])
     return "stopped" if state == STOPPED and reason else STATES[state]
 
 
@@ -354,12 +375,12 @@ def verdict(item: Asked) -> str:
 
 
 def probability(answer: Answer | None) -> str:
-    """P(True) in words; "" where it is not known."""
+    """The model's probability of true, in words; "" where it is not known."""
     if answer is None or answer.p_true is None:
         return ""
     if answer.p_low is None or answer.p_high is None:
-        return f"P(True) {answer.p_true:.3f}"
-    return f"P(True) about {answer.p_true:.3f}, between {answer.p_low:.3f} and {answer.p_high:.3f}"
+        return f"probability of true {answer.p_true:.3f}"
+    return f"probability of true about {answer.p_true:.3f}, between {answer.p_low:.3f} and {answer.p_high:.3f}"
 
 
 # ------------------------------------------------------------------------------------------------ scores
@@ -430,7 +451,7 @@ def ways_of(reports: Iterable[Report]) -> int:
 def settings(report: Report) -> list[str]:
     """On what and how a run was asked."""
     draws = f" in {report.shot_draws} draws" if report.shot_draws > 1 else ""
-    shots = counted(report.shots, "demonstration") if report.shots else "no demonstrations"
+    shots = counted(report.shots, "worked example") if report.shots else "no worked examples"
     return [report.dataset, report.method, f"sentences: {pool_title(report.pool)}", f"{shots}{draws}", f"seed {report.seed}"]
 
 
@@ -461,8 +482,8 @@ def about_demonstrations(report: Report) -> list[str]:
     if report.shots_rephrased is not False:
         return []
     return [
-        "Its statements are rephrased and its demonstrations are not: beside a run of the prototypes the difference is that of "
-        "rephrasing and of demonstrations in another form."
+        "Its statements are rephrased and its worked examples are not: beside a run of the prototypes the difference is that "
+        "of rephrasing and of worked examples in another form."
     ]
 
 
@@ -477,6 +498,6 @@ def about_labels(report: Report) -> list[str]:
     return [
         f"The labels of {counted(found.statements, 'statement')} in the published sentences do not follow from their facts "
         f"({', '.join(forms)}; {relations}). Without them: right answers {share(average)} of "
-        f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, false partner too "
+        f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, false twin mastered too "
         f"{share(pair)} of {counted(pair.n, 'pair')}; with fewer statements a fact, all are right more easily."
     ]

@@ -153,14 +153,14 @@ def bill_in_words(bill: dict[str, Any]) -> list[str]:
     ]
     if bill["seconds"]:
         median, p95, p99 = bill["seconds"].values()
-        sentences.append(f"Seconds a call: {median:.2f} in the middle, {p95:.2f} for 19 of 20, {p99:.2f} for 99 of 100.")
+        sentences.append(f"Latency: median {median:.2f} s, 95th percentile {p95:.2f} s, 99th percentile {p99:.2f} s.")
     if bill["reused"]:
         sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
     if bill["bounded"]:
         bounded = bill["bounded"]
         sentences.append(
-            f"The service shows only some alternatives: P(True) of {bounded['n']:,} statements is known within bounds, "
-            f"{bounded['mean_width']:.3f} apart on average and {bounded['widest']:.3f} at most."
+            f"The service shows only some alternatives: the probability of true of {bounded['n']:,} statements is "
+            f"known within bounds, {bounded['mean_width']:.3f} apart on average and {bounded['widest']:.3f} at most."
         )
     return sentences
 

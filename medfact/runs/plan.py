@@ -252,7 +252,7 @@ def files_of(spec: RunSpec) -> list[str]:
 
 
 def opens_files(spec: RunSpec, planned: Plan) -> bool:
-    """Whether a run of a plan still opens the files of its spec: to retrieve passages, or for a reader of words alone."""
+    """Whether a run of a plan still opens the files of its spec: to retrieve passages, or to match words."""
     retrieves = spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in planned.statements)
     return retrieves or provider_of(spec.model).reads_aside
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable
-from medfact.facts import Fact
-from medfact.metrics.diagnosis import meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
-from medfact.results.pairs import Pairs, pairs_of_run
+from medfact.results.pairs import pairs_of_run
 from medfact.results.report import Report, board_of, report_of
 from medfact.results.sections import REPORT, Figures, sections_of
 from medfact.results.sections.beside import beside_of
@@ -29,41 +27,33 @@ from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import PROTOCOLS, RunSpec, repeated_settings
-from medfact.store import COMPLETE, Asked, Run, Store
+from medfact.store import COMPLETE, Run, Store
 from medfact.version import VERSION
 from medfact.views.fragments import render
 from medfact.views.sections import in_a_file
-
-SHOWN_FAILURES = 30
-"""Pairs of a run whose statements are listed, those with the fewest right answers first."""
+from medfact.views.worst_facts import Asking, worst_facts
 
 _FACTS = {"dataset", "facts", "columns"}
 """Fields of a spec that are not settings of a call in a notebook, but its facts."""
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A pair that is not mastered: its facts, each with what its diagnosis means (or ""), and its statements."""
-
-    facts: tuple[tuple[Fact, str], ...]
-    statements: tuple[Asked, ...]
-    right: int
-
-
-@dataclass(frozen=True)
 class RunPart:
-    """A run in the report. failures: the worst pairs; failed: how many pairs are not mastered, of `pairs`."""
+    """A run in the report. failed: how many pairs are not mastered, of `asked.pairs`."""
 
     name: str
-    run: Run
+    asked: Asking
     report: Report
-    failures: tuple[Failure, ...]
     failed: int
-    pairs: int
     command: str
     reviews: tuple[str, ...]
     labels: list[str]
     bill: tuple[str, ...]
+
+    @property
+    def run(self) -> Run:
+        """What was recorded of it."""
+        return self.asked.run
 
 
 def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = (), estimand: str = LIKE) -> str:
@@ -95,7 +85,10 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         about_intervals=wording.about_intervals(list(reports.values())),
         methods=plain_citations(text := methods_paragraph(runs, list(reports.values())), runs),
         bibtex=bibtex(text, runs),
-        shown=SHOWN_FAILURES,
+        title=wording.title_of_runs(runs),
+        worst=worst_facts(store, {part.name: part.asked for part in parts}),
+        missed=max(part.failed for part in parts),
+        asked=list(zip(ASKED, zip(*map(_asked, parts), strict=True), strict=True)),
     )
 
 
@@ -131,14 +124,11 @@ def _besides(part: RunPart) -> str:
 def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> RunPart:
     report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board.sheet, board.fates())
-    missed = pairs.chosen("missed")
     return RunPart(
         name=name,
-        run=run,
+        asked=Asking(run, board, pairs),
         report=report,
-        failures=tuple(_failures(store, run, pairs, missed[:SHOWN_FAILURES])),
-        failed=len(missed),
-        pairs=len(pairs.members),
+        failed=len(pairs.chosen("missed")),
         command=command_of(portable(run.spec)),
         reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
         labels=remarks(report),
@@ -146,14 +136,32 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
     )
 
 
-def _failures(store: Store, run: Run, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
-    for pair in chosen:
-        members = list(pairs.members[pair])
-        items = tuple(item for item in store.answers.asked(run.run, facts=members) if item.draw == 0)
-        facts = {item.fact: item.statement.fact for item in items}
-        named = ((facts[number], pairs.diagnosis(number)) for number in members if number in facts)
-        meant = tuple((fact, meaning(found, fact.positive) if found else "") for fact, found in named)
-        yield Failure(meant, items, pairs.right(pair))
+ASKED = (
+    "run", "state", "model", "revision", "facts", "method", "sentences (pool)", "question", "worked examples", "seed",
+    "statements, facts", "begun", "ended", "versions",
+)  # fmt: skip
+"""What is said of how a run was asked."""
+
+
+def _asked(part: RunPart) -> tuple[str, ...]:
+    """What was asked, of whom, when: as ASKED says."""
+    run, draws = part.run, part.report.shot_draws
+    return (
+        run.run,
+        ": ".join(filter(None, (run.state, run.reason))),
+        run.model,
+        run.model_revision or "not known",
+        f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
+        part.report.method,
+        run.pool,
+        part.report.question,
+        f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
+        str(run.spec.seed),
+        f"{run.statements:,}, {run.facts:,}",
+        wording.date(run.started_at),
+        wording.date(run.finished_at) if run.finished_at else "not yet",
+        ", ".join(f"{name} {number}" for name, number in run.versions.items()),
+    )
 
 
 def command_of(spec: RunSpec) -> str:

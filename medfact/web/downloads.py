@@ -85,7 +85,7 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
         if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
             return _no_file()
-        headers = _headers(f"{_plain(services.run(ids[0]))}-card.{kind}", "inline")
+        headers = _headers(f"{_plain(*map(services.run, ids))}-card.{kind}", "inline")
         if kind == "txt":
             return PlainTextResponse(card_now(services, ids).words, headers=headers)
         return Response(picture_now(services, ids), media_type="image/png", headers=headers)
@@ -108,14 +108,14 @@ def _add_tables(router: APIRouter, services: Services) -> None:
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         ids = [record.run for record in records]
         text = html_report(services.store, ids, made_at, owners_reviewing(request), estimand)
-        return Response(text, media_type="text/html; charset=utf-8", headers=_headers(f"{_plain(records[0])}-report.html"))
+        return Response(text, media_type="text/html; charset=utf-8", headers=_headers(f"{_plain(*records)}-report.html"))
 
     @router.get("/download/{runs}/{name}.{kind}")
     def table(runs: str, name: str, kind: str) -> Response:
         records = _asked(services, runs)
         if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
             return _no_file()
-        return _table(rows, f"{_plain(records[0])}-{name}", kind)
+        return _table(rows, f"{_plain(*records)}-{name}", kind)
 
 
 def _asked(services: Services, runs: str) -> list[Run]:
@@ -191,7 +191,8 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _plain(run: Run) -> str:
-    """A file's name of letters, digits and dashes, whatever a run is called."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", wording.run_name(run)).strip("-")[:60]
-    return f"medfact-{plain or 'run'}-{run.run[:8]}"
+def _plain(*runs: Run) -> str:
+    """A file's name of letters, digits and dashes that names all its runs, whatever they are called."""
+    most = max(12, 60 // len(runs))
+    names = (re.sub(r"[^A-Za-z0-9]+", "-", wording.run_name(run)).strip("-")[:most].strip("-") or "run" for run in runs)
+    return "-".join(["medfact", *dict.fromkeys(names), *(run.run[:8] for run in runs)])

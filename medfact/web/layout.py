@@ -40,7 +40,7 @@ def build_site(pages: Iterable[Page]) -> gr.Blocks:
 def _build(site: gr.Blocks, page: Page, pages: Sequence[Page]) -> None:
     """The frame of every page, its own parts within, and what this is not."""
     gr.Navbar(visible=False)
-    gr.HTML(frame(page, pages), apply_default_css=False, js_on_load=None, elem_id="frame")
+    of_all("frame", frame(page, pages))
     part("offline")
     if page.introduction:
         gr.Markdown(page.introduction)
@@ -52,24 +52,26 @@ def _build(site: gr.Blocks, page: Page, pages: Sequence[Page]) -> None:
             part(*group)  # type: ignore[arg-type]
     if page.build is not None:
         page.build(site)
+    of_all("aside", aside(page, pages))
     gr.Markdown(FOOTER, elem_id="footer")
 
 
+def of_all(name: str, content: str) -> None:
+    """What stands on every page, and never changes."""
+    gr.HTML(f'<mf-part name="{name}">{content}</mf-part>', apply_default_css=False, js_on_load=None, elem_id=name)
+
+
 def frame(page: Page, pages: Sequence[Page]) -> str:
-    """The head of every page: the name, which leads home, the main pages, what is always within reach, and the tabs of pages
-    that belong together."""
+    """The head of every page: the name, which leads home, the main pages, and the tabs of pages that belong together."""
     head = page.under or page.name
     together = [one for one in pages if head in (one.name, one.under)]
-    listed = [one for one in pages if one.is_listed and not one.under and one.name != FIRST]
-    content = render(
-        "frame",
-        here=page.name,
-        head=head,
-        main=[one for one in listed if one.place < ASIDE],
-        aside=[one for one in listed if one.place >= ASIDE],
-        tabs=together if len(together) > 1 else [],
-    )
-    return f'<mf-part name="frame">{content}</mf-part>'
+    main = [one for one in pages if one.is_listed and not one.under and one.name != FIRST and one.place < ASIDE]
+    return render("frame", here=page.name, head=head, main=main, tabs=together if len(together) > 1 else [])
+
+
+def aside(page: Page, pages: Sequence[Page]) -> str:
+    """The pages that are always within reach, and the switch of colours."""
+    return render("aside", here=page.name, aside=[one for one in pages if one.is_listed and one.place >= ASIDE])
 
 
 def part(*names: str) -> gr.HTML:

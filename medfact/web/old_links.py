@@ -14,6 +14,8 @@ DEMONSTRATIONS = {"tour": "tour", "game": "game"}
 
 def moved(path: str, query: str) -> str | None:
     """Where an old link leads now, from the folder of the pages; None for an address that is no such link."""
+    if path in ("/gallery", "/gallery/"):
+        return "runs?of=published" if path == "/gallery" else "../runs?of=published"
     if path != "/" or not query:
         return None
     try:

@@ -72,9 +72,10 @@ def routes(services: Services, demonstration: str) -> APIRouter:
 
 
 def prepare(services: Services, demonstration: str) -> None:
-    """Makes what the first page shows before anybody asks: what it needs is kept for all."""
-    with suppress(MedfactError):  # whoever comes first is told
-        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST))
+    """Makes what the first page and the one behind its button show before anybody asks: what they need is kept for all."""
+    for name in (FIRST, "evaluate"):
+        with suppress(MedfactError):  # whoever comes first is told
+            answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[name], Question(page=name))
 
 
 def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:

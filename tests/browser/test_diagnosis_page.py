@@ -28,7 +28,7 @@ def run(app_home: Path, address: str) -> str:
 
 
 def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     expect(page.locator("#tab")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
     page.locator("[data-key=table-diagnoses]").click()
     table = page.get_by_role("region", name="share of facts with each diagnosis")
@@ -43,7 +43,7 @@ def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> Non
 
 
 def test_accepted_contraindications_stand_first(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     board = page.locator(".mf-danger > li")
     expect(board).to_have_count(10)
     expect(board.first).to_contain_text("FALSE (test statement)")
@@ -54,7 +54,7 @@ def test_accepted_contraindications_stand_first(page: Page, address: str, run: s
 
 
 def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     page.locator("[data-key=download]").click()
     with page.expect_download() as download:
         page.locator("[data-key=download-report]").click()
@@ -67,22 +67,22 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
 
 
 def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     scores = page.locator("#scores")
-    expect(scores).to_contain_text("facts like these: other diseases and findings of these kinds")
-    alone = page.get_by_role("button", name="these facts alone")
+    expect(scores).to_contain_text("generalise to similar facts: other diseases and findings of these kinds")
+    alone = page.get_by_role("button", name="only these")
     expect(alone).to_have_attribute("aria-pressed", "false")
     alone.click()
-    expect(scores).to_contain_text("are about these facts and no others")
-    expect(page.get_by_role("button", name="these facts alone")).to_have_attribute("aria-pressed", "true")
+    expect(scores).to_contain_text("hold for only these facts")
+    expect(page.get_by_role("button", name="only these")).to_have_attribute("aria-pressed", "true")
     page.locator("[data-key=download]").click()
     with page.expect_download() as download:
         page.locator("[data-key=download-report]").click()
-    assert "are about these facts and no others" in Path(download.value.path()).read_text(encoding="utf-8")
+    assert "hold for only these facts" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     page.locator("[data-key=download]").click()
     for harness, ending in (("inspect", ".json"), ("lm-eval", ".jsonl")):
         with page.expect_download() as download:

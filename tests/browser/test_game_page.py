@@ -57,7 +57,7 @@ def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: P
     game.get_by_role("button", name="Go on: 16 sentences").click()
     expect(page.locator(UP)).to_contain_text("1 of 16")
     page.reload()
-    expect(page.locator("#game-start")).to_be_visible()
+    expect(game.get_by_role("radiogroup")).to_have_count(16)
     assert page.context.browser is not None
     other = page.context.browser.new_context().new_page()
     other.goto(f"{address}game")

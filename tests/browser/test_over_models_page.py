@@ -63,7 +63,7 @@ def test_figures_say_what_they_show_and_can_be_kept(page: Page, address: str, ru
 
 
 def test_relations_are_drawn_with_what_is_shown_of_them(page: Page, address: str, runs: str) -> None:
-    page.goto(f"{address}?run={runs.split(',')[0]}")
+    page.goto(f"{address}evaluate?run={runs.split(',')[0]}")
     expect(page.locator("[data-key=figure-relations] figcaption")).to_have_text(
         "No relation is shown to be known better than another"
     )

@@ -87,8 +87,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
     opened = context.new_page()
     trouble = trouble_of(opened, front)
     opened.on("response", lambda answer: trouble.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
-    opened.goto(front)
-    expect(opened.locator("#scores tbody tr").first).to_be_attached()
+    opened.goto(f"{front}evaluate")
     expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()
@@ -107,7 +106,7 @@ def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: s
     expect(page).to_have_url(re.compile(r"run=[0-9a-f]{32}"))
     expect(page.locator("#progress")).to_contain_text("complete")
     run = page.url.partition("run=")[2][:32]
-    assert page.url.startswith(f"{front}?run={run}")
+    assert page.url.startswith(f"{front}evaluate?run={run}")
     page.goto(f"{front}runs")
     expect(page.locator("#runs .mf-line").first).to_be_visible()
     with page.expect_download() as download:

@@ -42,7 +42,7 @@ def table(app_home: Path, run: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def opened(page: Page, address: str, run: str) -> Page:
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     expect(page.locator("#rarity h2")).to_have_text("Where knowledge runs out")
     return page
 
@@ -98,7 +98,7 @@ def test_a_file_is_its_own_visitors(address: str, run: str, table: Path) -> None
 def test_a_phone_in_the_dark(browser: Browser, address: str, run: str, table: Path) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = context.new_page()
-    page.goto(f"{address}?run={run}")
+    page.goto(f"{address}evaluate?run={run}")
     upload(page, table, BUTTON)
     expect(page.locator("#rarity-1")).to_be_attached()
     page.locator("#rarity-1").scroll_into_view_if_needed()

@@ -25,7 +25,7 @@ def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page
     with MockService() as evil:
         chosen = {"models": [], "service": "m", "address": evil.base_url, "agreed": True, "pairs": 10, "shots": 0}
         page.goto("about:blank")
-        page.goto(f"{address}{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
+        page.goto(f"{address}evaluate{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
         expect(page.locator("#why-not")).to_contain_text("60 pairs")
         expect(page.locator("mf-part[name=go]")).not_to_contain_text("key for")
         page.locator("#evaluate").click()
@@ -80,7 +80,7 @@ def test_reload_and_back_lead_where_one_was(page: Page, address: str) -> None:
     page.reload()
     expect(page.locator(".mf-pair").first).to_be_visible()
     assert page.url == here
-    page.goto(f"{address}?demo=tour&step=2")
+    page.goto(f"{address}tour?step=2")
     expect(page.locator(".mf-tour")).to_be_visible()
     page.go_back()
     expect(page.locator(".mf-pair").first).to_be_visible()

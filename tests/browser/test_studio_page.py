@@ -97,7 +97,7 @@ def test_what_is_typed_and_not_saved_can_be_gone_back_to(page: Page, address: st
 def test_another_visitor_sees_nothing_of_it_and_rubbish_shows_a_page(page: Page, address: str) -> None:
     assert page.request.get(f"{address}download/studio/medfact.yaml").status == 404
     assert page.request.get(f"{address}download/studio/..%2f..%2fetc.yaml").status == 404
-    page.goto(f"{address}?studio=nothing:nowhere")
+    page.goto(f"{address}evaluate?studio=nothing:nowhere")
     expect(page.locator("#go")).to_contain_text("There is no such pool to edit")
     page.goto(f"{address}studio?pool=../../x&data=<b>&relation={'y' * 5_000}&of=z&s0={HOSTILE[0]}")
     expect(page.locator("#relation h2")).to_contain_text("symptoms")

@@ -36,7 +36,7 @@ def opened(browser: Browser, address: str) -> Iterator[Opened]:
     """Opens a page of the app in a browser of its own, as another visitor; at the end nothing untoward was heard of any."""
     contexts, troubles = [], []
 
-    def open_(path: str = "") -> Page:
+    def open_(path: str = "evaluate") -> Page:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         troubles.append(trouble_of(page, address))
@@ -67,7 +67,7 @@ def begin(page: Page, facts: int) -> str:
     choose_pairs(page, facts)
     page.locator("#evaluate").click()
     page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)
-    return "?" + page.url.partition("?")[2]
+    return "evaluate?" + page.url.partition("?")[2]
 
 
 def answered(page: Page) -> int:
@@ -116,7 +116,7 @@ def test_a_run_of_the_command_line_is_resumed_on_the_page(opened: Opened, store:
     events = answer(run, store)
     next(events), next(events), next(events)
     events.close()
-    page = opened(f"?run={run}")
+    page = opened(f"evaluate?run={run}")
     expect(page.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
     page.locator("#resume").click()
     expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
@@ -126,7 +126,7 @@ def test_a_run_of_the_command_line_is_resumed_on_the_page(opened: Opened, store:
 
 def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, store: Store) -> None:
     run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of("somebody"))
-    page = opened(f"?run={run}")
+    page = opened(f"evaluate?run={run}")
     expect(page.locator("#progress")).to_contain_text("0 of 320 statements", timeout=PATIENT)
     page.route("**/updates", lambda route: route.fulfill(body="502 of a gateway between"))
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # somebody looks at it again
@@ -140,7 +140,7 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
 
 def test_a_link_to_nothing_says_so(opened: Opened) -> None:
     for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
-        page = opened(f"?run={nothing}")
+        page = opened(f"evaluate?run={nothing}")
         expect(page.locator("#notice")).to_contain_text("There is no run of that link", timeout=PATIENT)
         page.context.close()
 
@@ -168,7 +168,7 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
 
 
 def test_what_was_said_of_a_link_goes_when_a_run_is_begun(opened: Opened) -> None:
-    page = opened(f"?run={'0' * 32}")
+    page = opened(f"evaluate?run={'0' * 32}")
     said = page.get_by_text("There is no run of that link")
     expect(said).to_be_visible(timeout=PATIENT)
     choose_models(page, "a coin")

@@ -83,7 +83,7 @@ def test_llmeval_beside_the_method_and_one_fact_in_both(page: Page, address: str
     page.locator("[data-key=evaluate-compared]").click()
     page.get_by_label("rephrased by gpt-4o-mini").first.check()
     expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
-    page.locator("#models").get_by_label("medfact-tiny (demonstration)").uncheck()
+    page.locator("#models").get_by_label("medfact-tiny", exact=True).uncheck()
     page.locator("#models").get_by_label("always says true").check()
     expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
     page.locator("#evaluate").click()

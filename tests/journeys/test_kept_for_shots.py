@@ -90,12 +90,12 @@ def test_the_table_of_relations_keeps_nothing_for_demonstrations_that_are_not_sh
         none = dict.fromkeys(("own", "may_drop", "drafts", "studio", "reviewed", "confirmed", "one_tail"), "")
         lists = {"relations": [row], "notes": [], "alone": [], "problems": [], "more_problems": 0, "rows_with_problems": 0}
         drawn = str(render("facts_in_use", name="twelve.csv", facts=HEADS, **none, **lists))
-        assert ("kept for demonstrations" in drawn) == (aside > 0)
+        assert ("kept for worked examples" in drawn) == (aside > 0)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_is_said_of_demonstrations_is_what_a_run_has(protocol: str) -> None:
-    words = {0: "no demonstrations", 5: "5 demonstrations"}
+    words = {0: "no worked examples", 5: "5 worked examples"}
     for chosen in (-1, 0, 5):
         setup = Setup(protocol=protocol, shots=chosen)
         shown = plan(RunSpec("m", protocol=protocol, limit=2, shots=setup.demonstrations)).shots

@@ -142,7 +142,7 @@ def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
     assert found["p_true_of_false"] == (pytest.approx(0.665), 60, 57, 0)
     assert found["brier"] == (pytest.approx(0.399), 80, 57, 19)
     text = " ".join(lines_of_change(change, runs))
-    assert "P(True) of true statements +0.665 (" in text
+    assert "probability of true of true statements +0.665 (" in text
     assert "of 80 statements, higher in 57" in text
 
 
@@ -157,7 +157,7 @@ def test_without_p_true_nothing_is_said_of_it(mkj: Path, store: Store) -> None:
     runs = [asked(store, spec_of(mkj, **fields)) for fields in ({}, {"retrieval": "sparse"})]
     (change,) = changes(sides_of(store, runs))
     assert change.probabilities == {}
-    assert not any("P(True)" in line for line in lines_of_change(change, runs))
+    assert not any("probability of true" in line for line in lines_of_change(change, runs))
 
 
 def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) -> None:

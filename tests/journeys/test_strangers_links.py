@@ -25,14 +25,17 @@ ELSEWHERE = "https://models.example/v1"
 ANOTHER = "https://another.example/v1"
 
 OF_ADDRESS = {
-    "evaluate": {"run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"},
+    "home": set[str](),
+    "evaluate": {"run", "tab", "chosen", "fact", "writing", "drafts", "studio"},
     "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact"},
     "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place"},
     "studio": {"pool", "data", "relation"},
     "write": {"writing"},
-    "runs": set[str](),
+    "runs": {"of"},
     "compare": {"runs"},
-    "gallery": set[str](),
+    "tour": {"step", "pair"},
+    "game": set[str](),
+    "docs": set[str](),
 }
 """What each page writes into its own address: which runs and facts are looked at, and which written sentences are asked."""
 

@@ -79,7 +79,10 @@ def test_in_words_it_is_a_number_of_facts() -> None:
     said = power_in_words(facts, 8 * len(facts))
     digits = len(str(more)) - 2
     assert f"for 2 points it would take about {round(more, -digits):,} facts more, true and false ones" in said
-    assert f"a difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5" in said
+    assert (
+        f"can detect a {100 * least_difference(error):.1f}-point difference between two models in right answers (80% power)"
+        in said
+    )
     enough = [Fact(f"head {n}", "symptoms", f"sign {n}") for n in range(5_000)]
     assert "facts more" not in power_in_words(enough, 8 * len(enough))
     assert "fewer than 10 diseases" in power_in_words(facts[:18], 8 * 18)

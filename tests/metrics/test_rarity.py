@@ -545,7 +545,7 @@ def test_the_command_with_a_table(medfact: Medfact, world: World, tmp_path: Path
     rows = tmp_path / "rows.csv"
     outcome = medfact("rarity", world.run[:8], "--frequencies", world.frequencies, "--db", world.store.url, "-o", rows)
     assert outcome.code == 0, outcome.err
-    assert "the tail" in outcome.out
+    assert "the finding" in outcome.out
     assert "points (" in outcome.out
     assert "Kind 3" in outcome.out
     made = json.loads(medfact("rarity", world.run, "--frequencies", world.frequencies, "--db", world.store.url, "--json").out)

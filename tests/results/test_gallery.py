@@ -24,7 +24,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
 from medfact.web.pages import Visitor as Looking
-from medfact.web.pages import gallery as page
+from medfact.web.pages import published as page
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow
 
@@ -162,16 +162,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("gallery")
 
 
+def published_in(visitor: Visitor) -> str:
+    """The published runs, as their link opens them."""
+    assert visitor.http.get("/gallery").headers["location"] == "runs?of=published", "an old link"
+    answer = visitor.http.post("/updates", json={"page": "runs", "address": "?of=published"}).json()
+    return str(answer["fragments"]["runs"])
+
+
 def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> None:
     store = Store(f"sqlite:///{home / 'medfact.db'}")
     shown = [asked(store, model=f"baseline:{name}", limit=20) for name in ("negation-cue", "random")]
     hidden = asked(store, model="baseline:always-true", limit=20)
     with served(home, MEDFACT_PUBLIC="1") as address, Visitor(address) as visitor:
-        before = visitor.look("gallery")
-        assert before["gallery"] is False
-        assert "No runs are published yet" in before["fragments"]["gallery"]
+        assert visitor.look("runs")["fragments"]["whose"] == "", "no link where nothing is published"
+        assert "No runs are published yet" in published_in(visitor)
         for name in ("publish", "withdraw", "save", "delete"):
-            visitor.act(name, hidden, of="gallery", fields={"name": "mine"})
             visitor.act(name, hidden, of="runs", fields={"name": "mine"})
         for path in ("/publish", f"/publish/{hidden}", f"/gallery/{hidden}"):
             assert visitor.http.post(path, json={"run": hidden}).status_code == 404
@@ -179,7 +184,7 @@ def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> N
         assert store.publications.published() == []
         for run in shown:
             store.publications.publish(run, "<b>bold</b>" if run == shown[0] else "plain")
-        after = visitor.look("gallery")["fragments"]["gallery"]
+        after = published_in(visitor)
         assert set(re.findall(r'data-run="(\w+)"', after)) == set(shown)
         assert hidden not in after
         assert "&lt;b&gt;bold&lt;/b&gt;" in after
@@ -203,8 +208,8 @@ def test_a_gallery_that_is_put_together_holds_no_thread_for_long(store: Store, m
     monkeypatch.setattr(page, "WAIT_SECONDS", 0.1)
     looks: list[object] = []
     monkeypatch.setattr(page, "_published", lambda _: looks.append(None) or [])
-    with page._alone.at(), pytest.raises(NotNow, match="The gallery is being put together"):
-        page.view(visitor, page.Show())
+    with page._alone.at(), pytest.raises(NotNow, match="The published runs are being compared"):
+        page.published(visitor)
     assert looks == [], "who waits looks at nothing yet"
-    assert "No runs are published yet" in page.view(visitor, page.Show()).fragments["gallery"]
+    assert "No runs are published yet" in page.published(visitor)[0]
     jobs.close()

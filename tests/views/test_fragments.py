@@ -61,10 +61,10 @@ def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
 @pytest.mark.parametrize(
     ("unjudged", "board", "said"),
     [
-        (1, (), "1 false fact is accepted that only rules vouch for: it may be true."),
-        (1, ("listed",), "1 more false fact is accepted that only rules vouch for: it may be true."),
-        (3, (), "3 false facts are accepted that only rules vouch for: a few may be true."),
-        (3, ("listed",), "3 more false facts are accepted that only rules vouch for: a few may be true."),
+        (1, (), "The model accepted 1 fact that we believe false."),
+        (1, ("listed",), "The model accepted 1 more fact that we believe false."),
+        (3, (), "The model accepted 3 facts that we believe false."),
+        (3, ("listed",), "The model accepted 3 more facts that we believe false."),
     ],
 )
 def test_more_false_facts_are_more_than_those_listed(unjudged: int, board: tuple[str, ...], said: str) -> None:
@@ -79,8 +79,8 @@ def test_a_name_does_not_turn_what_stands_beside_it() -> None:
 
 @pytest.mark.parametrize(("text", "said"), [("", "81 of 640 statements<"), ("complete", "81 of 640 statements · complete<")])
 def test_a_dot_separates_two_things(text: str, said: str) -> None:
-    live = {"run": {"run": "r"}, "report": {"statements": 640}, "going": False}
-    run = {"live": live, "name": "a coin", "done": 81, "text": text, "reason": ""}
+    live = SimpleNamespace(run=SimpleNamespace(run="r"), report=SimpleNamespace(statements=640), going=False)
+    run = {"live": live, "name": "a coin", "badge": "", "done": 81, "text": text, "reason": ""}
     more = {"demonstration": False, "races": [], "may_stop": True, "may_resume": False, "others": False, "keeping": ""}
     assert said in render("progress", runs=[run], ids="r", **more)
 

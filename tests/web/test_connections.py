@@ -73,7 +73,7 @@ def test_a_long_head_that_is_within_bounds_is_read(url: str) -> None:
 
 def test_a_body_is_no_head(url: str) -> None:
     """Sixty thousand bytes that come in one piece with their head; then in many small ones."""
-    body = json.dumps({"page": "gallery", "show": {"x": "y" * 50_000}}).encode()
+    body = json.dumps({"page": "docs", "show": {"x": "y" * 50_000}}).encode()
     lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
     with connected(url) as connection:
         connection.sendall(head(url, *lines, method="POST", path="/updates") + body)

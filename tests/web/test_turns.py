@@ -120,7 +120,7 @@ def test_workbooks_of_eight_addresses_keep_nobody_waiting(url: str) -> None:
         assert other.http.get("/healthz").text == "ok"
         for page in ("/", "/facts"):
             assert other.http.get(page).status_code == 200
-        assert other.http.post("/updates", json={"page": "gallery"}).status_code == 200
+        assert other.http.post("/updates", json={"page": "runs"}).status_code == 200
         own = other.read("mine.csv", b"head,relation,tail\na,symptoms,b\nc,symptoms,d\n")
         answered = [one for one in begun if one.done()]
         assert "2 true facts read" in own.text
@@ -158,7 +158,7 @@ def test_many_who_want_one_file_hold_no_threads(url: str) -> None:
         begun = [pool.submit(visitor.take, path) for visitor, path in zip(visitors, paths, strict=True)]
         other = From(url)
         assert other.http.get("/healthz").text == "ok"
-        assert other.http.post("/updates", json={"page": "gallery"}).status_code == 200
+        assert other.http.post("/updates", json={"page": "runs"}).status_code == 200
         assert not all(one.done() for one in begun)
         codes = {one.result().status_code for one in begun}
     assert codes <= {200, 429}

@@ -1,6 +1,7 @@
 """What a page gets when it asks: the fragments that differ from what it has, and nothing of anybody else."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,8 +39,6 @@ PARTS = {
     "tab",
     "rarity",
     "drawer",
-    "hero",
-    "game",
     "documents",
     "facts",
     "method",
@@ -93,9 +92,9 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     next(event for event in events if isinstance(event, AnswersSaved))
     meanwhile = look(services, run=run, drawn=drawn)
     assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
-    assert not {"hero", "notice", "drawer"} & set(meanwhile["fragments"])
+    assert not {"notice", "drawer"} & set(meanwhile["fragments"])
     assert "still standing" in meanwhile["fragments"]["progress"]
-    assert meanwhile["title"].endswith("% · medfact")
+    assert re.fullmatch(r"\d+% · always says true on clinical-core · medfact", meanwhile["title"])
     for _ in events:
         pass
     end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
@@ -224,13 +223,14 @@ def test_one_of_several_runs_is_chosen(services: Services, run: str) -> None:
 def test_which_runs_a_page_shows(services: Services, run: str) -> None:
     other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
 
-    def shown(asked: str, kept: str = "") -> tuple[str, str]:
-        question = Question(page="evaluate", show={"run": asked}, kept=kept)
+    def shown(asked: str) -> tuple[str, str]:
+        question = Question(page="evaluate", show={"run": asked})
         made = json.loads(updates(Visitor(services, OWNER, (OWNER,), other), PAGES["evaluate"], question))
         return made["show"].get("run", asked), made["fragments"]["notice"]
 
     gone = "0" * 32
-    assert shown(run, kept=other) == (run, "")
+    assert shown(run) == (run, "")
+    assert shown("") == ("", ""), "a new evaluation, not the demonstration"
     assert shown(gone + "," + run)[0] == run
     assert "no run of that link" in shown(gone + "," + run)[1]
 
@@ -320,7 +320,7 @@ def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClien
         raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
 
     monkeypatch.setattr("medfact.results.live.Reports.live", locked)
-    refusal = visitor.post("/updates", json={"page": "evaluate"})
+    refusal = visitor.post("/updates", json={"page": "home"})
     assert (refusal.status_code, refusal.text) == (503, "The database cannot be used. Wait.")  # and not where it lies
 
 
@@ -372,12 +372,12 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     assert orjson.dumps(plot)
 
 
-def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
+def test_a_published_run_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
     """Others read it there, and places of other runs hang on it."""
     visitor, deleting = Visitor(services, OWNER, (OWNER,), run), Action("delete", run)
     services.store.set_state(run, STOPPED)
     services.store.publications.publish(run, "shown")
-    with pytest.raises(Mistake, match="shows this run in its gallery"):
+    with pytest.raises(Mistake, match="shows this run to all"):
         delete(visitor, RunsShow(), deleting)
     assert [one.run for one in services.store.publications.published()] == [run]
     services.store.publications.withdraw(run)

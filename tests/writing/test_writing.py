@@ -322,7 +322,7 @@ def test_a_run_of_before_says_that_its_demonstrations_are_not_rephrased(store: S
     assert list(answer(run, store))
     made = report_of(store, store.run(run))
     assert made.shots_rephrased is False
-    assert "its demonstrations are not" in report_text(made)
+    assert "its worked examples are not" in report_text(made)
 
 
 # ------------------------------------------------------------------------------------------------ a process that is killed

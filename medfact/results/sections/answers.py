@@ -113,7 +113,7 @@ def _what_stands_out(reports: Reports) -> Note:
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
         "“If answers were independent”: what this model's own rate of right answers for each way of asking would give if its "
-        "eight answers did not hang together. A model that says “true” 80% of the time looks like “always yes” now and then "
+        "eight answers were independent. A model that says “true” 80% of the time looks like “always yes” now and then "
         "by chance; only the excess shows more."
     ]
     for one in found:
@@ -223,20 +223,18 @@ def _accepted(heading: str, of: Danger, figures: Figures, run: str) -> list[Bloc
             )
         )
     if of.unjudged:
-        link = (figures.links[run], "Judge them") if run in figures.links else None
+        link = (figures.links[run], "Check them") if run in figures.links else None
         blocks.append(Note(lines=(unjudged_in_words(of),), link=link))
     return blocks
 
 
 def unjudged_in_words(of: Danger) -> str:
     """That a model accepts false facts which nobody has judged."""
-    many = counted(of.unjudged, "more false fact" if of.board else "false fact")
-    is_, they = ("is", "it") if of.unjudged == 1 else ("are", "a few")
-    return f"{many} {is_} accepted that only rules vouch for: {they} may be true."
+    return f"The model accepted {counted(of.unjudged, 'more fact' if of.board else 'fact')} that we believe false."
 
 
 def _accepted_line(run: str, one: Accepted, figures: Figures) -> FactLine:
-    p_true = "" if one.p_true is None else f", mean P(True) {one.p_true:.2f}"
+    p_true = "" if one.p_true is None else f", mean probability of true {one.p_true:.2f}"
     source = f". Source: {one.fact.source}" if one.fact.source else ""
     words = f". “{one.words}”" if one.words else ""
     told = f"affirmed {one.affirmed} of {one.asked} times{p_true}; allowing for chance, {percent(one.shrunk)}{source}{words}"
@@ -263,7 +261,7 @@ def types(figures: Figures) -> Section | None:
     rows = rows_by_type(figures.reports)
     if len(rows) < 2:
         return None
-    label, finding = "right answers by semantic type of the tail, with 95% intervals", findings.of_types(figures.reports)
+    label, finding = "right answers by semantic type of the finding, with 95% intervals", findings.of_types(figures.reports)
     shares = Shares(name="types", label=label, heading="semantic type", rows=rows, finding=finding, compact=True)
     return Section("Right answers by semantic type of the finding", (shares,) if shares.is_drawn else ())
 
@@ -306,7 +304,7 @@ def categories(figures: Figures) -> Section | None:
 
 _OF_DIFFICULTY: tuple[tuple[str, str, str], ...] = (
     ("negative_accuracy", "right answers about the false partner", "statement"),
-    ("pair_joint_accuracy", "all right, the true fact too", "pair"),
+    ("pair_joint_accuracy", "true fact and its false twin both mastered", "pair"),
 )
 
 

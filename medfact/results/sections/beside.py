@@ -48,8 +48,8 @@ DRAWN_RACES = 3
 """So many races are drawn; the others are told in words."""
 
 MOVED = {
-    "p_true_of_true": "P(True) of true statements",
-    "p_true_of_false": "P(True) of false statements",
+    "p_true_of_true": "probability of true of true statements",
+    "p_true_of_false": "probability of true of false statements",
     "brier": "Brier score (less is better)",
 }
 """What passages do to P(True): figure → what it is."""
@@ -89,8 +89,8 @@ def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions:
     rows = tuple(_changed(change, names) for change in changes)
     several = ", that hold for all rows together" if len(rows) > 1 else ""
     caption = (
-        "With passages less without, in points, over the statements that both runs answered; 95% intervals, clustered by head "
-        f"and tail{several}."
+        "With passages less without, in points, over the statements that both runs answered; 95% intervals, clustered by "
+        f"disease and finding{several}."
     )
     table = Table(name="changes", label="what passages change", heading="run with passages", rows=rows, caption=caption)
     notes = tuple(line for change in changes for line in about_change(change, names, questions))
@@ -110,7 +110,7 @@ def about_change(change: Change, names: Mapping[str, str], questions: Mapping[st
     found = change.probabilities
     moved = [f"{name} {moved_in_words(found[metric])}" for metric, name in MOVED.items() if metric in found]
     name = names[change.with_]
-    lines = [f"{name}, what passages do to P(True), with less without: {'; '.join(moved)}."] if moved else []
+    lines = [f"{name}, what passages do to the probability of true, with less without: {'; '.join(moved)}."] if moved else []
     asked, before = questions.get(change.with_), questions.get(change.without)
     if asked != before:
         lines.append(f"{name}: the question changes too (from {before} to {asked}): this is the effect of both.")
@@ -164,7 +164,7 @@ def differences(figures: Figures) -> Section | None:
     caption = "The first run less the second, in points; a bold frame where a difference is shown."
     all_pairs = "Interval and p hold for all pairs of an accuracy together: 95% bounds after Bonferroni, p after Holm. "
     about = (
-        "Differences are paired, of what both runs answered, in points; intervals and p are clustered by head and tail. "
+        "Differences are paired, of what both runs answered, in points; intervals and p are clustered by disease and finding. "
         f"{all_pairs if several else ''}“No difference shown” does not mean that they are equal."
     )
     shares = Differences(name="differences", label=label, heading="runs", rows=rows, finding=finding, caption=caption)

@@ -45,10 +45,10 @@ def calibration(figures: Figures) -> Section | None:
     blocks.append(
         Square(
             name="calibration",
-            label="share of true statements against P(True)",
+            label="share of true statements against the model’s probability of true",
             finding=findings.of_calibration(drawn) if drawn else "",
             panels=panels,
-            axes=("P(True)", "share that is true"),
+            axes=("the model’s probability of true", "share that is true"),
             rising=True,
             curve=True,
         )
@@ -71,7 +71,7 @@ def _points(found: Calibration) -> tuple[Point, ...]:
 
 
 def _bin_in_words(one: Bin) -> str:
-    words = f"P(True) {one.mean_p_true:.2f}: {one.positive_rate:.0%} of {counted(one.n, 'statement')} are true"
+    words = f"probability of true {one.mean_p_true:.2f}: {one.positive_rate:.0%} of {counted(one.n, 'statement')} are true"
     if one.least is None or one.most is None:
         return words
     return f"{words}; calibrated, {one.least:.0%} to {one.most:.0%} would be"
@@ -114,10 +114,10 @@ def coherence(figures: Figures) -> Section | None:
         return None
     square = Square(
         name="coherence",
-        label="P(True) of a statement’s negation against its own",
+        label="probability of true of a statement’s negation against its own",
         finding=findings.of_coherence(figures.reports),
         panels=panels,
-        axes=("P(True) of a statement", "P(True) of its negation"),
+        axes=("probability of true of a statement", "of its negation"),
         rising=False,
         curve=False,
     )
@@ -135,7 +135,7 @@ def _couples(report: Report) -> tuple[Point, ...]:
             one.p_true,
             one.p_negated,
             one.n,
-            f"P(True) about {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: {counted(one.n, 'couple')}",
+            f"probability of true {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: {counted(one.n, 'couple')}",
         )
         for one in report.coherence.couples
     )
@@ -161,7 +161,7 @@ def surest(figures: Figures) -> Section | None:
     label = "right answers among the surest, against the share of the answers that is kept"
     finding = findings.of_sureness(figures.reports)
     shares = Shares(name="coverage", label=label, heading="kept", rows=rows, finding=finding)
-    about = "Surest: those whose P(True) is farthest from ½."
+    about = "Surest: those whose probability of true is farthest from ½."
     return Section("Are sure answers right?", (shares, Note(lines=(about,), quiet=True)))
 
 
@@ -178,16 +178,16 @@ def good_for(figures: Figures) -> Section | None:
         ranks = {run: share_of(one.auroc if one else None, "statement") for run, one in of.items()}
         rows.append(Row("ranks true over false (AUROC)", ranks, f"{title}; 50% is a coin", term))
         scores = {run: brier_cell(one) if one else ABSENT for run, one in of.items()}
-        rows.append(Row("Brier score", scores, f"{title}; 0 is best, P(True) = ½ throughout gives 0.25", term))
+        rows.append(Row("Brier score", scores, f"{title}; 0 is best, a probability of ½ throughout gives 0.25", term))
     for field, title in (("off", "all statements"), ("off_affirmed", "affirmed statements alone")):
         off: Mapping[str, Miscalibration | None] = {run: getattr(one, field) for run, one in found.items()}
         cells = {run: _off(one) if one else ABSENT for run, one in off.items()}
-        rows.append(Row("P(True) is off by (ECE)", cells, title, "all" if field == "off" else "affirmed"))
+        rows.append(Row("probability of true is off by (ECE)", cells, title, "all" if field == "off" else "affirmed"))
     label = "how good the probabilities are"
     about = (
-        "AUROC: how often a true statement gets a higher P(True) than a false one. Miscalibration and ECE are above 0 by "
-        "chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where P(True) or sureness is "
-        "off by more than chance can do, which happens to 5 in 100 perfect models."
+        "AUROC: how often a true statement gets a higher probability of true than a false one. Miscalibration and ECE are "
+        "above 0 by chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where the "
+        "probability of true or sureness is off by more than chance can do, which happens to 5 in 100 perfect models."
     )
     table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
     blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))

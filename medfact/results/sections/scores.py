@@ -12,7 +12,7 @@ from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import EVERYWHERE, PAGE, Figures, section
 from medfact.results.wording import Score, about_intervals, count, first_scores, in_draws, score, ways_of
 
-CLUSTERED = "They are clustered by head and tail, since statements about one disease or one finding stand or fall together."
+CLUSTERED = "They are clustered by disease and finding, because statements about the same one are not independent."
 
 
 @section("scores", 0, tab="scores", where=EVERYWHERE - {PAGE})
@@ -22,7 +22,7 @@ def scores(figures: Figures) -> Section:
     rows = [_score(score(name, ways_of(of)), reports, of) for name, of in first.items()]
     rows.append(_counts("unreadable", "counted as wrong", {run: one.unreadable for run, one in reports.items()}))
     rows.append(_counts("failed", "not counted", {run: one.failed for run, one in reports.items()}))
-    table = Table(name="scores", label="scores", heading="score", rows=tuple(rows))
+    table = Table(name="scores", label="scores by run", heading="score", rows=tuple(rows))
     about = Note(lines=(f"{about_intervals(list(reports.values()))} {CLUSTERED}",), quiet=True)
     return Section("Scores", (table, about))
 

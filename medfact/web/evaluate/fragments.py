@@ -59,13 +59,13 @@ def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup, lives: Mapping
 
 
 def _method(setup: Setup) -> str:
-    """What the method is, and how many demonstrations will be shown with it."""
+    """What the method is, and how many worked examples will be shown with it."""
     if (protocol := PROTOCOLS.get(setup.protocol)) is None:
         return ""
     shots = setup.demonstrations
     if shots and not protocol.heads_aside:
-        return f"{protocol.explanation} As set here: no demonstrations, since this method keeps no facts for them."
-    return f"{protocol.explanation} As set here: {counted(shots, 'demonstration') if shots else 'no demonstrations'}."
+        return f"{protocol.explanation} As set here: no worked examples, since this method keeps no facts for them."
+    return f"{protocol.explanation} As set here: {counted(shots, 'worked example') if shots else 'no worked examples'}."
 
 
 def mapping(setup: Setup) -> Markup:

@@ -188,7 +188,7 @@ def _evidence() -> Inputs:
 
 
 def model_choices() -> list[str]:
-    """The models that come with the app, but for those that show nothing new: what a reader of words alone scores stands
+    """The models that come with the app, but for those that show nothing new: what word matching scores stands
     beside every run, and who always says false mirrors who always says true.
     """
     return [name for name in known_models() if name not in (TAIL, "baseline:always-false")]

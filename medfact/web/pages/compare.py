@@ -14,7 +14,7 @@ from medfact.results import sections
 from medfact.results.compare import FEWEST, MOST, Comparison
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.sections import Beside, Figures, sections_of
-from medfact.results.wording import counted, names_of_runs, short_name, state_in_words
+from medfact.results.wording import counted, names_of_runs, short_name, state_in_words, title_of_runs
 from medfact.runs.plan import question_of
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
@@ -60,7 +60,7 @@ def view(visitor: Visitor, show: CompareShow) -> View:
     fragments["facts"], show = _facts(visitor, show, table, records)
     if 0 <= show.fact < table.number.shape[1]:
         fragments["drawer"] = _drawer(visitor, show, table, records)
-    return View(fragments, show)
+    return View(fragments, show, title=f"Compare {title_of_runs(records)} · medfact")
 
 
 def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:

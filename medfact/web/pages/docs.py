@@ -1,4 +1,4 @@
-"""The page Docs: the words, the keys, and what this is not."""
+"""The page Docs: the words, a file of facts, the keys, privacy, and what this is not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from medfact.web.pages import Page, Show, View, Visitor
 
 def view(_: Visitor, show: Show) -> View:
     """The same for everybody."""
-    return View({"docs": render("help")}, show)
+    return View({"docs": render("docs")}, show)
 
 
-PAGE = Page("docs", "Docs", ("docs",), Show, view, introduction="# Docs", place=53)
+PAGE = Page(
+    "docs",
+    "Docs",
+    ("docs",),
+    Show,
+    view,
+    introduction="# Docs\nWhat the words mean, what a file looks like, which keys there are, and what is kept.",
+    place=53,
+)

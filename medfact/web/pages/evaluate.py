@@ -30,7 +30,6 @@ from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, set
 from medfact.web.evaluate.fragments import fragments
 from medfact.web.pages import Fragment, Message, Page, Versioned, View, Visitor
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
-from medfact.web.pages.gallery import is_open
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import case_study, papers_tab
@@ -96,7 +95,7 @@ def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
     asked = list(dict.fromkeys(filter(None, show.run.split(","))))[:MOST_MODELS]
     found = [run for run in asked if visitor.services.asked(run)]
-    return found, show.missing or len(found) < len(asked)
+    return found, len(found) < len(asked) or (show.missing and not asked)
 
 
 def _query(show: EvaluateShow) -> str:
@@ -109,11 +108,12 @@ def _query(show: EvaluateShow) -> str:
 
 
 def _title(lives: Lives, going: bool) -> str:
+    told = f"{wording.title_of_runs([live.run for live in lives.values()])} · medfact"
     if not going:
-        return "Results · medfact"
+        return told
     done = sum(live.report.answered + live.report.failed for live in lives.values())
     total = sum(live.report.statements for live in lives.values())
-    return f"{100 * done // max(total, 1)}% · medfact"
+    return f"{100 * done // max(total, 1)}% · {told}"
 
 
 def _notice(visitor: Visitor, missing: bool) -> Markup:
@@ -135,7 +135,6 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         runs=[progress_of(name, live) for name, live in lives.items()],
         races=race_lines(visitor.services, lives),
         demonstration=not own,
-        gallery=is_open(visitor.services),
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
         services=begin.services_of([live.run for live in mine if live.resumable]),

@@ -25,6 +25,11 @@ class Progress:
     text: str
     reason: str | None
 
+    @property
+    def badge(self) -> str:
+        """A word beside the name of its model, or ""."""
+        return provider_of(self.live.run.model).badge
+
 
 def named(lives: Sequence[Live]) -> dict[str, Live]:
     """Runs by what to call them beside each other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any, Literal
@@ -40,6 +40,7 @@ from medfact.views.fragments import render
 from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.progress import done_of
+from medfact.web.pages.published import is_open, published
 from medfact.web.pages.run_story import run_story, state_in_words
 
 RUNS_A_PAGE = 20
@@ -56,6 +57,8 @@ SORTS = {"newest": "newest first", "oldest": "oldest first", "name": "by name", 
 class RunsShow(Show):
     """chosen: runs that are ticked to be compared; told: runs whose history is open; edited: the run whose name is edited."""
 
+    of: Literal["", "published"] = ""
+    """Whose runs: one's own, or those that the host shows to all."""
     search: str = Field("", max_length=200)
     state: Literal["", "going", "resumable", "complete"] = ""
     sort: Literal["newest", "oldest", "name", "score"] = "newest"
@@ -81,6 +84,20 @@ class Line:
 
 
 def view(visitor: Visitor, show: RunsShow) -> View:
+    """A visitor's runs, or the published ones."""
+    shown = _published(visitor, show) if show.of == "published" else _own(visitor, show)
+    whose = render("runs_whose", of=show.of) if show.of or is_open(visitor.services) else Markup()
+    return replace(shown, fragments={**shown.fragments, "whose": whose})
+
+
+def _published(visitor: Visitor, show: RunsShow) -> View:
+    """The runs that the host shows to all."""
+    shown, again = published(visitor)
+    fragments = {**dict.fromkeys(("notice", "filters", "chosen"), Markup()), "runs": shown}
+    return View(fragments, show, again=again, title="Published runs · medfact")
+
+
+def _own(visitor: Visitor, show: RunsShow) -> View:
     """One page of the runs that pass the filters."""
     store = visitor.services.store
     runs = visitor.services.as_now(store.runs(*visitor.owners)[::-1])
@@ -349,9 +366,7 @@ def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, 
     if isinstance(run, Run) and state_now(run, services.jobs.snapshot(run.run)) in GOING:
         raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
     if any(publication.run == run.run for publication in services.store.publications.published()):
-        raise Mistake(
-            "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
-        )
+        raise Mistake("The host of this server shows this run to all.", "Ask the host to withdraw it; then it can be deleted.")
     services.store.delete(run.run)
     if isinstance(run, UnreadRun):
         return show, Message(f"Deleted the run {run.run}, which could not be read.", "good")
@@ -383,10 +398,20 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
 PAGE = Page(
     "runs",
     "Runs",
-    ("notice", "filters", Bring("Bring a run from a file (.gz)", "bring", [".gz"], "runs-import"), "runs", "said", "chosen"),
+    (
+        "whose",
+        "notice",
+        "filters",
+        Bring("Bring a run from a file (.gz)", "bring", [".gz"], "runs-import"),
+        "runs",
+        "said",
+        "chosen",
+    ),
     RunsShow,
     view,
     {"save": save, "delete": delete, "undo": undo, "bring": bring},
+    address=("of",),
+    stops=("of",),
     introduction="# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its "
     "answers.",
     place=5,

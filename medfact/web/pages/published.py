@@ -1,4 +1,4 @@
-"""The page Gallery: the runs that whoever runs the server has published, in groups that were asked the same."""
+"""The published runs on the page Runs: those that whoever runs the server shows to all, in groups that were asked the same."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from medfact.results.gallery import Shown, gallery
 from medfact.results.live import PACE, Live, Version
 from medfact.store import Published
 from medfact.views.fragments import render
-from medfact.web.pages import Page, Show, View, Visitor
+from medfact.web.pages import Visitor
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow
 
 LOOKED_UP_SECONDS = 3.0
-"""How long a page may go on without the link to a gallery that has just opened."""
+"""How long a page may go on without the link to the first run that was just published."""
 
 WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 """How long a look waits for another that compares the runs, and when to ask again where that takes longer."""
@@ -27,18 +27,17 @@ WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 _alone = Alone()
 
 
-def view(visitor: Visitor, show: Show) -> View:
-    """All that is published. Raises NotNow where others wait for it too."""
+def published(visitor: Visitor) -> tuple[Markup, float | None]:
+    """All that is published, and when to look again. Raises NotNow where others wait for it too."""
     services = visitor.services
     try:
         with _alone.at(seconds=WAIT_SECONDS):  # one visitor's look serves all who wait for it
             lives = _published(services)
             fragment = _drawn(services, tuple((publication, live.version) for publication, live in lives))
     except TimeoutError:
-        raise NotNow("The gallery is being put together.", AGAIN_SECONDS) from None
+        raise NotNow("The published runs are being compared.", AGAIN_SECONDS) from None
     going = any(live.going or live.behind for _, live in lives)
-    again = max(PACE, services.reports.pace()) if going else None
-    return View({"gallery": fragment}, show, again=again)
+    return fragment, max(PACE, services.reports.pace()) if going else None
 
 
 def _published(services: Services) -> list[tuple[Published, Live]]:
@@ -57,7 +56,7 @@ def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) 
     shown = [_shown(services, publication) for publication, _ in versions]
     groups = gallery(shown)
     shared = [Counter(entry.place.first for entry in group.entries if entry.place) for group in groups]
-    return render("gallery", groups=list(zip(groups, shared, strict=True)))
+    return render("runs_published", groups=list(zip(groups, shared, strict=True)))
 
 
 def _shown(services: Services, publication: Published) -> Shown:
@@ -73,15 +72,3 @@ def is_open(services: Services) -> bool:
 @keep(4)
 def _is_open(services: Services, _: int) -> bool:
     return bool(services.store.publications.published())
-
-
-PAGE = Page(
-    "gallery",
-    "Gallery",
-    ("gallery",),
-    Show,
-    view,
-    introduction="# Gallery\nRuns that the host of this server chose to show.",
-    place=7,
-    is_listed=False,
-)

@@ -1,0 +1,97 @@
+"""The frame of every page: the name leads home, the page one is on is marked, colours are switched, old links lead on. Needs
+Chromium."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.web.pages.every import PAGES
+
+pytestmark = pytest.mark.browser
+
+SMALL = """(least) => [...document.querySelectorAll('.mf-frame :is(a, button), .mf-pages a')]
+    .map((one) => [one.textContent, one.getBoundingClientRect()])
+    .filter(([, box]) => box.height < least || box.width < least).map(([text, box]) => `${text} ${box.width} ${box.height}`)"""
+
+
+def test_six_stops_of_the_tab_key_lead_to_the_first_button(browser: Browser, address: str) -> None:
+    page = browser.new_context().new_page()
+    page.goto(address)
+    button = page.get_by_role("link", name="Test a model")
+    expect(button).to_be_visible()
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if button.evaluate("(button) => button === document.activeElement"):
+            break
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{address}evaluate")
+    page.context.close()
+
+
+def test_the_name_leads_home_and_the_page_is_marked(page: Page, address: str) -> None:
+    for name, one in PAGES.items():
+        page.goto(f"{address}{one.link}")
+        current = page.locator(".mf-frame [aria-current=page]")
+        shown = PAGES[one.under or name]
+        if shown.is_listed:
+            expect(current).to_have_text("medfact" if name == "home" else shown.title)
+        else:
+            expect(current).to_have_count(0)
+        if one.tab:
+            expect(page.locator(".mf-pages [aria-current=page]")).to_have_text(one.tab)
+    page.get_by_role("link", name="medfact", exact=True).click()
+    expect(page).to_have_url(address)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_are_switched_and_stay(browser: Browser, address: str, scheme: str) -> None:
+    page = browser.new_context(color_scheme=scheme).new_page()  # type: ignore[arg-type]
+    other = "light" if scheme == "dark" else "dark"
+    is_dark = re.compile(r"\bdark\b")
+
+    def shown(colours: str) -> None:
+        body = expect(page.locator("body"))
+        (body.to_have_class if colours == "dark" else body.not_to_have_class)(is_dark)
+
+    page.goto(address)
+    shown(scheme)
+    page.get_by_role("button", name="Light or dark colours").click()
+    shown(other)
+    page.goto(f"{address}docs")
+    expect(page.locator("#docs h2").first).to_be_visible()
+    shown(other)
+    page.get_by_role("button", name="Light or dark colours").click()
+    shown(scheme)
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "touch", "least"), [(1280, False, 24), (390, True, 44)])
+def test_every_control_of_the_frame_is_large_enough(
+    browser: Browser, address: str, width: int, touch: bool, least: int
+) -> None:
+    page = browser.new_context(viewport={"width": width, "height": 844}, has_touch=touch, is_mobile=touch).new_page()
+    for path in ("", "facts"):
+        page.goto(f"{address}{path}")
+        expect(page.locator("#aside button")).to_be_visible()
+        assert page.evaluate(SMALL, least) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("?run={}", "evaluate?run={}"),
+        ("?demo=tour&step=2", "tour?step=2"),
+        ("?demo=game", "game"),
+        ("?writing=a&x=1", "evaluate?writing=a"),
+    ],
+)
+def test_old_links_lead_on(page: Page, address: str, old: str, new: str) -> None:
+    page.goto(address)
+    run = (page.locator("[data-key=demonstration]").get_attribute("href") or "").partition("=")[2]
+    page.goto(f"{address}{old.format(run)}")
+    expect(page).to_have_url(re.compile(re.escape(f"{address}{new.format(run)}")))
