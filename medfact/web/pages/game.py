@@ -209,6 +209,6 @@ PAGE = Page(
     GameShow,
     view,
     {"game_done": done, **ERASE},
-    stops=("game",),
+    stops=("game", "clock"),
     place=52,
 )
