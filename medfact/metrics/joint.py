@@ -120,7 +120,7 @@ def joint(_: Records, facts: Facts) -> Estimate:
 
 @measured(
     "pair_joint_accuracy",
-    "all right, false partner too",
+    "true fact and its false twin both mastered",
     "pair joint accuracy: the share of true facts that are mastered together with their false partners",
     of="pair",
 )

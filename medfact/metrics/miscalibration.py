@@ -22,8 +22,8 @@ TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overc
 DEFECTS = {
     TOO_HIGH: "its probability of “true” is too high, whatever the truth",
     TOO_LOW: "its probability of “true” is too low, whatever the truth",
-    OVERCONFIDENT: "it is surer than it is right",
-    UNDERCONFIDENT: "it is right more often than it is sure",
+    OVERCONFIDENT: "it is overconfident",
+    UNDERCONFIDENT: "it is underconfident",
 }
 """Defect of calibration → what it says of the model."""
 

@@ -19,7 +19,7 @@ from medfact.facts import KnowledgeBase
 
 NEAR, FAR, JUDGED = "near", "far", "judged"
 DIFFICULTIES = {
-    NEAR: "the false tail is true of a kindred condition",
+    NEAR: "the false tail is true of a related disease",
     FAR: "the false tail belongs elsewhere in medicine",
     JUDGED: "a source says expressly that it does not hold",
 }

@@ -15,7 +15,7 @@ from medfact.spec import PROTOCOLS
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
     "average_accuracy": ("right answers (average accuracy)", "statement"),
-    "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pair"),
+    "pair_joint_accuracy": ("true fact and its false twin both mastered (pair joint accuracy)", "pair"),
     "mkj_accuracy": ("Acc: right answers, true and false facts weighted 1 : k false partners", "statement"),
     "positive_accuracy": ("Acc_pos: right answers on facts that hold", "statement"),
     "negative_accuracy": ("Acc_neg: right answers on false facts", "statement"),

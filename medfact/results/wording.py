@@ -111,9 +111,9 @@ def about_intervals(reports: Sequence[Report]) -> str:
             if whole
             else f"{count(asked)} of {counted(of, 'true fact')} were asked"
         )
-        about = f"are about these facts and no others: {drawn}"
+        about = f"are about only these facts: {drawn}"
     else:
-        about = "are about facts like these: other diseases and findings of these kinds"
+        about = "generalise to similar facts: other diseases and findings of these kinds"
     draws = max(report.shot_draws for report in reports)
     shown = any(report.shots for report in reports)
     hold = f"cover {draws} draws of demonstrations" if draws > 1 else "hold for this draw of demonstrations" if shown else ""
@@ -437,7 +437,7 @@ def settings(report: Report) -> list[str]:
 def shared_settings(reports: Sequence[Report]) -> str:
     """The settings that all runs share, in one sentence; where runs differ, Compare tells."""
     shared = [texts[0] for texts in zip(*map(settings, reports), strict=True) if len(set(texts)) == 1]
-    differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings: see Compare."
+    differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings."
     return f"All: {'; '.join(shared)}.{differ}" if shared else differ.strip()
 
 
@@ -477,6 +477,6 @@ def about_labels(report: Report) -> list[str]:
     return [
         f"The labels of {counted(found.statements, 'statement')} in the published sentences do not follow from their facts "
         f"({', '.join(forms)}; {relations}). Without them: right answers {share(average)} of "
-        f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, false partner too "
+        f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, with the false twin too "
         f"{share(pair)} of {counted(pair.n, 'pair')}; with fewer statements a fact, all are right more easily."
     ]
