@@ -73,7 +73,6 @@ def _last_part(spec: str) -> str:
 BUNDLED = Provider(
     load=_load,
     ready=tuple(BUNDLED_FOLDERS),
-    titles={name: f"{name} (demonstration)" for name in BUNDLED_FOLDERS},
     help=(f"{BUNDLED_MODEL} (default)", NARROW_MODEL),
     needs=_NEEDS,
     lane=LOCAL,

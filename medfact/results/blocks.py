@@ -7,7 +7,7 @@ A section is made of blocks. Each renderer draws any block: the page (`results.p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from medfact.facts import Fact
@@ -138,6 +138,21 @@ class Square:
     @property
     def is_drawn(self) -> bool:
         return any(panel.points for panel in self.panels.values())
+
+    @property
+    def each(self) -> list[Square]:
+        """A figure of its own for each run that has points."""
+        several = len(self.panels) > 1
+        return [
+            replace(
+                self,
+                name=f"{self.name}-{place}" if several else self.name,
+                finding=f"{name}: {said}" if several and not (said := panel.finding).startswith(f"{name}: ") else panel.finding,
+                panels={name: panel},
+            )
+            for place, (name, panel) in enumerate(self.panels.items())
+            if panel.points
+        ]
 
 
 CurveLine = tuple[tuple[float, Estimate], ...]

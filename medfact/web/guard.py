@@ -126,10 +126,10 @@ class Guarded:
             return PlainTextResponse(f"The header {twice[0]} came twice.", status_code=400)
         if not is_own_host(headers.get("host", "")):
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
-        if not is_used(path):
-            return PlainTextResponse("There is no such address.", status_code=404)
         if (link := moved(path, request.url.query)) is not None:
             return RedirectResponse(link, status_code=307)
+        if not is_used(path):
+            return PlainTextResponse("There is no such address.", status_code=404)
         if (refusal := self._too_often(kind_of(path), request)) is not None:
             return refusal
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
