@@ -54,7 +54,7 @@ def _dots(block: Shares) -> Plot:
         "zeroline": False,
     }
     tallest = max(lines_of(row.name) for row in block.rows)
-    height = 110 + len(block.rows) * max(34, 15 * len(names), 16 * tallest + 6)
+    height = 110 + len(block.rows) * max(30, 12 * len(names), 16 * tallest + 4)
     more: Plot = {} if len(names) > 1 else {"showlegend": False}
     if block.coin:
         more |= {"shapes": [_HALF], "annotations": [_NAME_OF_HALF]}

@@ -21,11 +21,9 @@ from medfact.results.wording import (
     bounds_in_points,
     counted,
     in_draws,
-    nothing_stands_out,
     p_value,
     percent,
     points,
-    stands_out,
 )
 from medfact.statements import VARIANTS
 
@@ -116,22 +114,12 @@ def diagnoses(figures: Figures) -> Section | None:
     )
     label, finding = "share of facts with each diagnosis, with 95% intervals", findings.of_diagnoses(reports)
     parts = Parts(name="diagnoses", label=label, heading="diagnosis", rows=rows, finding=finding)
-    return Section("Why facts fail", (_what_stands_out(reports), parts, _about_independence(found.values())))
-
-
-def _what_stands_out(reports: Reports) -> Note:
-    several = len(reports) > 1
-    said = {name: stands_out(report) for name, report in reports.items()}
-    lines = [
-        f"{name + ': ' if several else ''}{f'What stands out: {text}.' if text else f'{nothing_stands_out([reports[name]])}.'}"
-        for name, text in said.items()
-    ]
-    return Note(lines=("Each fact has one diagnosis from its eight answers.", *lines), quiet=True)
+    return Section("Why facts fail", (parts, _about_independence(found.values())))
 
 
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
-        "“If its eight answers were independent”: what this model's own rate of right answers for each way of asking would give "
+        "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own rate of right answers for each way of asking would give "
         "by chance. A model that says “true” 80% of the time looks like “always yes” now and then; only the excess shows more."
     ]
     for one in found:

@@ -23,7 +23,7 @@ from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
 from medfact.store import Asked
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor, paged
-from medfact.web.pages.cards import Card, card_of_answers, drawer_of, of_facts
+from medfact.web.pages.cards import Card, StatementLine, card_of_answers, drawer_of, of_facts
 from medfact.web.pages.looked import ResultsShow
 from medfact.web.services import Services
 
@@ -206,12 +206,18 @@ def _diagnoses(items: Sequence[Asked], pairs: Pairs) -> Iterator[tuple[str, str]
 # ------------------------------------------------------------------------------------------------ the worst ones
 
 
+MOST_SENTENCES = 4
+"""Of a fact that is shown as one of the worst."""
+
+
 @dataclass(frozen=True)
 class Worst:
-    """A fact that models miss, with its sentences as a card, and the way to its row."""
+    """A fact that models miss, its sentences that most of them got wrong, and the way to its row. of: how many sentences it has."""
 
     row: int
-    card: Card
+    fact: Fact
+    sentences: Sequence[StatementLine]
+    of: int
 
 
 def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
@@ -230,7 +236,14 @@ def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
             if asked[place][1] >= 0
         ]
         if (card := card_of_answers(services, sides)) is not None:
-            found.append(Worst(row, card))
+            found.append(_worst(row, card))
         if len(found) == most:
             break
     return found
+
+
+def _worst(row: int, card: Card) -> Worst:
+    lines = [line for way in card.rows for line in way.fact]
+    right = [sum(reply.fate == "right" for reply in line.replies) for line in lines]
+    first = sorted(sorted(range(len(lines)), key=lambda place: right[place])[:MOST_SENTENCES])
+    return Worst(row, card.fact, [lines[place] for place in first], len(lines))

@@ -70,6 +70,7 @@ def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str],
         scores=scores,
         scores_of=names,
         comparators=list(_comparators(next(iter(lives.values())), scores)),
+        chance=next(iter(lives.values())).report.chance,
         sort=show.sort if show.sort in names else "",
         races=races,
     )
@@ -84,12 +85,16 @@ def _comparators(first: Live, scores: Sequence[Score]) -> Iterator[Comparator]:
     known = words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {}
     if known:
         values = {score.name: wording.percent(known[score.name]) for score in scores if score.name in known}
-        note = f"knows no medicine; measured on the whole set, {wording.counted(int(known['facts']), 'fact')}"
+        note = f"knows no medicine; of {wording.counted(int(known['facts']), 'fact')}"
         yield Comparator("word matching", note, values, known.get(scores[0].name), "words")
     chance = first.report.chance
-    values = {score.name: score.by_chance(chance) for score in scores}
+    values = {score.name: _bare(score.of_coin(chance)) for score in scores}
     share = None if scores[0].signed else scores[0].of_coin(chance)
-    yield Comparator("a coin", "says true or false at random", values, share, "coin")
+    yield Comparator("a coin", "at random", values, share, "coin")
+
+
+def _bare(share: float | None) -> str:
+    return wording.NO_VALUE if share is None else f"{100 * share:.2g}%"
 
 
 def standing_of(services: Services, lives: Lives) -> list[Section]:

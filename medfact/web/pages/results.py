@@ -211,7 +211,7 @@ def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         worst=worst(visitor, lives),
         folded=on_a_page(one for one in told if one.folded),
         under_review=_under_review(visitor, lives),
-        several=len(lives) > 1,
+        models=list(lives),
     )
 
 
