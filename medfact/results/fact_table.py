@@ -82,16 +82,16 @@ class FactTable:
         return np.flatnonzero(rows)
 
     def passing(self, only: str) -> NDArray[np.bool_]:
-        """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where there is no such."""
+        """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where it is none."""
         asked, right = self.fate != ABSENT, self.fate == 1
         if only in DIAGNOSED:
             return self._diagnosed(only)
         if only.startswith(WRONG):
             keys = [key == only.removeprefix(WRONG) for key in self.variants]
-            return np.asarray(((self.fate == 0) | (self.fate == UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
+            return np.asarray(np.isin(self.fate, (0, UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
         if only not in OF_ONE:
             return np.asarray(asked.any(axis=2), dtype=bool)
-        done = ((self.fate >= UNREADABLE) | ~asked).all(axis=2) & asked.any(axis=2)
+        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~asked).all(axis=2) & asked.any(axis=2)
         if only == "mastered":
             return np.asarray(done & self.mastered, dtype=bool)
         kept = {
@@ -99,7 +99,8 @@ class FactTable:
             "fragile": [VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants],
             "denied": [not VARIANTS[key].negated for key in self.variants],
         }[only]
-        return np.asarray(done & ~self.mastered & (right | ~asked)[:, :, kept].all(axis=2), dtype=bool)
+        fits: NDArray[np.bool_] = np.asarray(right | ~asked, dtype=bool)
+        return np.asarray(done & ~self.mastered & fits[:, :, kept].all(axis=2), dtype=bool)
 
     def _diagnosed(self, name: str) -> NDArray[np.bool_]:
         found = np.zeros(self.fate.shape[:2], dtype=bool)
@@ -110,8 +111,8 @@ class FactTable:
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
         """These rows, those with most wrong answers over all runs first; what nobody was asked yet, last."""
-        wrong = ((self.fate == 0) | (self.fate == UNREADABLE)).sum(axis=(0, 2))
-        begun = (self.fate >= UNREADABLE).any(axis=(0, 2))
+        wrong = np.isin(self.fate, (0, UNREADABLE)).sum(axis=(0, 2))
+        begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
         return sorted(rows.tolist(), key=lambda row: (not begun[row], -int(wrong[row])))
 
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:

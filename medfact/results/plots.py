@@ -123,7 +123,8 @@ def _stack(block: Parts) -> Plot:
     names = block.heads
     traces = [_part(place, row, names) for place, row in enumerate(block.rows)]
     x_axis = {"title": {"text": block.axis}, "range": [0, 100], "fixedrange": True, "zeroline": False}
-    y_axis = {"type": "category", "autorange": "reversed", "fixedrange": True, "automargin": True, "ticktext": [wrapped(n) for n in names], "tickvals": list(range(len(names)))}  # fmt: skip
+    y_axis = {"type": "category", "autorange": "reversed", "fixedrange": True, "automargin": True}
+    y_axis |= {"ticktext": [wrapped(name) for name in names], "tickvals": list(range(len(names)))}
     legend = {"orientation": "h", "y": -0.25 - 0.3 / len(names), "yanchor": "top", "x": 0, "traceorder": "normal"}
     more = {"margin": {"l": 56, "r": 12, "t": 8, "b": 150}, "legend": legend}
     return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=170 + 48 * len(names), **more)
@@ -133,8 +134,9 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
     colour_of, pattern = _OF_PARTS[place % len(_OF_PARTS)]
     cells = [row.cells.get(name, Cell()) for name in names]
     shares = [100 * (cell.known.value or 0.0) if cell.known else 0.0 for cell in cells]
-    said = [f"{row.name} {share:.0f}%" if share >= _NAMED_FROM else f"{share:.0f}%" if share >= _NUMBERED_FROM else "" for share in shares]  # fmt: skip
     marks: Plot = {"color": colour(colour_of), "line": {"width": 0}}
+    marks |= {"pattern": {"shape": pattern, "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}} if pattern else {}
+    hover = f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>"
     opens = [_opening([row], model=model).get("meta", [None])[0] for model in range(len(names))]
     return {
         "type": "bar",
@@ -142,8 +144,8 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
         "name": row.name,
         "x": shares,
         "y": list(range(len(names))),
-        "marker": marks | ({"pattern": {"shape": pattern, "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}} if pattern else {}),
-        "text": said,
+        "marker": marks,
+        "text": [_on_part(row.name, share) for share in shares],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
@@ -151,8 +153,13 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
         "constraintext": "none",
         **({"meta": opens} if any(opens) else {}),
         "customdata": [[cell.many, _beside(cell), plain(row.note)] for cell in cells],
-        "hovertemplate": f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>",
+        "hovertemplate": hover,
     }
+
+
+def _on_part(name: str, percent: float) -> str:
+    """What stands on a part of a bar, as far as there is room."""
+    return "" if percent < _NUMBERED_FROM else f"{percent:.0f}%" if percent < _NAMED_FROM else f"{name} {percent:.0f}%"
 
 
 # ------------------------------------------------------------------------------------------------ squares

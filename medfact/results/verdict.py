@@ -12,7 +12,7 @@ MASTERY = "joint_accuracy"
 
 
 def verdict(reports: Mapping[str, Report]) -> str:
-    """The models from the one that masters most of its facts down, then what stands out in each; "" before there is an answer."""
+    """The models, from the one that masters most of its facts down, and what stands out in each; "" before any answer."""
     known = {name: report for name, report in reports.items() if report.answered}
     if not known:
         return ""
@@ -22,8 +22,9 @@ def verdict(reports: Mapping[str, Report]) -> str:
         told = [_masters(name, report, place == 0, ranked[0][1]) for place, (name, report) in enumerate(ranked)]
     else:
         told = [f"{name}: {(of := score(first)).heading} {of.of_report(report)}" for name, report in ranked]
-    found = [f"{name if len(ranked) > 1 else 'What stands out'}: {words}" for name, report in ranked if (words := stands_out(report))]
-    return " ".join(f"{'; '.join(part)}." if part is found else f"{', '.join(part)}." for part in (told, found) if part)
+    stands = {name: words for name, report in ranked if (words := stands_out(report))}
+    found = [f"{name if len(ranked) > 1 else 'What stands out'}: {words}" for name, words in stands.items()]
+    return f"{', '.join(told)}." + (f" {'; '.join(found)}." if found else "")
 
 
 def _masters(name: str, report: Report, is_first: bool, first: Report) -> str:

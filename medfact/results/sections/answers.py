@@ -119,8 +119,9 @@ def diagnoses(figures: Figures) -> Section | None:
 
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
-        "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own rate of right answers for each way of asking would give "
-        "by chance. A model that says “true” 80% of the time looks like “always yes” now and then; only the excess shows more."
+        "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own "
+        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time looks like "
+        "“always yes” now and then; only the excess shows more."
     ]
     for one in found:
         if one.left_out:
@@ -304,7 +305,8 @@ def rows_by_type(reports: Reports) -> tuple[Row, ...]:
         return ABSENT if found is None else share_of(found.estimate, "statement")
 
     return tuple(
-        Row(label, {run: cell(name, run) for run in reports}, opens=facts_within("kind", name)) for name, label in labels.items()
+        Row(label, {run: cell(name, run) for run in reports}, opens=facts_within("kind", name))
+        for name, label in labels.items()
     )
 
 
@@ -333,8 +335,8 @@ def specialties(figures: Figures) -> Section | None:
         )
         for name in names
     )
-    label = "right answers by specialty, with 95% intervals"
-    shares = Shares(name="specialties", label=label, heading="specialty", rows=rows, finding=findings.of_specialties(figures.specialties), alone=True)
+    label, finding = "right answers by specialty, with 95% intervals", findings.of_specialties(figures.specialties)
+    shares = Shares(name="specialties", label=label, heading="specialty", rows=rows, finding=finding, alone=True)
     return Section("Right answers by specialty", (shares,))
 
 

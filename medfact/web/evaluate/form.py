@@ -202,6 +202,7 @@ class EvaluateShow(ResultsShow):
     drafts: str = Field("", max_length=40)
     studio: str = Field("", max_length=200)
     reviewed: bool = False
+
     def with_setup(self, setup: Setup) -> EvaluateShow:
         """The same with another set-up."""
         return self.model_copy(update={"setup": setup})

@@ -1,4 +1,4 @@
-"""The tab Facts: every fact with each model's answers in all ways of asking, worst first; and the drawer with one fact's card."""
+"""The tab Facts: every fact with each model's answers in all ways of asking, worst first; the drawer with one fact's card."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow) -> list
     rows = table.chosen(show.only if show.only in SHOWN else "all", pattern=show.pattern or None)
     if show.only not in SHOWN or 0 <= show.model < len(table.runs):
         passing = table.passing(show.only)
-        of_model = passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0)
+        of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
         rows = rows[of_model[rows]]
     words = show.search.casefold().split()
     kept = [row for row in rows.tolist() if _is_within(facts[row], show.within) and _names(facts[row], words)]
@@ -212,7 +212,7 @@ MOST_SENTENCES = 4
 
 @dataclass(frozen=True)
 class Worst:
-    """A fact that models miss, its sentences that most of them got wrong, and the way to its row. of: how many sentences it has."""
+    """A fact that models miss, the sentences that most got wrong, and the way to its row. of: how many sentences it has."""
 
     row: int
     fact: Fact

@@ -9,8 +9,8 @@ from pydantic import Field
 from medfact.web.pages import Show
 
 RESULTS_ADDRESS = (
-    "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper", "sort",
-    "estimand",
+    "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper",
+    "sort", "estimand",
 )  # fmt: skip
 """The fields that a link to results holds."""
 
@@ -19,7 +19,7 @@ RESULTS_STOPS = ("run", "tab", "group", "statistics", "only", "within", "model",
 
 
 class ResultsShow(Show):
-    """run: ids of the runs that are shown, with commas; "" for none. missing: whether the address named one that is not there."""
+    """run: ids of the runs that are shown, with commas. missing: whether the address named one that is not there."""
 
     run: str = ""
     missing: bool = False

@@ -65,7 +65,7 @@ def results(visitor: Visitor, show: Any, runs: Sequence[str]) -> View:
     content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
     going = any(live.going for live in lives.values())
     version = _version(visitor, show, lives)
-    fragments = {
+    fragments: dict[str, Fragment] = {
         "progress": _head(visitor, show, lives),
         "scores": Versioned(("scores", *version), lambda: _scores(visitor, show, lives)),
         "tab": content,
@@ -275,7 +275,9 @@ def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     }
     figures = Figures(_reports(lives), group=show.group, specialties=specialties)
     told = list(sections_of(figures, sections.PAGE, "groups"))
-    return render("chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told))
+    return render(
+        "chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told)
+    )
 
 
 def _statistics_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
@@ -304,7 +306,9 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     try:
         made = services.comparisons.made(runs)
         if not made.shared_facts and not any(pair.n for pair in made.pairs):
-            return render("message", message=Message("These runs have no fact in common, so there is nothing to compare.", "warn"))
+            return render(
+                "message", message=Message("These runs have no fact in common, so there is nothing to compare.", "warn")
+            )
         names = dict(zip(runs, lives, strict=True))
         records = [live.run for live in lives.values()]
         beside = Beside(
