@@ -120,8 +120,8 @@ def diagnoses(figures: Figures) -> Section | None:
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
         "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own "
-        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time looks like "
-        "“always yes” now and then; only the excess shows more."
+        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time looks "
+        "like “always yes” now and then; only the excess shows more."
     ]
     for one in found:
         if one.left_out:
