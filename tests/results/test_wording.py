@@ -23,7 +23,7 @@ ROOT = Path(medfact.__file__).parent
 @pytest.mark.parametrize(
     ("spec", "name"),
     [
-        ("medfact-tiny", "medfact-tiny (demonstration)"),
+        ("medfact-tiny", "medfact-tiny"),
         ("baseline:negation-cue", "true unless denied"),
         ("baseline:random", "a coin"),
         ("hf:HuggingFaceTB/SmolLM2-135M", "SmolLM2-135M"),

@@ -258,9 +258,6 @@ def test_a_sentence_tells_what_each_page_lacks(services: Services, run: str) -> 
     """An unknown relation says so; a search that finds nothing says how to go on."""
     assert "No fact matches" in look(services, "facts", search="no such disease")["fragments"]["cards"]
     assert "No runs yet" in look(services, "runs", owner="nobody yet")["fragments"]["runs"]
-    chosen = look(services, "compare")["fragments"]
-    assert "choose two to eight of your last runs" in chosen["choose"]
-    assert chosen["compared"] == ""
 
 
 def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None:
@@ -332,7 +329,7 @@ def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClien
         raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
 
     monkeypatch.setattr("medfact.results.live.Reports.live", locked)
-    refusal = visitor.post("/updates", json={"page": "evaluate"})
+    refusal = visitor.post("/updates", json={"page": "home"})
     assert (refusal.status_code, refusal.text) == (503, "The database cannot be used. Wait.")  # and not where it lies
 
 
