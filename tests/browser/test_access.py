@@ -54,9 +54,9 @@ VIEWS = {
     "the tour": ("?demo=tour&step=5", ".mf-tour h1"),
     "results": ("?run={}", "#scores tbody tr"),
     "fact by fact": ("?run={}&tab=facts", ".mf-pair"),
-    "one fact": ("?run={}&tab=facts&chosen=0&fact=0", ".mf-drawer"),
-    "calibration": ("?run={}&tab=calibration", "#tab h2"),
-    "the papers' tables": ("?run={}&tab=papers", ".mf-results"),
+    "one fact": ("?run={}&tab=facts&fact=0", ".mf-drawer"),
+    "confidence": ("?run={}&tab=confidence", "#tab h2"),
+    "the papers' tables": ("?run={}&tab=statistics&statistics=papers", ".mf-results"),
     "facts": ("facts", "#cards .mf-card"),
     "review": ("review?reviewer=ada", "#fact h2"),
     "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
@@ -65,8 +65,7 @@ VIEWS = {
     "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
     "written sentences to ask": ("?writing={written}", ".mf-sets"),
     "runs": ("runs", "#runs .mf-line"),
-    "nothing to compare": ("compare", "#choose"),
-    "compare": ("compare?runs={}", "#compared .mf-plot"),
+    "model against model": ("?run={}&tab=statistics", "#tab .mf-plot"),
 }
 
 
@@ -108,7 +107,7 @@ LOOK_OF_FOCUS = """(element) => {
 
 
 @pytest.mark.parametrize(
-    "view", ["the first screen", "the tour", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"]
+    "view", ["the first screen", "the tour", "fact by fact", "facts", "review", "studio", "write", "runs", "results"]
 )
 def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
     path, ready = VIEWS[view]

@@ -21,7 +21,6 @@ PAGES = {
     "studio": "#relation .mf-card",
     "write": "#form .mf-card",
     "runs": "#runs > *",
-    "compare": "#choose > *",
     "gallery": "#gallery > *",
 }
 """The pages, and what shows that each has been drawn."""
@@ -144,7 +143,7 @@ CUT = """() => [...document.querySelectorAll('mf-part table')]
 def test_no_column_of_a_table_is_cut(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.locator("[data-key=relations]").click()
-    for tab in ("Overview", "Fact by fact", "Calibration"):
+    for tab in ("Summary", "Facts", "Confidence"):
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         assert page.evaluate(CUT) == [], tab
