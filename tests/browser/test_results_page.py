@@ -1,4 +1,4 @@
-"""Results in a browser: what stands above the fold, what back leads to, and figures that lead to their facts. Needs Chromium."""
+"""Results in a browser: what stands first, what back leads to, figures that lead to facts. Needs Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that any page watches: closed and opened again, by two browsers at once, by ten visitors; two runs beside each other. Needs Chromium."""
+"""Runs that any page watches: opened again, by two browsers at once, by ten visitors; two runs compared. Needs Chromium."""
 
 from __future__ import annotations
 
