@@ -135,7 +135,11 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
     cells = [row.cells.get(name, Cell()) for name in names]
     shares = [100 * (cell.known.value or 0.0) if cell.known else 0.0 for cell in cells]
     marks: Plot = {"color": colour(colour_of), "line": {"width": 0}}
-    marks |= {"pattern": {"shape": pattern, "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}} if pattern else {}
+    marks |= (
+        {"pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}}
+        if pattern
+        else {}
+    )
     hover = f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>"
     opens = [_opening([row], model=model).get("meta", [None])[0] for model in range(len(names))]
     return {
