@@ -134,6 +134,7 @@ def test_a_link_to_a_comparison_leads_to_its_facts(opened: Opened, address: str,
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_axe_finds_nothing_in_results(opened: Opened, tab: str, width: int, scheme: str) -> None:
     page = opened(f"&tab={tab}", width=width, color_scheme=scheme)
+    expect(page.get_by_text("Loading...", exact=True)).to_have_count(0)  # of the page library
     page.evaluate("document.querySelectorAll('#tab details').forEach((one) => (one.open = true))")
     found = Axe().run(page).response["violations"]
     assert [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found] == []
