@@ -46,7 +46,7 @@ def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
     asked = list(dict.fromkeys(filter(None, show.run.split(","))))[:MOST_MODELS]
     found = [run for run in asked if visitor.services.asked(run)]
-    return found, show.missing or len(found) < len(asked)
+    return found, len(found) < len(asked) or (show.missing and not found)
 
 
 def _query(show: Any) -> str:
