@@ -101,7 +101,7 @@ def test_a_run_knows_of_how_many_facts_its_own_were_drawn(facts: Path, store: St
     assert (part.true_facts, part.population) == (12, sum(some.population.values()))
     assert f"12 of {part.population} true facts were asked" in about_intervals([part])
     like = report_of(store, some)
-    assert "facts like these" in about_intervals([like])
+    assert "similar facts" in about_intervals([like])
     # about these facts less is open than about facts like these
     assert width(part.average_accuracy) < width(like.average_accuracy)
     assert reported(store, some.run)["estimand"] == LIKE
