@@ -487,14 +487,29 @@
       return { ...layout, ...colours, font: { color: text, family: "system-ui, sans-serif", size: 13 } };
     };
 
+    /* The figures' colours are those for white paper; dark mode has others in their place (`--mf-line-…` of the style). */
+    const inMode = (plot) => {
+      const light = getComputedStyle(document.documentElement), now = getComputedStyle(document.body);
+      const names = Array.from({ length: 8 }, (_, place) => `--mf-line-${place}`);
+      return names.reduce((text, name) => text.replaceAll(light.getPropertyValue(name).trim(), now.getPropertyValue(name).trim().toLowerCase()), plot);
+    };
+
+    /* A point or bar leads to the facts that it stands for. */
+    const follow = (node) => {
+      if (node.dataset.followed) return;
+      node.dataset.followed = "yes";
+      node.on("plotly_click", ({ points: [{ data, pointNumber }] }) => data.meta?.[pointNumber] && change(data.meta[pointNumber]));
+    };
+
     const draw = async (node) => {
       if (!near.get(node) || !node.isConnected) return;
       await fetchLibrary();
       const wanted = `${node.dataset.plot}|${node.clientWidth}|${document.body.className}`;
       if (!window.Plotly || shown.get(node) === wanted) return;
       shown.set(node, wanted);
-      const { data, layout } = JSON.parse(node.dataset.plot);
-      window.Plotly.react(node, data, { ...themed(layout), width: node.clientWidth || undefined }, { displayModeBar: false, showSendToCloud: false });
+      const { data, layout } = JSON.parse(inMode(node.dataset.plot));
+      await window.Plotly.react(node, data, { ...themed(layout), width: node.clientWidth || undefined }, { displayModeBar: false, showSendToCloud: false });
+      follow(node);
     };
 
     const seen = new IntersectionObserver(

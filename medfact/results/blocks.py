@@ -7,7 +7,7 @@ A section is made of blocks. Each renderer draws any block: the page (`results.p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from medfact.facts import Fact
@@ -39,12 +39,13 @@ ABSENT = Cell(text="–")
 
 class Row(NamedTuple):
     """A row of a table. cells: by the heads of their columns. note: what the row means; term: its papers' or short name, for
-    a terminal."""
+    a terminal. opens: what a page shows when it is clicked."""
 
     name: str
     cells: Mapping[str, Cell]
     note: str = ""
     term: str = ""
+    opens: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +93,15 @@ class Differences(Shares):
     alone: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class Parts(Shares):
+    """Shares that add up to a whole: one stacked bar a run, a part a row."""
+
+    axis: str = "facts, %"
+    coin: bool = False
+    alone: bool = True
+
+
 class Point(NamedTuple):
     """A place in a square from 0 to 1. n: for how many it stands. words: what it is."""
 
@@ -103,12 +113,13 @@ class Point(NamedTuple):
 
 class Panel(NamedTuple):
     """The square of one run. place: of the run among all, for its colour. band: (x, least, most) of where points of a perfect
-    model lie; finding: what this square alone shows."""
+    model lie; finding: what this square alone shows; bars: (low, high, n) of how often each x occurs."""
 
     points: tuple[Point, ...]
     place: int
     finding: str
     band: tuple[tuple[float, float, float], ...] = ()
+    bars: tuple[tuple[float, float, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +138,21 @@ class Square:
     @property
     def is_drawn(self) -> bool:
         return any(panel.points for panel in self.panels.values())
+
+    @property
+    def each(self) -> list[Square]:
+        """A figure of its own for each run that has points."""
+        several = len(self.panels) > 1
+        return [
+            replace(
+                self,
+                name=f"{self.name}-{place}" if several else self.name,
+                finding=f"{name}: {said}" if several and not (said := panel.finding).startswith(f"{name}: ") else panel.finding,
+                panels={name: panel},
+            )
+            for place, (name, panel) in enumerate(self.panels.items())
+            if panel.points
+        ]
 
 
 CurveLine = tuple[tuple[float, Estimate], ...]
@@ -191,10 +217,11 @@ Figure = Shares | Differences | Square | Curve
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a result: its title, and the blocks that tell it."""
+    """A part of a result: its title, and the blocks that tell it. folded: whether a page opens it only when it is asked for."""
 
     title: str
     blocks: tuple[Block, ...] = field(default=())
+    folded: bool = False
 
     @property
     def figures(self) -> list[Figure]:

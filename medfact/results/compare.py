@@ -66,6 +66,28 @@ class Pair(Paired):
     def is_shown(self) -> bool:
         return is_shown(self.p_holm, self.low_all, self.high_all)
 
+    @property
+    def turned(self) -> Pair:
+        """The same as b − a."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            difference=_less(self.difference),
+            low=_less(self.high),
+            high=_less(self.low),
+            low_all=_less(self.high_all),
+            high_all=_less(self.low_all),
+            share_a=self.share_b,
+            share_b=self.share_a,
+            only_a=self.only_b,
+            only_b=self.only_a,
+        )
+
+
+def _less(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
+
 
 @dataclass(frozen=True)
 class Raced:

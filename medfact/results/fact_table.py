@@ -10,19 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, diagnose
 from medfact.metrics.records import UNREADABLE
 from medfact.results.sides import Side
 from medfact.results.wording import ABSENT, FATES
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import Store
 
 SHOWN = {
     "all": "all facts",
-    "differ": "only where they differ",
+    "differ": "models disagree",
     "none": "mastered by none",
     "every": "mastered by all",
     "one": "mastered by one only",
 }
+"""Which facts of several runs are shown → what a person reads."""
+
+OF_ONE = {
+    "missed": "not mastered",
+    "mastered": "mastered",
+    "fragile": "right when asked plainly, but not mastered",
+    "denied": "wrong only when denied",
+}
+"""The same of one run."""
+
+DIAGNOSED = {name: meaning for name, meaning in DIAGNOSES.items() if name not in (MASTERED, CHANCE, MIXED)}
+
+WRONG = "wrong "
+"""Before the key of a way of asking: facts that are answered wrong there."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,40 @@ class FactTable:
         if pattern is not None:
             rows &= (self.fate == _fates(pattern, len(self.variants))).all(axis=2).any(axis=0)
         return np.flatnonzero(rows)
+
+    def passing(self, only: str) -> NDArray[np.bool_]:
+        """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where it is none."""
+        asked, right = self.fate != ABSENT, self.fate == 1
+        if only in DIAGNOSED:
+            return self._diagnosed(only)
+        if only.startswith(WRONG):
+            keys = [key == only.removeprefix(WRONG) for key in self.variants]
+            return np.asarray(np.isin(self.fate, (0, UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
+        if only not in OF_ONE:
+            return np.asarray(asked.any(axis=2), dtype=bool)
+        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~asked).all(axis=2) & asked.any(axis=2)
+        if only == "mastered":
+            return np.asarray(done & self.mastered, dtype=bool)
+        kept = {
+            "missed": [False for _ in self.variants],
+            "fragile": [VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants],
+            "denied": [not VARIANTS[key].negated for key in self.variants],
+        }[only]
+        fits: NDArray[np.bool_] = np.asarray(right | ~asked, dtype=bool)
+        return np.asarray(done & ~self.mastered & fits[:, :, kept].all(axis=2), dtype=bool)
+
+    def _diagnosed(self, name: str) -> NDArray[np.bool_]:
+        found = np.zeros(self.fate.shape[:2], dtype=bool)
+        if self.variants == tuple(IMPLICATIONS):
+            for run, row in zip(*np.nonzero((self.fate >= 0).all(axis=2)), strict=True):
+                found[run, row] = diagnose((self.fate[run, row] == 1).tolist(), bool(self.positive[row])) == name
+        return found
+
+    def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
+        """These rows, those with most wrong answers over all runs first; what nobody was asked yet, last."""
+        wrong = np.isin(self.fate, (0, UNREADABLE)).sum(axis=(0, 2))
+        begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
+        return sorted(rows.tolist(), key=lambda row: (not begun[row], -int(wrong[row])))
 
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The commonest rows of ticks, each with how many facts show it in one run at least."""

@@ -8,7 +8,7 @@ from scipy import special
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
-from medfact.metrics.diagnosis import OPPOSITE, STANDS_OUT
+from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import MASTERY, Pair
@@ -48,6 +48,11 @@ def of_relations(reports: Reports) -> str:
     return _title(said, "no relation is shown to be known better than another", "some relations are known better than others")
 
 
+def of_specialties(found: Mapping[str, Mapping[str, Estimate]]) -> str:
+    said = {name: _apart(shares, "about") for name, shares in found.items()}
+    return _title(said, "no specialty is shown to be known better than another", "some specialties are known better")
+
+
 def of_types(reports: Reports) -> str:
     """The title of right answers by semantic type of the tail; types of few facts count for nothing."""
     said = {}
@@ -63,7 +68,9 @@ def of_diagnoses(reports: Reports) -> str:
     said = {}
     for name, report in reports.items():
         if found := report.diagnosis:
-            first = None if found.first == OPPOSITE != report.stands_out else found.first
+            first = found.first if found.first == report.stands_out else None  # one diagnosis a model, wherever it stands
+            if first is None and report.stands_out:
+                continue  # what stands out is how its P(True) misleads
             said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
     return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 
@@ -115,7 +122,7 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     """The title of paired differences in one or several accuracies: those that are shown, mastery first; else that none is."""
     shown = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
     if not shown:
-        return "No difference between these runs is shown; that does not make them equal"
+        return "No difference between these runs is shown"
     first = shown[: _SPELLED - 1]
     said = "; ".join(_difference(pair, names) for pair in first)
     if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):

@@ -37,6 +37,9 @@ PACE, SLOWEST, QUICKEST = 0.5, 3.0, 0.25
 """Seconds between two looks of a page at a run that goes on: with one or two of them, with many, and at least."""
 
 
+FEWEST_TOLD = 10
+"""Facts with all their answers from which on the figures of a run that goes on are shown."""
+
 KEPT = 200
 """Reports that are kept: those last looked at."""
 
@@ -73,6 +76,11 @@ class Live:
     def going(self) -> bool:
         """Whether somebody works on it now, or will."""
         return self.state in {WAITING, RUNNING}
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether its figures can be shown: they say nothing while a run has only begun."""
+        return not self.going or self.report.joint_accuracy.n >= FEWEST_TOLD
 
     @property
     def resumable(self) -> bool:

@@ -1,24 +1,26 @@
 """Blocks as Plotly specifications, for the page and the notebook. They compute nothing.
 
-Colours are Okabe and Ito's, which the colour-blind can tell apart, and marker shapes differ too. Text and grid colours are
-left to the page, so that dark mode is right.
+Colours are Okabe and Ito's, which the colour-blind can tell apart, dark enough for white paper; marker shapes differ too. The
+page puts others in their place in dark mode (`--mf-line-…` in its style), and has its own for text and grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from textwrap import wrap
 from typing import Any
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Point, Shares, Square
+from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Parts, Point, Row, Shares, Square
 from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.wording import counted, interval
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+COLOURS = ("#0072B2", "#B87A00", "#008A64", "#B35A8C", "#2F8FC9", "#C75300", "#8A7E00", "#808080")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
-GREY = "#888888"
+GREY = COLOURS[7]
+ON_BARS = "#000000"
+"""Of text within the bars of parts, in both modes."""
 _BAND = "rgba(0,114,178,0.18)"
 
 Plot = dict[str, Any]
@@ -28,6 +30,8 @@ def plot_of(block: Block) -> Plot:
     """The figure of a block; nothing where it has nothing to draw."""
     if not isinstance(block, Shares | Square | Curve) or not block.is_drawn:
         return {}
+    if isinstance(block, Parts):
+        return _stack(block)
     if isinstance(block, Shares):
         return _dots(block)
     return _squares(block) if isinstance(block, Square) else _curve(block)
@@ -40,7 +44,6 @@ def _dots(block: Shares) -> Plot:
     """Rows of dots with intervals, a colour and a shape a column."""
     names = block.heads
     traces = [_dots_of_column(place, name, len(names), block) for place, name in enumerate(names)]
-    half = {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": GREY}}
     x_axis = {"title": {"text": block.axis}, "range": _range(block), "fixedrange": True, "zeroline": not block.coin}
     y_axis = {
         "tickvals": list(range(len(block.rows))),
@@ -51,15 +54,24 @@ def _dots(block: Shares) -> Plot:
         "zeroline": False,
     }
     tallest = max(lines_of(row.name) for row in block.rows)
-    height = 110 + len(block.rows) * max(34, 15 * len(names), 16 * tallest + 6)
-    more = {} if len(names) > 1 else {"showlegend": False}
-    return specification(traces, xaxis=x_axis, yaxis=y_axis, shapes=[half] if block.coin else [], height=height, **more)
+    height = 110 + len(block.rows) * max(30, 12 * len(names), 16 * tallest + 4)
+    more: Plot = {} if len(names) > 1 else {"showlegend": False}
+    if block.coin:
+        more |= {"shapes": [_HALF], "annotations": [_NAME_OF_HALF]}
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, height=height, **more)
+
+
+_HALF = {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": GREY}}
+_NAME_OF_HALF = {
+    "text": "50%: a coin", "x": 50, "yref": "y domain", "y": 0, "yanchor": "bottom", "xanchor": "left", "xshift": 3,
+    "showarrow": False,
+}  # fmt: skip
 
 
 def _range(block: Shares) -> list[float]:
     """What is shown of the axis: all shares there are, or all of the widest difference."""
     if not isinstance(block, Differences):
-        return [-1, 101]
+        return [-2, 102]
     known = [cell.known for row in block.rows for cell in row.cells.values()]
     ends = [abs(100 * end) for one in known if one for end in one[:3] if end is not None]
     widest = 1.05 * max(ends, default=0) + 1
@@ -77,9 +89,17 @@ def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
         "y": [row + 0.7 * (place - (columns - 1) / 2) / columns for row, _ in shown],
         "error_x": errors(estimates),
         "marker": marker(place, 10),
+        "cliponaxis": False,
+        **_opening(block.rows[row] for row, _ in shown),
         "customdata": [[cell.many, _beside(cell)] for _, cell in shown],
         "hovertemplate": f"{sign} of %{{customdata[0]}} (%{{customdata[1]}})",
     }
+
+
+def _opening(rows: Iterable[Row], **more: Any) -> Plot:
+    """What a page shows when a point of these rows is clicked."""
+    opens = [{**row.opens, **more} if row.opens else None for row in rows]
+    return {"meta": opens} if any(opens) else {}
 
 
 def _beside(cell: Cell) -> str:
@@ -89,17 +109,78 @@ def _beside(cell: Cell) -> str:
     return plain("; ".join(cell.under)) if cell.signed else interval(cell.estimate)
 
 
+# ------------------------------------------------------------------------------------------------ parts of a whole
+
+_OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, "."))
+"""The colour of each part, and a pattern where two share one. None is so dark that black text cannot be read on it."""
+
+_NAMED_FROM, _NUMBERED_FROM = 14, 5
+"""Percent from which a part has room for its name, and for its number."""
+
+
+def _stack(block: Parts) -> Plot:
+    """A bar a column, made of a part a row."""
+    names = block.heads
+    traces = [_part(place, row, names) for place, row in enumerate(block.rows)]
+    x_axis = {"title": {"text": block.axis}, "range": [0, 100], "fixedrange": True, "zeroline": False}
+    y_axis = {"type": "category", "autorange": "reversed", "fixedrange": True, "automargin": True}
+    y_axis |= {"ticktext": [wrapped(name) for name in names], "tickvals": list(range(len(names)))}
+    legend = {"orientation": "h", "y": -0.25 - 0.3 / len(names), "yanchor": "top", "x": 0, "traceorder": "normal"}
+    more = {"margin": {"l": 56, "r": 12, "t": 8, "b": 150}, "legend": legend}
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=170 + 48 * len(names), **more)
+
+
+def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
+    colour_of, pattern = _OF_PARTS[place % len(_OF_PARTS)]
+    cells = [row.cells.get(name, Cell()) for name in names]
+    shares = [100 * (cell.known.value or 0.0) if cell.known else 0.0 for cell in cells]
+    marks: Plot = {"color": colour(colour_of), "line": {"width": 0}}
+    marks |= (
+        {"pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}}
+        if pattern
+        else {}
+    )
+    hover = f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>"
+    opens = [_opening([row], model=model).get("meta", [None])[0] for model in range(len(names))]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": row.name,
+        "x": shares,
+        "y": list(range(len(names))),
+        "marker": marks,
+        "text": [_on_part(row.name, share) for share in shares],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": ON_BARS, "size": 12},
+        "constraintext": "none",
+        **({"meta": opens} if any(opens) else {}),
+        "customdata": [[cell.many, _beside(cell), plain(row.note)] for cell in cells],
+        "hovertemplate": hover,
+    }
+
+
+def _on_part(name: str, percent: float) -> str:
+    """What stands on a part of a bar, as far as there is room."""
+    return "" if percent < _NUMBERED_FROM else f"{percent:.0f}%" if percent < _NAMED_FROM else f"{name} {percent:.0f}%"
+
+
 # ------------------------------------------------------------------------------------------------ squares
 
-PANELS_A_ROW = 3
-PANEL_PIXELS = 300
+PANELS_A_ROW = 2
+PANEL_PIXELS = {1: 460, 2: 400}
+"""Of a square, by how many stand in a row."""
+
+BARS = 0.18
+"""Of a panel's height, for the bars beneath its square."""
 
 LARGEST_DOT = 20
 """Pixels across of the dot that stands for most."""
 
 
 def _squares(block: Square) -> Plot:
-    """A square a run, three to a row; a run keeps the colour that it has among all."""
+    """A square a run, and beneath it how often each x occurs; a run keeps the colour that it has among all."""
     columns = min(len(block.panels), PANELS_A_ROW)
     rows = -(-len(block.panels) // columns)
     traces: list[Plot] = []
@@ -111,32 +192,55 @@ def _squares(block: Square) -> Plot:
             layout["annotations"].append(_name_of_panel(name, place, columns, rows))
         axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         traces += [trace | axes for trace in _traces_of_panel(block, name, panel)]
-    return specification(traces, **layout, showlegend=False, height=120 + PANEL_PIXELS * rows)
+        if panel.bars:
+            traces.append(_bars_of_panel(panel) | {"xaxis": f"x{axis}", "yaxis": f"y{place + 1 + BAR_AXES}"})
+    has_bars = any(panel.bars for panel in block.panels.values())
+    pixels = PANEL_PIXELS[columns] * (1 + BARS if has_bars else 1)
+    return specification(traces, **layout, showlegend=False, bargap=0.1, height=round(90 + pixels * rows))
+
+
+BAR_AXES = 50
+"""The y axes of bars are numbered from here."""
 
 
 def _axes_of_panel(block: Square, place: int, columns: int, rows: int, axis: str) -> Plot:
-    left, top, alone = (place % columns) / columns, 1 - (place // columns) / rows, len(block.panels) == 1
-    above = 0.0 if alone else 0.1  # room for the name, and below for the title of the axis of all rows but the last
-    under = 0.2 if rows > 1 else 0.0
-    fixed: Plot = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25, "constrain": "domain"}
-    if alone:
-        fixed["constraintoward"] = "left"
-    wide, high = [left + 0.06 / columns, left + 0.94 / columns], [top - (1 - under) / rows, top - above / rows]
+    left, top, panel = (place % columns) / columns, 1 - (place // columns) / rows, list(block.panels.values())[place]
+    above = 0.0 if len(block.panels) == 1 else 0.08  # room for the name, and below for the title of the axis
+    under = 0.16 if rows > 1 else 0.0
+    fixed: Plot = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25, "zeroline": False}
+    wide = [left + 0.07 / columns, left + 0.97 / columns]
+    low, high = top - (1 - under) / rows, top - above / rows
+    floor = low + (high - low) * BARS if panel.bars else low
     title = {"title": {"text": block.axes[1]}} if place % columns == 0 else {}
+    below = f"y{place + 1 + BAR_AXES}" if panel.bars else f"y{axis}"
+    made = {
+        f"xaxis{axis}": {**fixed, "domain": wide, "anchor": below, "title": {"text": block.axes[0]}},
+        f"yaxis{axis}": {**fixed, "domain": [floor + 0.02 if panel.bars else floor, high], "anchor": f"x{axis}", **title},
+    }
+    bars = {"domain": [low, floor], "anchor": f"x{axis}", "fixedrange": True, "nticks": 3, "rangemode": "tozero"}
+    return made | ({f"yaxis{place + 1 + BAR_AXES}": bars | {"title": {"text": "n"}}} if panel.bars else {})
+
+
+def _bars_of_panel(panel: Panel) -> Plot:
     return {
-        f"xaxis{axis}": {**fixed, "domain": wide, "anchor": f"y{axis}", "title": {"text": block.axes[0]}},
-        f"yaxis{axis}": {**fixed, "domain": high, "anchor": f"x{axis}", "scaleanchor": f"x{axis}", **title},
+        "type": "bar",
+        "x": [(low + high) / 2 for low, high, _ in panel.bars],
+        "y": [n for *_, n in panel.bars],
+        "width": [high - low for low, high, _ in panel.bars],
+        "marker": {"color": colour(panel.place)},
+        "customdata": [[low, high] for low, high, _ in panel.bars],
+        "hovertemplate": "from %{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y}<extra></extra>",
     }
 
 
 def _name_of_panel(name: str, place: int, columns: int, rows: int) -> Plot:
     return {
-        "text": "<br>".join(map(plain, wrap(name, 18))),
+        "text": "<br>".join(map(plain, wrap(name, 30))),
         "xref": "paper",
         "yref": "paper",
         "showarrow": False,
         "x": (place % columns + 0.5) / columns,
-        "y": 1 - (place // columns + 0.08) / rows,
+        "y": 1 - (place // columns + 0.07) / rows,
         "yanchor": "bottom",
         "xanchor": "center",
     }
@@ -151,6 +255,7 @@ def _traces_of_panel(block: Square, name: str, panel: Panel) -> list[Plot]:
         "y": [point.y for point in panel.points],
         "mode": "markers+lines" if block.curve else "markers",
         "marker": {**marker(panel.place, 0), "size": _sizes(panel.points), "opacity": 1 if block.curve else 0.7},
+        "cliponaxis": False,
         "line": {"color": colour(panel.place), "width": 1},
         "text": [point.words for point in panel.points],
         "customdata": [point.n for point in panel.points],

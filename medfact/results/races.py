@@ -47,9 +47,13 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     return f"No decision between {one} and {other} in facts with all answers right: {more or hopeless} ({of})."
 
 
+def _less(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
+
+
 def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
-    """The course of a race: the difference so far, with bounds that hold at any time; None before a disease is complete in
-    both runs.
+    """The course of a race: by how much the leader is ahead so far, with bounds that hold at any time; None before a disease is
+    complete in both runs.
     """
     if raced.found is None or raced.race is None or not raced.race.heads:
         return None
@@ -58,6 +62,8 @@ def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
     heads = np.union1d(heads, [decided]) if decided else heads
     course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
     line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
+    if raced.race.low + raced.race.high < 0:  # the second is ahead, as the finding says
+        line = tuple((number, Estimate(_less(one.value), _less(one.high), _less(one.low), one.n)) for number, one in line)
     return Curve(
         name=f"race-{place}",
         label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "

@@ -456,9 +456,9 @@ def settings(report: Report) -> list[str]:
 
 
 def shared_settings(reports: Sequence[Report]) -> str:
-    """The settings that all runs share, in one sentence; where runs differ, Compare tells."""
+    """The settings that all runs share, in one sentence, and that there are others."""
     shared = [texts[0] for texts in zip(*map(settings, reports), strict=True) if len(set(texts)) == 1]
-    differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings: see Compare."
+    differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings."
     return f"All: {'; '.join(shared)}.{differ}" if shared else differ.strip()
 
 

@@ -9,12 +9,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Shares, Square
-from medfact.results.plots import half_width
+from medfact.results.plots import COLOURS, half_width
 from medfact.results.wording import NO_VALUE, bounds_in_points, count, interval, points
 from medfact.views.fragments import render
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
-"""Okabe and Ito's, which colour-blind people tell apart; shapes differ too."""
 
 SHAPES = ("circle", "square", "diamond", "triangle")
 

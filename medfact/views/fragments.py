@@ -14,6 +14,9 @@ from medfact.results import wording
 from medfact.statements import VARIANTS
 from medfact.table_formats import linked_kinds
 
+GLYPHS = ("●", "■", "◆", "▲", "✚", "✖", "★", "⬟")
+"""The shape of each run among several, as figures draw it (`results.plots.SYMBOLS`)."""
+
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -38,6 +41,7 @@ def environment() -> Environment:
     made.globals |= {
         "VARIANTS": VARIANTS,
         "FATES": wording.FATES,
+        "GLYPHS": GLYPHS,
         "DIFFICULTIES": DIFFICULTIES,
         "linked_kinds": linked_kinds,
     }

@@ -57,9 +57,9 @@ VIEWS = {
     "set-up": ("evaluate", "#models input"),
     "results": ("evaluate?run={}", "#scores tbody tr"),
     "fact by fact": ("evaluate?run={}&tab=facts", ".mf-pair"),
-    "one fact": ("evaluate?run={}&tab=facts&chosen=0&fact=0", ".mf-drawer"),
-    "calibration": ("evaluate?run={}&tab=calibration", "#tab h2"),
-    "the papers' tables": ("evaluate?run={}&tab=papers", ".mf-results"),
+    "one fact": ("evaluate?run={}&tab=facts&fact=0", ".mf-drawer"),
+    "confidence": ("evaluate?run={}&tab=confidence", "#tab h2"),
+    "the papers' tables": ("evaluate?run={}&tab=statistics&statistics=papers", ".mf-results"),
     "facts": ("facts", "#cards .mf-fact"),
     "review": ("review?reviewer=ada", "#fact h2"),
     "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
@@ -68,8 +68,7 @@ VIEWS = {
     "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
     "written sentences to ask": ("evaluate?writing={written}", ".mf-sets"),
     "runs": ("runs", "#runs .mf-line"),
-    "nothing to compare": ("compare", "#choose"),
-    "compare": ("compare?runs={}", "#compared .mf-plot"),
+    "model against model": ("evaluate?run={}&tab=statistics", "#tab .mf-plot"),
 }
 
 
@@ -112,7 +111,7 @@ LOOK_OF_FOCUS = """(element) => {
 
 @pytest.mark.parametrize(
     "view",
-    ["the first screen", "the tour", "set-up", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"],
+    ["the first screen", "the tour", "set-up", "fact by fact", "facts", "review", "studio", "write", "runs", "results"],
 )
 def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
     path, ready = VIEWS[view]

@@ -29,21 +29,22 @@ def run(app_home: Path, address: str) -> str:
 
 def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
-    expect(page.locator("#tab")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
+    expect(page.locator("#scores")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
     page.locator("[data-key=table-diagnoses]").click()
     table = page.get_by_role("region", name="share of facts with each diagnosis")
     expect(table.locator("tbody tr")).to_have_count(9)
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     page.locator("[data-key=choose-only]").select_option("always-yes")
-    expect(page.locator(".mf-pager").first).to_contain_text("pairs 1 to")
+    expect(page.locator(".mf-pager").first).to_contain_text("facts 1 to")
     page.locator(".mf-pair").first.click()
     expect(page.locator(".mf-drawer")).to_contain_text("it says “true” to this false fact, affirmed or denied")
     page.locator("[data-key=choose-only]").select_option("direction-bound")
-    expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
+    expect(page.locator("#tab")).to_contain_text("No fact passes these filters.")
 
 
 def test_accepted_contraindications_stand_first(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
+    page.get_by_text("False facts that it accepts").click()
     board = page.locator(".mf-danger > li")
     expect(board).to_have_count(10)
     expect(board.first).to_contain_text("FALSE (test statement)")
@@ -68,7 +69,8 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
 
 def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
-    scores = page.locator("#scores")
+    page.locator("[data-key=about-numbers]").click()
+    scores = page.locator("#tab")
     expect(scores).to_contain_text("generalise to similar facts: other diseases and findings of these kinds")
     alone = page.get_by_role("button", name="only these")
     expect(alone).to_have_attribute("aria-pressed", "false")

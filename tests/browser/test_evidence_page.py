@@ -33,7 +33,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     expect(page.locator("#why-not")).to_contain_text("10 pairs × 16 statements × 3 settings")
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("sparse passages, fact left out")
-    expect(page.locator("#progress .mf-progress").nth(2)).to_contain_text("160 of 160 statements · complete")
+    expect(page.locator("#scores tbody tr").nth(2)).to_contain_text("160 of 160 statements · complete")
     tab(page, "With passages")
     found = page.get_by_role("region", name="recall of the fact")
     expect(found.locator("tbody tr")).to_have_count(2)
@@ -58,7 +58,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     passages = drawer.locator(".mf-passages").first
     passages.locator("summary").click()
     expect(passages.locator("ol li").first).to_be_visible()
-    page.get_by_role("link", name="Compare these runs").click()
+    page.get_by_role("tab", name="Statistics").click()
     expect(page.get_by_role("region", name="what passages change").locator("tbody tr")).to_have_count(2)
 
 
@@ -86,7 +86,7 @@ def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress .mf-progress").nth(1)).to_contain_text("160 of 160 statements · complete")
+    expect(page.locator("#scores tbody tr").nth(1)).to_contain_text("160 of 160 statements · complete")
     tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
 

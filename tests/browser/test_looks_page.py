@@ -22,7 +22,6 @@ PAGES = {
     "studio": "#relation .mf-card",
     "write": "#form .mf-card",
     "runs": "#runs > *",
-    "compare": "#choose > *",
     "runs?of=published": "#runs > *",
     "tour": ".mf-tour",
     "game": "#game > *",
@@ -153,7 +152,7 @@ def test_no_column_of_a_table_is_cut(page: Page, address: str, width: int) -> No
     assert page.evaluate(CUT) == []
     show_demonstration(page, address)
     assert page.evaluate(CUT) == []
-    for tab in ("Overview", "Fact by fact", "Calibration"):
+    for tab in ("Summary", "Facts", "Confidence"):
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         assert page.evaluate(CUT) == [], tab

@@ -1,4 +1,4 @@
-"""What several models show on the page Compare, the label to look at first in review, and figures to keep. Needs Chromium."""
+"""What several models show beside each other, the label to look at first in review, and figures to keep. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def runs(app_home: Path, address: str, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_the_label_that_all_contradict_comes_first(page: Page, address: str, runs: str) -> None:
-    page.goto(f"{address}compare?runs={runs}")
+    page.goto(f"{address}evaluate?run={runs}&tab=statistics")
     together = page.get_by_role("region", name="what all models together show")
     expect(together).to_contain_text("On 1 fact all models say the opposite of the label")
     first = together.locator("ol").first.locator("li")
@@ -44,10 +44,10 @@ def test_the_label_that_all_contradict_comes_first(page: Page, address: str, run
 
 
 def test_figures_say_what_they_show_and_can_be_kept(page: Page, address: str, runs: str) -> None:
-    page.goto(f"{address}compare?runs={runs}")
+    page.goto(f"{address}evaluate?run={runs}&tab=statistics")
     figure = page.locator("[data-key=figure-differences]")
     title = figure.locator("figcaption")
-    expect(title).to_have_text("No difference between these runs is shown; that does not make them equal")
+    expect(title).to_have_text("No difference between these runs is shown")
     expect(figure.locator(".mf-plot")).to_have_attribute(
         "aria-label", f"{title.inner_text()}. paired differences in points, with intervals that hold for all pairs together"
     )
@@ -63,7 +63,7 @@ def test_figures_say_what_they_show_and_can_be_kept(page: Page, address: str, ru
 
 
 def test_relations_are_drawn_with_what_is_shown_of_them(page: Page, address: str, runs: str) -> None:
-    page.goto(f"{address}evaluate?run={runs.split(',')[0]}")
+    page.goto(f"{address}evaluate?run={runs.split(',')[0]}&tab=groups")
     expect(page.locator("[data-key=figure-relations] figcaption")).to_have_text(
         "No relation is shown to be known better than another"
     )

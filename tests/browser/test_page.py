@@ -48,7 +48,7 @@ def test_first_visitor_finds_the_story_and_a_demonstration(page: Page, address: 
     expect(hero.locator(".mf-living .mf-cell")).to_have_count(8)
     expect(page.get_by_text("Not for clinical use").first).to_be_visible()
     show_demonstration(page, address)
-    expect(page.locator("#progress")).to_contain_text("A demonstration, computed by this app")
+    expect(page.locator("#scores")).to_contain_text("A demonstration")
     expect(page.locator("#progress")).to_contain_text(re.compile("medfact-tiny[\\s\\S]*complete"))
     assert re.fullmatch(r"\d+\.\d%", figure(page, "average_accuracy"))
     page.locator("#ways").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
@@ -109,7 +109,7 @@ def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, addres
     fits = "(node) => node.scrollWidth <= node.clientWidth"
     assert button.evaluate(fits)
     evaluate(page)
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     expect(page.locator(".mf-pair").first).to_be_visible()
     assert page.locator("html").evaluate(fits)
     page.goto(f"{address}facts")
@@ -186,7 +186,7 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     rows = page.locator("#scores tbody tr")
     expect(rows.nth(1)).to_contain_text("true unless denied")
     expect(rows.nth(1)).to_contain_text("50.0%")  # half of the facts are true: it masters these, and no false ones
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     drawer = page.locator(".mf-drawer")
     expect(drawer).to_be_focused()
@@ -200,7 +200,7 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     page.reload()
     expect(page.locator("#scores tbody tr")).to_have_count(4)
     assert figure(page, "average_accuracy") == scores
-    expect(page.locator("#progress")).not_to_contain_text("A demonstration, computed")
+    expect(page.locator("#scores")).not_to_contain_text("A demonstration")
     expect(page.locator("#scores")).to_be_in_viewport()
 
 
@@ -233,7 +233,7 @@ def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
     choose_models(page, "true unless denied")
     evaluate(page)
     expect(page.locator("#progress")).to_contain_text("complete")
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     first = page.locator(".mf-pair").first
     first.focus()
     page.keyboard.press("ArrowDown")
@@ -249,7 +249,7 @@ def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
     page.get_by_label("Show").select_option("mastered")
     expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
     page.get_by_label("Show").select_option("missed")
-    expect(page.locator("#tab .mf-where")).to_have_text("pairs 1 to 20 of 60")
+    expect(page.locator("#tab .mf-where")).to_have_text("facts 1 to 20 of 120")
 
 
 def choose_method(page: Page, name: str) -> None:
@@ -343,7 +343,7 @@ def test_curves_are_drawn_and_saved(page: Page) -> None:
     rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
     assert len(rows) == 4 * 26  # the run, a coin, 12 models on two data sets
     assert rows["column"].notna().all()
-    tab(page, "Overview")
+    tab(page, "Summary")
     page.locator("#ways").scroll_into_view_if_needed()
     expect(page.locator("#ways .plot-container")).to_be_visible()
     picture = saved(page, page.locator("[data-svg=ways]")).read_text(encoding="utf-8")
@@ -358,7 +358,7 @@ def test_a_run_without_answers_draws_no_empty_axes(page: Page) -> None:
     evaluate(page)
     expect(page.locator("#progress")).to_contain_text("failed: no such model")
     expect(page.locator("#progress")).to_contain_text("There is no model")
-    for name in ("Overview", "Calibration"):
+    for name in ("Summary", "Confidence"):
         tab(page, name)
         expect(page.locator("#tab .mf-plot")).to_have_count(0)
 
@@ -465,7 +465,7 @@ def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: s
     expect(page.locator("#facts-said")).to_contain_text("12 true facts read")
     evaluate(page)
     expect(page.locator("#progress")).to_contain_text("complete")
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     expect(page.locator("#tab")).to_contain_text("<img src=x onerror=alert(1)>")
     for number in range(6):
         page.locator(".mf-pair").nth(number).click()

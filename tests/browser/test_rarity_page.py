@@ -52,7 +52,7 @@ def test_without_frequencies_it_says_how_to_bring_them(opened: Page, run: str) -
     expect(opened.locator("#rarity")).to_contain_text(f"python -m medfact rarity {run[:8]}")
     expect(opened.get_by_role("button", name=BUTTON)).to_be_visible()
     expect(opened.locator("#rarity [data-plot]")).to_have_count(0)
-    opened.get_by_role("tab", name="Calibration").click()
+    opened.get_by_role("tab", name="Confidence").click()
     expect(opened.locator("#tab h2").first).to_have_text("Does the model know when it knows?")
     expect(opened.get_by_role("button", name=BUTTON)).to_be_hidden()
 

@@ -256,7 +256,7 @@ def test_runs_are_chosen_over_pages_and_compared(visitor: Visitor) -> None:
     page.get_by_role("button", name="Next →").click()
     expect(page.locator(".mf-line")).to_have_count(2)
     visitor.row(runs[21]).get_by_role("checkbox").check()
-    expect(said.get_by_role("link", name="Compare")).to_have_attribute("href", f"compare?runs={runs[0]},{runs[21]}")
+    expect(said.get_by_role("link", name="Compare")).to_have_attribute("href", f"evaluate?run={runs[0]},{runs[21]}&tab=facts")
     page.get_by_role("searchbox", name="Search").fill("no such run")
     expect(page.locator(".mf-line")).to_have_count(0)
     expect(said).to_contain_text("2 runs chosen: Compare")

@@ -74,7 +74,7 @@ def test_what_is_agreed_to_is_one_host_and_one_file(page: Page, tmp_path: Path) 
 def test_reload_and_back_lead_where_one_was(page: Page, address: str) -> None:
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
-    page.get_by_role("tab", name="Fact by fact").click()
+    page.get_by_role("tab", name="Facts").click()
     expect(page.locator(".mf-pair").first).to_be_visible()
     here = page.url
     page.reload()

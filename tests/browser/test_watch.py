@@ -1,4 +1,4 @@
-"""Runs that any page watches: closed and opened again, by two browsers at once, by ten visitors; Compare. Needs Chromium."""
+"""Runs that any page watches: opened again, by two browsers at once, by ten visitors; two runs compared. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
     runs = [link.partition("run=")[2][:32] for link in links]
     assert len(set(runs)) == 10
     for page in pages:
-        page.get_by_role("tab", name="Fact by fact").click()
+        page.get_by_role("tab", name="Facts").click()
         expect(page.locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
     assert {store.run(run).state for run in runs} == {COMPLETE}
     assert len({store.run(run).owner for run in runs}) == 10
@@ -177,7 +177,7 @@ def test_what_was_said_of_a_link_goes_when_a_run_is_begun(opened: Opened) -> Non
     expect(said).to_be_hidden()
 
 
-# ------------------------------------------------------------------------- Compare
+# ------------------------------------------------------------------------- beside each other
 
 
 @pytest.fixture
@@ -190,19 +190,21 @@ def two(store: Store) -> list[str]:
 
 
 def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
-    page = opened(f"compare?runs={','.join(two)}")
-    compared = page.locator("#compared")
+    page = opened(f"?run={','.join(two)}&tab=statistics")
+    compared = page.locator("#tab")
     expect(compared).to_contain_text("All of them ask the same 20 facts.", timeout=PATIENT)
-    joint = compared.locator(".mf-scroll").first
+    page.locator("[data-key=table-differences]").click()
+    joint = compared.get_by_role("region", name="paired differences in points")
     expect(joint).to_contain_text("+50.0 points")
     expect(joint.locator("td.mf-shown")).to_contain_text("p = 0.002")
     expect(compared).to_contain_text("Of 20, 10 right by true unless denied alone, 0 by always says true alone.")
     expect(compared).to_contain_text("No difference shown between true unless denied and always says true")
-    where = page.locator("#facts .mf-where")
+    page.get_by_role("tab", name="Facts").click()
+    where = page.locator("#tab .mf-where")
     expect(where).to_have_text("facts 1 to 20 of 20")
     page.get_by_role("combobox", name="Show").select_option("none")
     expect(where).to_have_text("facts 1 to 10 of 10")
-    facts = page.locator("#facts .mf-pair")
+    facts = page.locator("#tab .mf-pair")
     expect(facts.first).to_contain_text("FALSE (test statement)")
     assert facts.first.locator(".mf-strip-of").first.inner_text().replace("\n", "") == "✗" * 8
     facts.first.press("Enter")
@@ -212,20 +214,14 @@ def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
     expect(drawer).to_contain_text("says true")
     page.keyboard.press("Escape")
     page.get_by_role("combobox", name="Show").select_option("every")
-    expect(page.locator("#facts")).to_contain_text("No fact is left by these filters")
-
-
-def test_what_cannot_be_compared_is_said(opened: Opened, two: list[str]) -> None:
-    page = opened(f"compare?runs={two[0]},{'0' * 32},<b>")
-    expect(page.locator("#choose")).to_contain_text("1 run chosen: choose two to eight of your last runs", timeout=PATIENT)
-    expect(page.locator("#choose")).to_contain_text("true unless denied")
+    expect(page.locator("#tab")).to_contain_text("No fact passes these filters")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_comparison_fits_its_screen(browser: Browser, address: str, two: list[str], width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 844})
     page = context.new_page()
-    page.goto(f"{address}compare?runs={','.join(two)}")
-    expect(page.locator("#facts .mf-pair").first).to_be_visible(timeout=PATIENT)
+    page.goto(f"{address}evaluate?run={','.join(two)}&tab=facts")
+    expect(page.locator("#tab .mf-pair").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()

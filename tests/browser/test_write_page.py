@@ -134,7 +134,7 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
     expect(page.locator("#scores")).to_contain_text("accepted on the page Write")
-    tab(page, "Fact by fact")
+    tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     expect(page.locator("#drawer")).to_contain_text("is given to prevent deficiency")
 

@@ -24,19 +24,23 @@ MARK = "what-only-the-server-may-read"
 ELSEWHERE = "https://models.example/v1"
 ANOTHER = "https://another.example/v1"
 
+# fmt: off
 OF_ADDRESS = {
     "home": set[str](),
-    "evaluate": {"run", "tab", "chosen", "fact", "writing", "drafts", "studio"},
+    "evaluate": {
+        "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper",
+        "sort", "estimand", "writing", "drafts", "studio",
+    },
     "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact"},
     "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place"},
     "studio": {"pool", "data", "relation"},
     "write": {"writing"},
     "runs": {"of"},
-    "compare": {"runs"},
     "tour": {"step", "pair"},
     "game": set[str](),
     "docs": set[str](),
 }
+# fmt: on
 """What each page writes into its own address: which runs and facts are looked at, and which written sentences are asked."""
 
 FIELDS = [(page, name) for page, one in PAGES.items() for name in one.show.model_fields]

@@ -26,8 +26,9 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.pages import Visitor
-from medfact.web.pages.compare import CompareShow, view
+from medfact.web.evaluate.form import EvaluateShow
+from medfact.web.pages import Versioned, Visitor
+from medfact.web.pages.evaluate import view
 from medfact.web.services import Services
 
 PAIRS = 27
@@ -165,10 +166,11 @@ def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Stor
     jobs = Jobs(store)
     reports = Reports(store, jobs)
     services = Services(store, jobs, reports, Comparisons(store, reports))
-    shown = view(Visitor(services, "dora", ("dora",), ""), CompareShow(runs=",".join(runs))).fragments
+    show = EvaluateShow(run=",".join(runs), tab="statistics")
+    shown = view(Visitor(services, "dora", ("dora",), ""), show).fragments["tab"]
+    assert isinstance(shown, Versioned)
+    assert "no fact in common" in shown.draw()
     jobs.close()
-    assert "no fact in common" in shown["compared"]
-    assert not shown["facts"]
 
 
 def test_a_pair_in_words() -> None:

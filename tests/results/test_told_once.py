@@ -104,7 +104,7 @@ def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: S
     assert open_run(run, store.url).report().reports[0].more["denied_accuracy"].value == 0.5
 
 
-@pytest.fixture(params=["overview", "my tab"])
+@pytest.fixture(params=["groups", "my tab"])
 def chart(request: pytest.FixtureRequest) -> Iterator[str]:
     """Right answers to what holds and to what does not, in a tab that is there and in a new one."""
 

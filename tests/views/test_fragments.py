@@ -10,14 +10,12 @@ import pytest
 from medfact.facts import Fact
 from medfact.metrics.measures import Bin, Calibration
 from medfact.metrics.race import Differences, race
-from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Section
 from medfact.results.compare import Raced
 from medfact.results.over_models import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
-from medfact.results.wording import score
 from medfact.views.fragments import environment, render
 from medfact.views.sections import on_a_page
 
@@ -77,28 +75,16 @@ def test_a_name_does_not_turn_what_stands_beside_it() -> None:
     assert "<bdi>أزيز</bdi>" in line
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "81 of 640 statements<"), ("complete", "81 of 640 statements · complete<")])
-def test_a_dot_separates_two_things(text: str, said: str) -> None:
-    live = SimpleNamespace(run=SimpleNamespace(run="r"), report=SimpleNamespace(statements=640), going=False)
-    run = {"live": live, "name": "a coin", "badge": "", "done": 81, "text": text, "reason": ""}
-    more = {"demonstration": False, "races": [], "may_stop": True, "may_resume": False, "others": False, "keeping": ""}
-    assert said in render("progress", runs=[run], ids="r", **more)
-
-
-def scores(estimate: Estimate) -> str:
-    report = SimpleNamespace(unreadable=0, failed=0, measure={"joint_accuracy": estimate}.get)
-    live = SimpleNamespace(run=SimpleNamespace(run="r"), report=report)
-    more = {"sort": "", "words_alone": None, "chance": {}, "settings": "", "estimand": "like", "notes": [], "bills": []}
-    more |= {"scores_of": {"joint_accuracy": [report]}, "false_on_purpose": "Half are false.", "labels": []}
-    shown = SimpleNamespace(**{**vars(score("joint_accuracy")), "by_chance": lambda _: ""})
-    return render("scores", scores=[shown], rows=[("a coin", live)], about_intervals="They are wide.", ids="r", **more)
+def about(has_intervals: bool) -> str:
+    shown = {"settings": "", "estimand": "like", "notes": [], "labels": [], "bills": [], "others": False, "keeping": ""}
+    about = {"about_intervals": "They are wide.", "false_on_purpose": "Half are false."}
+    return render("about_numbers", has_intervals=has_intervals, **shown, **about)
 
 
 def test_intervals_are_explained_where_there_are_some() -> None:
-    assert "Below each score: n and the 95% interval" in scores(Estimate(0.5, 0.4, 0.6, 40))
-    without = scores(Estimate(0.5, None, None, 14))
-    assert "Below each score: n. Half are false. Mastery" in without
-    assert "They are wide." not in without
+    assert "Below each score: n and the 95% interval" in about(True)
+    assert "Below each score: n. Half are false. Mastery" in about(False)
+    assert "They are wide." not in about(False)
 
 
 def bins(*bounded: bool) -> Calibration:

@@ -25,7 +25,7 @@ from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection
 from medfact.views.fragments import render
 from medfact.web.evaluate import plan as plans
 from medfact.web.pages import Action, Message, Visitor
-from medfact.web.pages.pair_list import PAIRS_A_PAGE
+from medfact.web.pages.fact_list import FACTS_A_PAGE
 from medfact.web.pages.runs import RunsShow, delete
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, prepare, refused, routes
@@ -42,6 +42,7 @@ PARTS = {
     "documents",
     "facts",
     "method",
+    "consent",
     "go",
 }
 
@@ -62,7 +63,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
     first = look(services, run=run)
-    assert set(first["drawn"]) == PARTS - {"mapping", "facts", "method"}  # the inputs are folded away
+    assert set(first["drawn"]) == PARTS
+    assert not first["fragments"]["go"], "the inputs are not there"
     assert "0 of 640 statements" in first["fragments"]["progress"]
     assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
     assert 'id="resume"' not in first["fragments"]["progress"]
@@ -93,8 +95,8 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     meanwhile = look(services, run=run, drawn=drawn)
     assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
     assert not {"notice", "drawer"} & set(meanwhile["fragments"])
-    assert "still standing" in meanwhile["fragments"]["progress"]
-    assert re.fullmatch(r"\d+% · always says true on clinical-core · medfact", meanwhile["title"])
+    assert "still standing" in meanwhile["fragments"]["scores"]
+    assert re.fullmatch(r"[1-9]\d?% · always says true · clinical-core · medfact", meanwhile["title"])
     for _ in events:
         pass
     end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
@@ -102,7 +104,8 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
     assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
     assert end["again"] is None
-    assert "Run again" in end["fragments"]["go"]
+    assert "Run again" in end["fragments"]["progress"]
+    assert end["title"] == "always says true · clinical-core · medfact"
 
 
 def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,12 +181,17 @@ def test_the_pace_and_the_buttons_are_those_of_the_runs(services: Services, run:
     assert stopped["again"] is None
     others = look(services, run=run, owner="somebody else")
     assert 'id="resume"' not in others["fragments"]["progress"]
-    assert "open them in the browser that started them" in others["fragments"]["progress"]
+    assert "open them in the browser that started them" in drawn_tab(others)
 
 
-def test_pairs_are_turned_and_kept_within_those_there_are(services: Services, run: str) -> None:
-    last = (40 - 1) // PAIRS_A_PAGE
-    for number, where in ((0, "pairs 1 to 20 of 40"), (1, "pairs 21 to 40 of 40"), (99, "pairs 21 to 40 of 40")):
+def drawn_tab(shown: dict[str, Any]) -> str:
+    return str(shown["fragments"]["tab"])
+
+
+def test_facts_are_turned_and_kept_within_those_there_are(services: Services, run: str) -> None:
+    list(answer(run, services.store))
+    last = (80 - 1) // FACTS_A_PAGE
+    for number, where in ((0, "facts 1 to 20 of 80"), (1, "facts 21 to 40 of 80"), (99, "facts 61 to 80 of 80")):
         shown = look(services, run=run, tab="facts", page=number)
         assert where in shown["fragments"]["tab"]
         assert shown["show"].get("page", number) == min(number, last)
@@ -200,7 +208,9 @@ def test_pairs_are_filtered_and_the_worst_come_first(services: Services, run: st
     list(answer(cue, services.store))
     pairs = services.reports.pairs(cue)
     assert {pairs.right(pair) for pair in range(40)} == {8}, "all of the true fact, none of the false one"
-    assert "8/16" in look(services, run=cue, tab="facts")["fragments"]["tab"]
+    first = drawn_tab(look(services, run=cue, tab="facts"))
+    assert first.count("0/8") == FACTS_A_PAGE, "false facts, of which it gets none right, come first"
+    assert first.count("FALSE (test statement)") == FACTS_A_PAGE
 
 
 def test_a_pair_opens_with_its_prompts_and_replies(services: Services, run: str) -> None:
@@ -209,14 +219,17 @@ def test_a_pair_opens_with_its_prompts_and_replies(services: Services, run: str)
     assert drawer.count("The exact prompt") == 16
     assert "says true: right" in drawer
     assert "says true: wrong" in drawer
-    assert look(services, run=run, tab="facts", fact=40)["fragments"].get("drawer") == ""
+    assert look(services, run=run, tab="facts", fact=80)["fragments"].get("drawer") == ""
 
 
-def test_one_of_several_runs_is_chosen(services: Services, run: str) -> None:
+def test_facts_of_several_runs_stand_beside_each_other(services: Services, run: str) -> None:
     other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
     both = f"{run},{other}"
-    assert "pairs 1 to 10 of 10" in look(services, run=both, tab="facts", chosen=1)["fragments"]["tab"]
-    assert look(services, run=both, tab="facts", chosen=7)["show"]["chosen"] == 1
+    for one in (run, other):
+        list(answer(one, services.store))
+    shown = look(services, run=both, tab="facts", only="missed", model=1)
+    assert "facts 1 to 20 of 20" in drawn_tab(shown), "the second run asks ten pairs"
+    assert look(services, run=both, tab="facts", model=7)["show"]["model"] == -1
     assert "always says false" in look(services, run=both)["fragments"]["progress"]
 
 
@@ -246,9 +259,6 @@ def test_a_sentence_tells_what_each_page_lacks(services: Services, run: str) -> 
     """An unknown relation says so; a search that finds nothing says how to go on."""
     assert "No fact matches" in look(services, "facts", search="no such disease")["fragments"]["cards"]
     assert "No runs yet" in look(services, "runs", owner="nobody yet")["fragments"]["runs"]
-    chosen = look(services, "compare")["fragments"]
-    assert "choose two to eight of your last runs" in chosen["choose"]
-    assert chosen["compared"] == ""
 
 
 def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None:
@@ -357,9 +367,9 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     services.store.describe(hostile, name=HOSTILE[0], note=HOSTILE[5])
     shown = [
         look(services, run=hostile, tab="facts", fact=0),
-        look(services, run=hostile, tab="overview"),
+        look(services, run=hostile, tab="summary"),
         look(services, "runs", told=hostile, edited=hostile),
-        look(services, "compare", runs=f"{hostile},{run}", fact=0),
+        look(services, run=f"{hostile},{run}", tab="facts", fact=0),
     ]
     for page in shown:
         told = "".join(page["fragments"].values())

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.contrasts import Contrasted, title_of
-from medfact.metrics.diagnosis import DIAGNOSES, Diagnosed, Diagnosis
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, Diagnosed, Diagnosis
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import findings
-from medfact.results.blocks import ABSENT, Block, Cell, FactLine, Facts, Note, Row, Section, Shares, Table
+from medfact.results.blocks import ABSENT, Block, Cell, FactLine, Facts, Note, Parts, Row, Section, Shares, Table
 from medfact.results.contrasts import ABOUT
 from medfact.results.danger import Accepted, Danger
 from medfact.results.findings import Reports
-from medfact.results.sections.registry import EVERYWHERE, PAPER, Figures, section
+from medfact.results.sections.registry import EVERYWHERE, PAGE, PAPER, Figures, section
 from medfact.results.wording import (
     bounds_in_points,
     counted,
     in_draws,
-    nothing_stands_out,
     p_value,
     percent,
     points,
-    stands_out,
 )
 from medfact.statements import VARIANTS
 
@@ -39,12 +38,26 @@ def share_of(estimate: Estimate | None, thing: str, *under: str) -> Cell:
     return ABSENT if estimate is None else Cell(estimate, counted(estimate.n, thing), under)
 
 
-def by_group(reports: Reports, group: str, names: Sequence[str]) -> tuple[Row, ...]:
-    """A row of right answers for each of the names in this field of reports."""
+def by_group(reports: Reports, group: str, names: Sequence[str], within: str = "") -> tuple[Row, ...]:
+    """A row of right answers for each of the names in this field of reports. within: what a page calls the group."""
     return tuple(
-        Row(name, {run: share_of(getattr(report, group).get(name), "statement") for run, report in reports.items()})
+        Row(
+            name,
+            {run: share_of(getattr(report, group).get(name), "statement") for run, report in reports.items()},
+            opens=facts_within(within, name) if within else None,
+        )
         for name in names
     )
+
+
+def facts_where(only: str) -> dict[str, Any]:
+    """What a page shows for the facts that pass a filter."""
+    return {"tab": "facts", "only": only, "within": "", "search": "", "model": -1, "page": 0, "fact": -1}
+
+
+def facts_within(group: str, name: str) -> dict[str, Any]:
+    """What a page shows for the facts of one group."""
+    return facts_where("all") | {"within": f"{group}:{name}"}
 
 
 def heads_of(reports: Reports, group: str) -> list[str]:
@@ -52,7 +65,7 @@ def heads_of(reports: Reports, group: str) -> list[str]:
     return list(dict.fromkeys(name for report in reports.values() for name in getattr(report, group)))
 
 
-@section("ways of asking", 10)
+@section("ways of asking", 10, tab="summary")
 def ways(figures: Figures) -> Section:
     reports = figures.reports
     asked = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
@@ -61,6 +74,7 @@ def ways(figures: Figures) -> Section:
             VARIANTS[key].plain,
             {run: share_of(report.by_variant.get(key), "statement") for run, report in reports.items()},
             term=key,
+            opens=facts_where(f"wrong {key}"),
         )
         for key in asked
     )
@@ -72,7 +86,7 @@ def ways(figures: Figures) -> Section:
     return Section(title, (Shares(name="ways", label=label, heading="asked", rows=rows, finding=finding, alone=True),))
 
 
-@section("why facts fail", 50, where=NOT_IN_A_PAPER)
+@section("why facts fail", 50, tab="summary", where=NOT_IN_A_PAPER)
 def diagnoses(figures: Figures) -> Section | None:
     """The diagnosis of each fact, beside what independent answers would give."""
     reports = {name: report for name, report in figures.reports.items() if report.diagnosis}
@@ -84,37 +98,30 @@ def diagnoses(figures: Figures) -> Section | None:
         report, left_out = reports[run], found[run].left_out
         many = counted(one.share.n, "fact") if left_out else in_draws(one.share.n, "fact", report)
         excess = f"excess {points(one.excess)} points, {bounds_in_points(one.low, one.high)}"
-        return Cell(one.share, many, (f"if answers were independent: {percent(one.independent)}", excess, coin(one)))
+        return Cell(one.share, many, (f"if its eight answers were independent: {percent(one.independent)}", excess, coin(one)))
 
     def coin(one: Diagnosed) -> str:
         return f"a coin: {percent(one.coin)}"
 
     rows = tuple(
-        Row(name, {run: cell(run, of.by_name[name]) for run, of in found.items()}, meaning)
+        Row(
+            name,
+            {run: cell(run, of.by_name[name]) for run, of in found.items()},
+            meaning,
+            opens=None if name in (CHANCE, MIXED) else facts_where(name),
+        )
         for name, meaning in DIAGNOSES.items()
     )
     label, finding = "share of facts with each diagnosis, with 95% intervals", findings.of_diagnoses(reports)
-    shares = Shares(
-        name="diagnoses", label=label, heading="diagnosis", rows=rows, finding=finding, axis="facts, %", coin=False, alone=True
-    )
-    return Section("Why facts fail", (_what_stands_out(reports), shares, _about_independence(found.values())))
-
-
-def _what_stands_out(reports: Reports) -> Note:
-    several = len(reports) > 1
-    said = {name: stands_out(report) for name, report in reports.items()}
-    lines = [
-        f"{name + ': ' if several else ''}{f'What stands out: {text}.' if text else f'{nothing_stands_out([reports[name]])}.'}"
-        for name, text in said.items()
-    ]
-    return Note(lines=("Each fact has one diagnosis from its eight answers.", *lines), quiet=True)
+    parts = Parts(name="diagnoses", label=label, heading="diagnosis", rows=rows, finding=finding)
+    return Section("Why facts fail", (parts, _about_independence(found.values())))
 
 
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
-        "“If answers were independent”: what this model's own rate of right answers for each way of asking would give if its "
-        "eight answers were independent. A model that says “true” 80% of the time looks like “always yes” now and then "
-        "by chance; only the excess shows more."
+        "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own "
+        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time looks "
+        "like “always yes” now and then; only the excess shows more."
     ]
     for one in found:
         if one.left_out:
@@ -135,7 +142,7 @@ def self_agreement(figures: Figures) -> Section | None:
         one = found[run].by_implication.get(implication)
         if one is None:
             return Cell(text="not asked")
-        return share_of(one.share, couple, f"if answers were independent: {percent(one.independent)}")
+        return share_of(one.share, couple, f"if its answers were independent: {percent(one.independent)}")
 
     rows = [
         Row(name, {run: agrees(name, run) for run in found}, meaning, term=meaning)
@@ -186,7 +193,7 @@ def contrasts(figures: Figures) -> Section | None:
     return Section("The same facts, asked in two ways", (table, Note(lines=(ABOUT,))))
 
 
-@section("false facts accepted", 80, where=NOT_IN_A_PAPER)
+@section("false facts accepted", 80, tab="summary", where=NOT_IN_A_PAPER)
 def danger(figures: Figures) -> Section | None:
     """The judged false facts that models affirm, contraindications first."""
     found = {name: of for name, of in figures.dangers.items() if of.accepted.n or of.unjudged}
@@ -200,7 +207,7 @@ def danger(figures: Figures) -> Section | None:
     blocks: list[Block] = [Note(lines=(about,), quiet=True)]
     for name, of in found.items():
         blocks += _accepted(name if len(found) > 1 else "", of, figures, name)
-    return Section("False facts that it accepts", tuple(blocks))
+    return Section("False facts that it accepts", tuple(blocks), folded=True)
 
 
 def _accepted(heading: str, of: Danger, figures: Figures, run: str) -> list[Block]:
@@ -243,23 +250,31 @@ def _accepted_line(run: str, one: Accepted, figures: Figures) -> FactLine:
     return FactLine(one.fact, told, f"danger-{place}-{one.number}", opens)
 
 
-@section("relations", 90, where=NOT_IN_A_PAPER)
+GROUPS = {"relation": "relation", "kind": "kind of finding", "specialty": "specialty", "difficulty": "difficulty of the twin"}
+"""By what right answers are told apart → what a person reads."""
+
+
+def _is_asked_for(figures: Figures, group: str) -> bool:
+    return figures.group in ("", group)
+
+
+@section("relations", 90, tab="groups", where=NOT_IN_A_PAPER)
 def relations(figures: Figures) -> Section | None:
     names = sorted(heads_of(figures.reports, "by_relation"))
-    if not names:
+    if not names or not _is_asked_for(figures, "relation"):
         return None
-    rows = by_group(figures.reports, "by_relation", names[:MOST_ROWS])
+    rows = by_group(figures.reports, "by_relation", names[:MOST_ROWS], "relation")
     label, finding = "right answers by relation, with 95% intervals", findings.of_relations(figures.reports)
     blocks: list[Block] = [Shares(name="relations", label=label, heading="relation", rows=rows, finding=finding)]
-    if rest := by_group(figures.reports, "by_relation", names[MOST_ROWS:]):
+    if rest := by_group(figures.reports, "by_relation", names[MOST_ROWS:], "relation"):
         blocks.append(Table(name="more-relations", label="right answers by more relations", heading="relation", rows=rest))
     return Section("Right answers by relation", tuple(blocks))
 
 
-@section("semantic types", 91, where=NOT_IN_A_PAPER)
+@section("semantic types", 91, tab="groups", where=NOT_IN_A_PAPER)
 def types(figures: Figures) -> Section | None:
     rows = rows_by_type(figures.reports)
-    if len(rows) < 2:
+    if len(rows) < 2 or not _is_asked_for(figures, "kind"):
         return None
     label, finding = "right answers by semantic type of the finding, with 95% intervals", findings.of_types(figures.reports)
     shares = Shares(name="types", label=label, heading="semantic type", rows=rows, finding=finding, compact=True)
@@ -287,19 +302,40 @@ def rows_by_type(reports: Reports) -> tuple[Row, ...]:
         found = reports[run].by_tail_type.get(name)
         return ABSENT if found is None else share_of(found.estimate, "statement")
 
-    return tuple(Row(label, {run: cell(name, run) for run in reports}) for name, label in labels.items())
+    return tuple(
+        Row(label, {run: cell(name, run) for run in reports}, opens=facts_within("kind", name))
+        for name, label in labels.items()
+    )
 
 
-@section("categories", 92, where=NOT_IN_A_PAPER)
+@section("categories", 92, tab="groups", where=NOT_IN_A_PAPER)
 def categories(figures: Figures) -> Section | None:
     """Right answers by the MKJ paper's categories of findings."""
     names = heads_of(figures.reports, "by_category")
-    if not names:
+    if not names or not _is_asked_for(figures, "kind"):
         return None
     about = "The finding's semantic type in the UMLS, in the three categories of the MKJ paper; the assignment is medfact's."
     rows = by_group(figures.reports, "by_category", names)
     table = Table(name="categories", label="right answers by category", heading="category", rows=rows)
     return Section("Right answers by kind of finding", (Note(lines=(about,), quiet=True), table))
+
+
+@section("specialties", 92.5, tab="groups", where=frozenset({PAGE}))
+def specialties(figures: Figures) -> Section | None:
+    names = sorted({name for of in figures.specialties.values() for name in of})
+    if not names or not _is_asked_for(figures, "specialty"):
+        return None
+    rows = tuple(
+        Row(
+            name,
+            {run: share_of(of.get(name), "statement") for run, of in figures.specialties.items()},
+            opens=facts_within("specialty", name),
+        )
+        for name in names
+    )
+    label, finding = "right answers by specialty, with 95% intervals", findings.of_specialties(figures.specialties)
+    shares = Shares(name="specialties", label=label, heading="specialty", rows=rows, finding=finding, alone=True)
+    return Section("Right answers by specialty", (shares,))
 
 
 _OF_DIFFICULTY: tuple[tuple[str, str, str], ...] = (
@@ -308,11 +344,11 @@ _OF_DIFFICULTY: tuple[tuple[str, str, str], ...] = (
 )
 
 
-@section("difficulty", 93, where=NOT_IN_A_PAPER)
+@section("difficulty", 93, tab="groups", where=NOT_IN_A_PAPER)
 def difficulty(figures: Figures) -> Section | None:
     reports = figures.reports
     asked = [name for name in DIFFICULTIES if any(name in report.by_difficulty for report in reports.values())]
-    if not asked:
+    if not asked or not _is_asked_for(figures, "difficulty"):
         return None
 
     def cell(name: str, field: str, thing: str, run: str) -> Cell:
@@ -323,7 +359,11 @@ def difficulty(figures: Figures) -> Section | None:
         return Cell(estimate, in_draws(estimate.n, thing, reports[run]))
 
     rows = tuple(
-        Row(f"{name} false partners: {heading}", {run: cell(name, field, thing, run) for run in reports})
+        Row(
+            f"{name} false partners: {heading}",
+            {run: cell(name, field, thing, run) for run in reports},
+            opens=facts_within("difficulty", name),
+        )
         for name in asked
         for field, heading, thing in _OF_DIFFICULTY
     )

@@ -21,7 +21,7 @@ from medfact.results.blocks import (
     Shares,
     Table,
 )
-from medfact.results.compare import METRICS, Pair, pairs_of, questions_of, races_of, verdict
+from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
 from medfact.results.contrasts import ABOUT, across_runs
 from medfact.results.evidence import Change, changes
 from medfact.results.over_models import (
@@ -161,7 +161,7 @@ def differences(figures: Figures) -> Section | None:
     several = len(beside.names) > 2
     label = "paired differences in points, with intervals that hold for all pairs together"
     finding, rows = findings.of_differences(beside.pairs, beside.names), pair_rows(beside.pairs, beside.names)
-    caption = "The first run less the second, in points; a bold frame where a difference is shown."
+    caption = "The run that is ahead less the other one, in points; a bold frame where a difference is shown."
     all_pairs = "Interval and p hold for all pairs of an accuracy together: 95% bounds after Bonferroni, p after Holm. "
     about = (
         "Differences are paired, of what both runs answered, in points; intervals and p are clustered by disease and finding. "
@@ -172,7 +172,8 @@ def differences(figures: Figures) -> Section | None:
 
 
 def pair_rows(pairs: Sequence[Pair], names: Mapping[str, str]) -> tuple[Row, ...]:
-    """A row every two runs, with their difference in each accuracy."""
+    """A row every two runs, with their difference in each accuracy; the run that is ahead in the first of them stands first."""
+    pairs = _ahead_first(pairs)
     couples = dict.fromkeys((pair.a, pair.b) for pair in pairs)
     metrics = [name for name in METRICS if any(pair.metric == name for pair in pairs)]
     by = {(pair.a, pair.b, pair.metric): pair for pair in pairs}
@@ -183,6 +184,12 @@ def pair_rows(pairs: Sequence[Pair], names: Mapping[str, str]) -> tuple[Row, ...
         )
         for a, b in couples
     )
+
+
+def _ahead_first(pairs: Sequence[Pair]) -> list[Pair]:
+    """The same, those of two runs turned round where the second is ahead in mastery."""
+    behind = {(pair.a, pair.b) for pair in pairs if pair.metric == MASTERY and (pair.difference or 0) < 0}
+    return [pair.turned if (pair.a, pair.b) in behind else pair for pair in pairs]
 
 
 def pair_cell(pair: Pair, names: Mapping[str, str]) -> Cell:

@@ -25,7 +25,7 @@ def of_one_source(reports: Reports) -> dict[str, Report]:
     return {model: reports[model] for model, source in sources.items() if source == first}
 
 
-@section("calibration", 110, tab="calibration", where=NOT_IN_A_PAPER)
+@section("calibration", 110, tab="confidence", where=NOT_IN_A_PAPER)
 def calibration(figures: Figures) -> Section | None:
     """Whether the models' probabilities mean what they say. Models whose P(True) comes from another source than the first
     one's are not drawn: the two do not compare."""
@@ -39,6 +39,7 @@ def calibration(figures: Figures) -> Section | None:
             order.index(name),
             findings.of_calibration({name: report}),
             band_of(report.calibration),
+            tuple((one.low, one.high, one.n) for one in report.calibration.bins if one.n),
         )
         for name, report in drawn.items()
     }
@@ -55,7 +56,8 @@ def calibration(figures: Figures) -> Section | None:
     )
     if any(panel.band for panel in panels.values()):
         about = (
-            "Grey: where a calibrated model’s dots would lie in 95 of 100 tests on similar diseases and facts. Statements "
+            "Below each square: how many statements got which P(True), the model’s probability of “true”. Grey: where a "
+            "calibrated model’s dots would lie in 95 of 100 tests on similar diseases and facts. Statements "
             "about one fact share its truth, so dots stray together. On the dashed line probabilities mean what they say."
         )
         blocks.append(Note(lines=(about,), quiet=True))
@@ -101,7 +103,7 @@ def _off_by(name: str, report: Report, drawn: bool) -> str:
     )
 
 
-@section("coherence", 111, tab="calibration", where=NOT_IN_A_PAPER)
+@section("coherence", 111, tab="confidence", where=NOT_IN_A_PAPER)
 def coherence(figures: Figures) -> Section | None:
     """P(True) of a statement's negation against its own. Models without P(True) are left out."""
     order = list(figures.reports)
@@ -145,7 +147,7 @@ def _probabilities(reports: Reports) -> dict[str, Probabilities]:
     return {name: report.probabilities for name, report in reports.items() if report.probabilities}
 
 
-@section("surest answers", 112, tab="calibration", where=NOT_IN_A_PAPER)
+@section("surest answers", 112, tab="confidence", where=NOT_IN_A_PAPER)
 def surest(figures: Figures) -> Section | None:
     found = _probabilities(figures.reports)
     if not found:
@@ -165,7 +167,7 @@ def surest(figures: Figures) -> Section | None:
     return Section("Are sure answers right?", (shares, Note(lines=(about,), quiet=True)))
 
 
-@section("what probabilities are good for", 113, tab="calibration", where=NOT_IN_A_PAPER)
+@section("what probabilities are good for", 113, tab="confidence", where=NOT_IN_A_PAPER)
 def good_for(figures: Figures) -> Section | None:
     """AUROC, Brier score and ECE, over all statements and over affirmed ones alone."""
     found = _probabilities(figures.reports)

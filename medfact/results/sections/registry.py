@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from medfact.metrics.measures import Estimates
 from medfact.results.blocks import Section
 from medfact.results.compare import Pair, Raced
 from medfact.results.contrasts import Across
@@ -19,11 +20,11 @@ PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK = "page", "report", "terminal", "paper",
 
 EVERYWHERE = frozenset({PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK})
 
-TABS = {"overview": "Overview", "calibration": "Calibration"}
+TABS = {"summary": "Summary", "confidence": "Confidence", "groups": "Groups", "statistics": "Statistics"}
 """Tab of the results → its title. A section that names another tab adds it."""
 
 ELSEWHERE = {"scores", "evidence", "compare"}
-"""Sections that the page shows elsewhere: above the tabs, in a tab with more to do, and on the page Compare."""
+"""Sections that the page shows elsewhere: above the tabs, in a tab with more to do, and of several runs in “Statistics”."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Figures:
     """What sections tell of. reports: by what to call their runs. dangers: the false facts that each accepts.
 
     opens: on a page, (run, number of a fact) → what to show when it is clicked; links: run → the page that reviews it.
+    group: by what right answers are told apart, "" for all; specialties: run → right answers by specialty.
     """
 
     reports: Mapping[str, Report]
@@ -51,6 +53,8 @@ class Figures:
     beside: Beside | None = None
     opens: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+    specialties: Mapping[str, Estimates] = field(default_factory=dict)
 
 
 Make = Callable[[Figures], Section | None]
@@ -71,7 +75,7 @@ SECTIONS: dict[str, Entry] = {}
 """Every section by its name, which is that of its figure in a notebook."""
 
 
-def section(name: str, order: float, tab: str = "overview", where: frozenset[str] = EVERYWHERE) -> Callable[[Make], Make]:
+def section(name: str, order: float, tab: str = "statistics", where: frozenset[str] = EVERYWHERE) -> Callable[[Make], Make]:
     """Registers a section. It gives None where these figures have nothing to tell. order: smaller ones come first."""
 
     def register(make: Make) -> Make:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import orjson
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_serializer, model_validator
@@ -17,7 +17,8 @@ from medfact.results.recall import READ
 from medfact.runs.pool import protocol_of
 from medfact.setting import checked_value
 from medfact.spec import BOUNDS, FIELDS, NO_RETRIEVAL, SETTINGS, RunSpec
-from medfact.web.pages import Lenient, Show, Visitor
+from medfact.web.pages import Lenient, Visitor
+from medfact.web.pages.looked import ResultsShow
 from medfact.web.services import Services, Source
 from medfact.web.visitors import NOBODY
 
@@ -187,7 +188,7 @@ def shots_of(protocol: str) -> int:
 # ------------------------------------------------------------------------------------------------ what is looked at
 
 
-class EvaluateShow(Show):
+class EvaluateShow(ResultsShow):
     """What a visitor looks at on the page Evaluate, and the set-up there."""
 
     setup: Setup | None = Field(None, exclude=True)
@@ -201,33 +202,6 @@ class EvaluateShow(Show):
     drafts: str = Field("", max_length=40)
     studio: str = Field("", max_length=200)
     reviewed: bool = False
-    run: str = ""
-    """Ids of the runs that are shown, with commas; "" for the inputs of a new evaluation."""
-    missing: bool = False
-    """Whether the address named a run that is not there."""
-    tab: str = Field("overview", max_length=40)
-    change: int = Field(0, ge=0, le=10**4)
-    """With `flips`, whose answers that passages turned are listed, and which."""
-    flips: Literal["helped", "harmed"] = "helped"
-    chosen: int = Field(0, ge=0, le=MOST_MODELS)
-    """Which run's facts are listed."""
-    only: Literal[
-        "all", "missed", "mastered", "fragile", "denied",
-        "opposite", "negation-blind", "always-yes", "always-no", "direction-bound", "case-bound",
-    ] = "all"  # fmt: skip
-    relation: str = ""
-    page: int = Field(0, ge=0, le=10**9)
-    fact: int = Field(-1, ge=-1, le=10**9)
-    """The pair that is open, −1 for none."""
-    paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
-    sort: str = ""
-    """The score by which models are sorted, "" for the order of the runs."""
-    estimand: Literal["like", "these"] = "like"
-    """What intervals are about."""
-    frequencies: str = Field("", max_length=1_000)
-    """The visitor's table of how often names occur."""
-    case: int = Field(0, ge=0, le=10**9)
-    """Of the case study."""
 
     def with_setup(self, setup: Setup) -> EvaluateShow:
         """The same with another set-up."""

@@ -4,7 +4,7 @@ what will be evaluated."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,10 @@ from medfact.datasets.collection import summary
 from medfact.datasets.isolated import count_passages, fails_again
 from medfact.errors import MedfactError
 from medfact.kept import keep
-from medfact.models import provider_of, service_of
+from medfact.models import service_of
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.negatives import RULES, explain
-from medfact.results.live import Live
 from medfact.results.power import power_in_words
 from medfact.results.wording import counted, duration, model_name
 from medfact.runs.plan import select_facts
@@ -30,7 +29,6 @@ from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import EvaluateShow, Setup
 from medfact.web.evaluate.plan import planned_runs
-from medfact.web.evaluate.room import pairs_of
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Message, Visitor
 from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
@@ -44,10 +42,8 @@ SHOWN_WITHOUT_PARTNER = 5
 ONE_RELATION = "(one relation for all rows)"
 
 
-def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup, lives: Mapping[str, Live]) -> dict[str, Markup]:
-    """The parts beside the inputs. lives: the runs that are open, the inputs folded away; {} for none."""
-    if lives:
-        return {"go": _folded(lives), "documents": _documents(visitor, setup)}
+def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup) -> dict[str, Markup]:
+    """The parts beside the inputs."""
     return {
         "mapping": sentence_sets(visitor, setup) if setup.sets else mapping(setup),
         "facts": _facts(visitor, setup),
@@ -144,18 +140,6 @@ def _name_of(visitor: Visitor, setup: Setup) -> str:
         source = source_of(visitor.services, visitor.owner, setup)
         return Path(str(source["facts"])).name if "facts" in source else str(source["dataset"])
     return setup.dataset
-
-
-def _folded(lives: Mapping[str, Live]) -> Markup:
-    """What was evaluated, in a line, and a button to do so again."""
-    runs = [live.run for live in lives.values()]
-    pairs = {pairs_of(live.run.spec, live.run.facts) for live in lives.values()}
-    facts = " and ".join(dict.fromkeys(run.dataset for run in runs))
-    models = counted(len({run.model for run in runs}), "model")
-    asked = models if len({run.model for run in runs}) == len(runs) else f"{models}, {counted(len(runs), 'run')}"
-    line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {asked}"
-    going = any(live.going for live in lives.values())
-    return render("go_folded", line=line, going=going, again=not any(provider_of(run.model).is_remote for run in runs))
 
 
 def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:

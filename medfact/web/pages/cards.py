@@ -152,18 +152,6 @@ def of_facts(services: Services, run: str, facts: Sequence[int]) -> list[Asked]:
 # ------------------------------------------------------------------------------------------------ lists and their drawer
 
 
-@dataclass(frozen=True)
-class StripsRow:
-    """A row of a list: its number, its facts, the fates of their statements in strips, with names, and the answers that are
-    right, of how many; "" where that is not said.
-    """
-
-    row: int
-    facts: Sequence[Fact]
-    strips: Sequence[tuple[str, Sequence[int]]]
-    count: str = ""
-
-
 def drawer_of(card: Card | None, row: int, found: Sequence[int], run: str = "", **more: object) -> Markup:
     """The card of the open row, and the ways to those before and after it in the list. run: of the answers, if it is one."""
     place = found.index(row) if row in found else -1
@@ -174,7 +162,6 @@ def drawer_of(card: Card | None, row: int, found: Sequence[int], run: str = "", 
         "following": following,
         "place": place + 1,
         "of": len(found),
-        "true_fact": None,
         "diagnoses": {},
     }
     return render("drawer", card=card, pair=row, run=run, **values | more)

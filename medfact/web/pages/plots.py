@@ -61,7 +61,7 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[Note | Curve | Sh
     """What the paper draws beside its tables."""
     own = {name: report for name, report in reports.items() if fits(report, paper) or (paper, report.pool) == BESIDE}
     if paper == "mkj":
-        return [Note(lines=("MKJ draws calibration curves (its Figure 4): see the tab “Calibration”.",))]
+        return [Note(lines=("MKJ draws calibration curves (its Figure 4): see the tab “Confidence”.",))]
     if not own:
         return [Note(lines=(f"{NOTHING} Choose the paper's method, and evaluate.",))]
     if paper == "tpeval":

@@ -23,8 +23,8 @@ from medfact.web.services import Services
 
 
 def rarity(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
-    """The section, under the overview of runs; how to bring frequencies as long as there are none."""
-    if show.tab != "overview" or not any(live.report.answered for live in lives.values()):
+    """The section; how to bring frequencies as long as there are none."""
+    if not any(live.report.answered for live in lives.values()):
         return Markup()
     sections, problem = [], ""
     if show.frequencies:

@@ -1,0 +1,249 @@
+"""The tab Facts: every fact with each model's answers in all ways of asking, worst first; the drawer with one fact's card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from medfact.facts import Fact
+from medfact.kept import keep
+from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
+from medfact.negatives import DIFFICULTIES
+from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
+from medfact.results.live import Live, Version
+from medfact.results.pairs import Pairs
+from medfact.results.sections.answers import GROUPS
+from medfact.results.sides import Side
+from medfact.results.wording import counted
+from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
+from medfact.store import Asked
+from medfact.views.fragments import render
+from medfact.web.pages import Visitor, paged
+from medfact.web.pages.cards import Card, StatementLine, card_of_answers, drawer_of, of_facts
+from medfact.web.pages.looked import ResultsShow
+from medfact.web.services import Services
+
+FACTS_A_PAGE = 20
+
+Lives = Mapping[str, Live]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A model's answers to one fact. right, asked: how many of its statements."""
+
+    name: str
+    fates: Sequence[int]
+    right: int
+    asked: int
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """A row of the list: its number, its fact, and a strip a model."""
+
+    row: int
+    fact: Fact
+    strips: Sequence[Strip]
+
+
+def table_of(services: Services, lives: Lives) -> FactTable:
+    """The facts of the shown runs beside each other."""
+    runs = [(live.run.run, services.reports.version(live.run.run)) for live in lives.values()]
+    return _table(services, tuple(runs))
+
+
+@keep(16)
+def _table(services: Services, runs: tuple[tuple[str, Version], ...]) -> FactTable:
+    """Kept for each version of the runs' answers."""
+    return fact_table([Side(services.run(run), services.reports.board(run)) for run, _ in runs])
+
+
+@keep(16)
+def facts_of_run(services: Services, run: str) -> Sequence[Fact]:
+    """By their numbers. They are recorded with the run and never change."""
+    return tuple(services.store.answers.facts(run))
+
+
+def facts_of(services: Services, table: FactTable) -> list[Fact]:
+    """The fact of each row, from the first run that asks it."""
+    first = (table.number >= 0).argmax(axis=0)
+    return [facts_of_run(services, table.runs[run])[table.number[run, row]] for row, run in enumerate(first.tolist())]
+
+
+def with_row(visitor: Visitor, show: Any, lives: Lives) -> Any:
+    """The view, in which an open pair of one run is a row of the list."""
+    if show.chosen < 0 or show.fact < 0:
+        return show.model_copy(update={"chosen": -1})
+    run = list(lives.values())[min(show.chosen, len(lives) - 1)].run.run
+    table, members = table_of(visitor.services, lives), visitor.services.reports.pairs(run).members
+    number = members[min(show.fact, len(members) - 1)][0]
+    row = int(np.flatnonzero(table.number[table.runs.index(run)] == number)[0])
+    return show.model_copy(update={"fact": row, "chosen": -1})
+
+
+# ------------------------------------------------------------------------------------------------ the list
+
+
+def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
+    """One page of the facts, and the view with its page number kept in range."""
+    table = table_of(visitor.services, lives)
+    facts = facts_of(visitor.services, table)
+    listed = paged(found_in(table, facts, show), show.page, FACTS_A_PAGE)
+    fragment = render(
+        "fact_list",
+        rows=[FactRow(row, facts[row], list(_strips(table, row, list(lives)))) for row in listed.part],
+        of=len(facts),
+        **listed.numbers,
+        filters=list(_filters(table)),
+        groups=list(_groups(table, facts)),
+        models=[(-1, "any model"), *enumerate(lives)] if len(lives) > 1 else [],
+        patterns=[(pattern, f"{pattern} ({counted(count, 'fact')})") for pattern, count in table.patterns()],
+        show=show,
+        variants=[VARIANTS[key] for key in table.variants],
+    )
+    return fragment, show.model_copy(update={"page": listed.page})
+
+
+def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow) -> list[int]:
+    """The rows that pass the filters, worst first."""
+    rows = table.chosen(show.only if show.only in SHOWN else "all", pattern=show.pattern or None)
+    if show.only not in SHOWN or 0 <= show.model < len(table.runs):
+        passing = table.passing(show.only)
+        of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
+        rows = rows[of_model[rows]]
+    words = show.search.casefold().split()
+    kept = [row for row in rows.tolist() if _is_within(facts[row], show.within) and _names(facts[row], words)]
+    return table.worst_first(np.array(kept, dtype=np.int64))
+
+
+def _is_within(fact: Fact, within: str) -> bool:
+    group, _, name = within.partition(":")
+    return not within or _member(fact, group) == name
+
+
+def _member(fact: Fact, group: str) -> str:
+    return {
+        "relation": fact.relation,
+        "kind": fact.tail_type or "",
+        "specialty": fact.specialty or "",
+        "difficulty": fact.difficulty or "",
+    }.get(group, "")
+
+
+def _names(fact: Fact, words: Sequence[str]) -> bool:
+    """Whether a fact has all the words, wherever they stand."""
+    text = f"{fact.head} {fact.relation} {fact.tail or ''}".casefold()
+    return all(word in text for word in words)
+
+
+def _strips(table: FactTable, row: int, names: Sequence[str]) -> Iterator[Strip]:
+    for name, fates in zip(names, table.fate[:, row].tolist(), strict=True):
+        if any(fate != ABSENT for fate in fates):
+            yield Strip(name, fates, fates.count(1), len(fates) - fates.count(ABSENT))
+
+
+Options = tuple[str, Sequence[tuple[str, str]]]
+"""A group of options: what it is called, and each option's value and text."""
+
+
+def _filters(table: FactTable) -> Iterator[Options]:
+    several = len(table.runs) > 1
+    models = [(name, text) for name, text in SHOWN.items() if several or name == "all"]
+    yield "", models
+    yield "Answers", list(OF_ONE.items())
+    if table.variants == tuple(IMPLICATIONS):
+        yield "Why it fails", list(DIAGNOSED.items())
+    yield "Wrong when asked", [(f"{WRONG}{key}", VARIANTS[key].plain) for key in table.variants]
+
+
+def _groups(table: FactTable, facts: Sequence[Fact]) -> Iterator[Options]:
+    for group, title in GROUPS.items():
+        names = sorted({name for fact in facts if (name := _member(fact, group))})
+        if len(names) > 1 or (group == "difficulty" and set(names) <= set(DIFFICULTIES) and names):
+            yield title.capitalize(), [(f"{group}:{name}", name) for name in names]
+
+
+# ------------------------------------------------------------------------------------------------ the drawer
+
+
+def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """The card of the open fact and its partner with every model's answers, and the facts before and after it in the list."""
+    table = table_of(visitor.services, lives)
+    if show.fact >= table.number.shape[1]:
+        return Markup()
+    sides = []
+    diagnoses: dict[str, list[str]] = {}
+    for place, (name, live) in enumerate(lives.items()):
+        number = int(table.number[place, show.fact])
+        pairs = visitor.services.reports.pairs(live.run.run)
+        members = next((of for of in pairs.members if number in of), ()) if number >= 0 else ()
+        items = of_facts(visitor.services, live.run.run, members) if members else []
+        sides.append((name, live.run, items))
+        for fact_id, means in _diagnoses(items, pairs):
+            diagnoses.setdefault(fact_id, []).append(f"{name}: {means}" if len(lives) > 1 else means)
+    found = found_in(table, facts_of(visitor.services, table), show)
+    told = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
+    return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=_alone(lives), diagnoses=told)
+
+
+def _alone(lives: Lives) -> str:
+    return next(iter(lives)) if len(lives) == 1 else ""
+
+
+def _diagnoses(items: Sequence[Asked], pairs: Pairs) -> Iterator[tuple[str, str]]:
+    """Id of a fact → what its diagnosis means, where it says more than how many answers are right."""
+    for number, fact in {item.fact: item.statement.fact for item in items}.items():
+        named = pairs.diagnosis(number)
+        if named and named not in (CHANCE, MIXED, MASTERED):
+            yield fact.fact_id, meaning(named, fact.positive)
+
+
+# ------------------------------------------------------------------------------------------------ the worst ones
+
+
+MOST_SENTENCES = 4
+"""Of a fact that is shown as one of the worst."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A fact that models miss, the sentences that most got wrong, and the way to its row. of: how many sentences it has."""
+
+    row: int
+    fact: Fact
+    sentences: Sequence[StatementLine]
+    of: int
+
+
+def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
+    """The facts with the fewest right answers over all models, one of each condition, with what was answered to them."""
+    services, table = visitor.services, table_of(visitor.services, lives)
+    missed = np.flatnonzero(table.passing("missed").any(axis=0))
+    facts, heads, found = facts_of(services, table), set(), []
+    for row in table.worst_first(missed):
+        if facts[row].head in heads:
+            continue
+        heads.add(facts[row].head)
+        asked = [(place, int(table.number[place, row])) for place in range(len(table.runs))]
+        sides = [
+            (name, live.run, of_facts(services, live.run.run, [asked[place][1]]))
+            for place, (name, live) in enumerate(lives.items())
+            if asked[place][1] >= 0
+        ]
+        if (card := card_of_answers(services, sides)) is not None:
+            found.append(_worst(row, card))
+        if len(found) == most:
+            break
+    return found
+
+
+def _worst(row: int, card: Card) -> Worst:
+    lines = [line for way in card.rows for line in way.fact]
+    right = [sum(reply.fate == "right" for reply in line.replies) for line in lines]
+    first = sorted(sorted(range(len(lines)), key=lambda place: right[place])[:MOST_SENTENCES])
+    return Worst(row, card.fact, [lines[place] for place in first], len(lines))

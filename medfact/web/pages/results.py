@@ -1,0 +1,351 @@
+"""What runs show: a head that stays, the verdict, the leaderboard, and the tabs below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from medfact.errors import MedfactError
+from medfact.kept import keep
+from medfact.models import provider_of
+from medfact.results import sections, wording
+from medfact.results.compare import FEWEST
+from medfact.results.contrasts import across_of_papers
+from medfact.results.danger import Danger, danger
+from medfact.results.live import PACE, Live, Version
+from medfact.results.sections import Beside, Figures, sections_of
+from medfact.results.sections.answers import GROUPS
+from medfact.results.sides import Side
+from medfact.results.specialties import by_specialty
+from medfact.results.wording import false_on_purpose, remarks
+from medfact.reviews.summary import Summary, summary
+from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
+from medfact.runs.costs import bill_in_words, cut_in_words
+from medfact.runs.plan import question_of
+from medfact.store import COMPLETE
+from medfact.views.fragments import render
+from medfact.views.sections import on_a_page
+from medfact.web.evaluate import begin
+from medfact.web.pages import Fragment, Message, Versioned, View, Visitor
+from medfact.web.pages.evidence import changes_of, evidence_tab, is_retrieving
+from medfact.web.pages.fact_list import drawer, fact_list, facts_of_run, with_row, worst
+from medfact.web.pages.keeping import keeping
+from medfact.web.pages.leaderboard import leaderboard, standing_of
+from medfact.web.pages.plots import case_study, papers_tab
+from medfact.web.pages.progress import done_of, endings, named, race_lines, state_of
+from medfact.web.pages.rarity import rarity
+from medfact.web.services import Services
+
+Lives = Mapping[str, Live]
+"""The runs that are shown, by what to call them."""
+
+OLD_TABS = {"overview": "summary", "calibration": "confidence", "papers": "statistics"}
+"""Tab of older links → where its figures are now."""
+
+STATISTICS = {
+    "runs": "Model against model",
+    "answers": "Do the eight answers hang together?",
+    "rarity": "Rare findings",
+    "papers": "The papers’ tables",
+}
+"""Parts of the tab “Statistics”; the first where there are several models."""
+
+
+def results(visitor: Visitor, show: Any, runs: Sequence[str]) -> View:
+    """The runs of these ids."""
+    reports = visitor.services.reports
+    lives = named([reports.about(reports.live(run), show.estimand) for run in runs])
+    tabs = _tabs(lives)
+    tab = OLD_TABS.get(show.tab, show.tab)
+    show = show.model_copy(update={"run": ",".join(runs), "tab": tab if tab in tabs else "summary"})
+    show = _in_range(visitor, show, lives)
+    told = {name: live for name, live in lives.items() if live.is_telling}
+    content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
+    going = any(live.going for live in lives.values())
+    version = _version(visitor, show, lives)
+    fragments: dict[str, Fragment] = {
+        "progress": _head(visitor, show, lives),
+        "scores": Versioned(("scores", *version), lambda: _scores(visitor, show, lives)),
+        "tab": content,
+        "rarity": rarity(visitor, show, told) if (show.tab, show.statistics) == ("statistics", "rarity") else Markup(),
+        "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
+    }
+    behind = any(live.behind for live in lives.values())
+    again = reports.pace(*lives.values()) if going else PACE if behind else None
+    return View(fragments, show, again=again, title=_title(lives, going))
+
+
+def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:
+    """The view, as far as these runs have it."""
+    update: dict[str, Any] = {} if show.model < len(lives) else {"model": -1}
+    if show.statistics == "runs" and len(lives) < FEWEST:
+        update["statistics"] = "answers"
+    return with_row(visitor, show.model_copy(update=update), lives)
+
+
+def _tabs(lives: Lives) -> dict[str, str]:
+    """The tabs, with their titles. That of passages is there only where a run shows any."""
+    summary_, *others = sections.tabs().items()
+    passages = {"evidence": "With passages"} if is_retrieving(lives) else {}
+    return {**dict([summary_]), "facts": "Facts", **passages, **dict(others)}
+
+
+# ------------------------------------------------------------------------------------------------ the head
+
+
+def _title(lives: Lives, going: bool) -> str:
+    names = _names(lives) if len(lives) > 1 else next(iter(lives))
+    title = f"{names} · {_data(lives)} · medfact"
+    if not going:
+        return title
+    total = sum(live.report.statements for live in lives.values())
+    return f"{100 * sum(map(done_of, lives.values())) // max(total, 1)}% · {title}"
+
+
+MOST_NAMED = 3
+
+
+def _names(lives: Lives, joined: str = ", ") -> str:
+    if len(lives) > MOST_NAMED:
+        return f"{len(lives)} models"
+    *most, last = [wording.marked(wording.shortened(wording.own_name(live.run), 40), False) for live in lives.values()]
+    last = list(lives)[-1] if len(set(most)) < len(most) else last
+    return joined.join([*most, last]) if joined == ", " else " and ".join(filter(None, [", ".join(most), last]))
+
+
+def _data(lives: Lives) -> str:
+    return " and ".join(dict.fromkeys(live.run.dataset for live in lives.values()))
+
+
+def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """The title, the state, and what can be done with the runs."""
+    mine = [live for live in lives.values() if live.run.owner in visitor.owners]
+    going = any(live.going for live in lives.values())
+    return render(
+        "results_head",
+        names=_names(lives, " and "),
+        data=_data(lives),
+        state=state_of(list(lives.values())),
+        may_stop=any(live.going for live in mine),
+        may_resume=any(live.resumable for live in mine),
+        services=begin.services_of([live.run for live in mine if live.resumable]),
+        may_repeat=not going and not any(provider_of(live.run.model).is_remote for live in lives.values()),
+        ids=show.run,
+        estimand=show.estimand,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ verdict and leaderboard
+
+
+def _scores(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    own = [live.run.run for live in lives.values()] != [visitor.demonstration]
+    return leaderboard(visitor, show, lives, race_lines(visitor.services, lives), is_demonstration=not own)
+
+
+def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """What is to be known of the numbers: settings, intervals, notes, bills."""
+    reports = [live.report for live in lives.values()]
+    mine = [live.run for live in lives.values() if live.run.owner in visitor.owners]
+    is_demonstration = [live.run.run for live in lives.values()] == [visitor.demonstration]
+    return render(
+        "about_numbers",
+        settings=wording.shared_settings(reports),
+        estimand=show.estimand,
+        about_intervals=wording.about_intervals(reports),
+        false_on_purpose=false_on_purpose(reports),
+        has_intervals=any(report.average_accuracy.low is not None for report in reports),
+        notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
+        labels=[(name, note) for name, live in lives.items() for note in remarks(live.report)],
+        bills=[line for live in lives.values() for line in (*_bill(live), *cut_in_words(live.report.cut))],
+        others=not is_demonstration and len(mine) < len(lives),
+        keeping=Markup() if is_demonstration else keeping(mine),
+    )
+
+
+def _bill(live: Live) -> Sequence[str]:
+    return bill_in_words(dict(live.report.service)) if live.report.service else ()
+
+
+# ------------------------------------------------------------------------------------------------ tabs
+
+
+def _version(visitor: Visitor, show: Any, lives: Lives) -> tuple[object, ...]:
+    """All that figures of runs follow from: answers, records, names, the verdicts that count, and what is looked at."""
+    runs = [(name, live.version, live.behind, live.run.notes, live.run.reason) for name, live in lives.items()]
+    verdicts = visitor.services.store.verdicts.version()
+    return visitor.owner, visitor.reviewers, verdicts, show.model_dump_json(), *runs
+
+
+def _tab(visitor: Visitor, show: Any, lives: Lives, tabs: Mapping[str, str]) -> tuple[Fragment, Any]:
+    """The tab that is open, with the view as it is possible."""
+
+    def drawn(content: Markup) -> Markup:
+        return render("tabs", tabs=tabs, chosen=show.tab, content=content, about=_about(visitor, show, lives))
+
+    if (turned := TURNED.get(show.tab)) is not None:
+        content, show = turned(visitor, show, lives)
+        return drawn(content), show
+    draw = STILL.get(show.tab, _sections_tab)
+    return Versioned(("tab", *tabs, *_version(visitor, show, lives)), lambda: drawn(draw(visitor, show, lives))), show
+
+
+def _reports(lives: Lives) -> dict[str, Any]:
+    return {name: live.report for name, live in lives.items()}
+
+
+def _sections_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """The sections that stand in a tab."""
+    return on_a_page(sections_of(_figures(visitor, lives), sections.PAGE, show.tab))
+
+
+def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """Ways of asking and why facts fail; the worst facts; what is accepted, and what reviewers say of it."""
+    told = list(sections_of(_figures(visitor, lives), sections.PAGE, "summary"))
+    return render(
+        "summary",
+        standing=on_a_page(standing_of(visitor.services, lives)),
+        figures=on_a_page(one for one in told if not one.folded),
+        worst=worst(visitor, lives),
+        folded=on_a_page(one for one in told if one.folded),
+        under_review=_under_review(visitor, lives),
+        models=list(lives),
+    )
+
+
+def _figures(visitor: Visitor, lives: Lives) -> Figures:
+    """The figures of the shown runs; of each that has ended or rests, with the false facts that it accepts."""
+    services = visitor.services
+    verdicts = services.store.verdicts.version()
+    dangers: dict[str, Danger] = {}
+    opens: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for place, (name, live) in enumerate(lives.items()):
+        if live.going or not live.report.answered:
+            continue
+        dangers[name] = _dangers(services, live.run.run, live.version, visitor.reviewers, verdicts)
+        pairs = services.reports.pairs(live.run.run)
+        pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
+        for one in dangers[name].board:
+            opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}
+    links = {name: f"review?run={lives[name].run.run}" for name in dangers}
+    return Figures(_reports(lives), dangers, opens=opens, links=links)
+
+
+@keep(200)
+def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...], __: tuple[int, int, str]) -> Danger:
+    """Kept for each version of a run's answers and of the verdicts."""
+    facts = services.store.answers.false_facts(run)
+    return danger(services.reports.board(run).records(), facts, services.held(reviewers), services.run(run).spec.shot_draws)
+
+
+def _under_review(visitor: Visitor, lives: Lives) -> Markup:
+    """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
+    last = visitor.services.store.verdicts.version()
+    found = {
+        name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
+    }
+    return render(
+        "under_review",
+        summaries={name: made for name, made in found.items() if made is not None and made.facts_reviewed},
+        ids=",".join(live.run.run for live in lives.values()),
+        scores=SCORES,
+        figures=FIGURES,
+        changes=changes,
+        where=where,
+        agreed=agreed,
+        everybody=not visitor.reviewers,
+    )
+
+
+@keep(64)
+def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
+    """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
+    return summary(services.store, run, owners) if services.store.verdicts.is_judged(run, owners) else None
+
+
+def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """Right answers, told apart by what one chooses."""
+    services = visitor.services
+    specialties = {
+        name: by_specialty(services.reports.board(live.run.run), facts_of_run(services, live.run.run))
+        for name, live in lives.items()
+        if show.group == "specialty"
+    }
+    figures = Figures(_reports(lives), group=show.group, specialties=specialties)
+    told = list(sections_of(figures, sections.PAGE, "groups"))
+    return render(
+        "chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told)
+    )
+
+
+def _statistics_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    parts = {name: text for name, text in STATISTICS.items() if name != "runs" or len(lives) >= FEWEST}
+    content = {"papers": _papers, "runs": _beside, "answers": _sections_tab}.get(show.statistics)
+    return render(
+        "chosen_part",
+        field="statistics",
+        label="Statistics",
+        parts=parts,
+        chosen=show.statistics,
+        content=content(visitor, show, lives) if content else Markup(),
+    )
+
+
+def _papers(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
+    board = visitor.services.reports.board
+    across = across_of_papers(Side(live.run, board(live.run.run)) for live in lives.values())
+    return papers_tab(lives, show, case, across)
+
+
+def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
+    """Runs beside each other: what they share, in what they differ, and which is better."""
+    services, runs = visitor.services, [live.run.run for live in lives.values()]
+    try:
+        made = services.comparisons.made(runs)
+        if not made.shared_facts and not any(pair.n for pair in made.pairs):
+            return render(
+                "message", message=Message("These runs have no fact in common, so there is nothing to compare.", "warn")
+            )
+        names = dict(zip(runs, lives, strict=True))
+        records = [live.run for live in lives.values()]
+        beside = Beside(
+            names=names,
+            pairs=made.pairs,
+            races=made.races,
+            across=services.comparisons.across(runs),
+            over_models=services.comparisons.over_models(runs),
+            changes=changes_of(services, records),
+            questions={run.run: question_of(run.spec) for run in records},
+        )
+    except MedfactError as error:
+        return render("message", message=Message(error.public, "warn"))
+    figures = Figures(_reports(lives), beside=beside, links={"suspects": f"review?run={show.run}&queue=contested"})
+    told = on_a_page(sections_of(figures, sections.PAGE, "compare"))
+    return render("beside", shared=_shared(made.shared_facts, made.facts_of, lives), comparison=made, told=told)
+
+
+def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
+    if count == max(of):
+        text = f"All of them ask the same {wording.counted(count, 'fact')}."
+    else:
+        is_ = "is" if count == 1 else "are"
+        text = f"{wording.counted(count, 'fact')} {is_} in all of them, of {', '.join(f'{n:,}' for n in of)}."
+    others = ", ".join(
+        dict.fromkeys(wording.state_in_words(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
+    )
+    return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
+
+
+STILL: Mapping[str, Callable[[Visitor, Any, Lives], Markup]] = {
+    "summary": _summary_tab,
+    "groups": _groups_tab,
+    "statistics": _statistics_tab,
+}
+TURNED: Mapping[str, Callable[[Visitor, Any, Lives], tuple[Markup, Any]]] = {
+    "facts": fact_list,
+    "evidence": evidence_tab,
+}
+"""Tabs with pages of their own, which keep the page within those there are."""

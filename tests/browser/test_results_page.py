@@ -1,0 +1,140 @@
+"""Results in a browser: what stands first, what back leads to, figures that lead to facts. Needs Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import trouble_of
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.models import BUNDLED_FOLDERS
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.store import Store
+
+pytestmark = pytest.mark.browser
+
+PATIENT = 120_000
+
+
+@pytest.fixture(scope="module")
+def runs(app_home: Path, address: str) -> str:
+    """The two bundled models and a coin, about the same 60 facts and their false partners."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+    made = [start(RunSpec(model=name, limit=60, shots=0), store) for name in (*BUNDLED_FOLDERS, "baseline:random")]
+    for run in made:
+        list(answer(run, store))
+    return ",".join(made)
+
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str, runs: str) -> Iterator[Opened]:
+    """Opens the three runs."""
+    contexts, troubles = [], []
+
+    def open_(query: str = "", width: int = 1280, height: int = 800, **more: object) -> Page:
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **more))  # type: ignore[arg-type]
+        page = contexts[-1].new_page()
+        troubles.append(trouble_of(page, address))
+        page.goto(f"{address}evaluate?run={runs}{query}")
+        expect(page.locator("[role=tablist]")).to_be_visible(timeout=PATIENT)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert troubles == [[] for _ in troubles]
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 620), (390, 844, 900)])
+def test_the_tabs_begin_within_the_first_look(opened: Opened, width: int, height: int, most: int) -> None:
+    page = opened(width=width, height=height, has_touch=width < 500)
+    expect(page.locator("#scores tbody tr")).to_have_count(3)
+    expect(page.locator("#scores tfoot")).to_contain_text("word matching")
+    for row in page.locator("#scores tfoot tr").all():
+        expect(row).to_be_visible()
+    assert page.locator("[role=tablist]").bounding_box()["y"] < most  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_summary_is_short(opened: Opened) -> None:
+    page = opened()
+    for plot in page.locator("#tab-panel .mf-plot").all():
+        plot.scroll_into_view_if_needed()
+        expect(plot.locator(".plot-container")).to_be_attached(timeout=PATIENT)
+    expect(page.locator("#tab-panel article")).to_have_count(3)
+    assert page.locator("#tab-panel").bounding_box()["height"] <= 1_800  # type: ignore[index]
+
+
+def test_the_head_stays_and_leads_on(opened: Opened) -> None:
+    page = opened()
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    expect(page.locator("#progress")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Share")).to_be_in_viewport()
+    page.locator("[data-key=download]").click()
+    expect(page.locator("[data-key=download-report]")).to_be_visible()
+    assert re.match("medfact-tiny, medfact-tiny-narrow, a coin · clinical-core · medfact", page.title())
+
+
+def test_back_leads_to_the_tab_before_and_a_reload_to_the_same(opened: Opened) -> None:
+    page = opened()
+    page.get_by_role("tab", name="Facts").click()
+    page.locator("[data-key=choose-only]").select_option("differ")
+    found = page.locator(".mf-pager .mf-where").first
+    expect(found).to_contain_text("facts 1 to 20 of")
+    page.locator(".mf-pairs .mf-pair").first.click()
+    expect(page.locator(".mf-drawer")).to_be_visible()
+    here, where = page.url, found.inner_text()
+    page.reload()
+    expect(page.locator(".mf-drawer")).to_be_visible(timeout=PATIENT)
+    expect(page.locator("[data-key=choose-only]")).to_have_value("differ")
+    expect(found).to_have_text(where)
+    assert page.url == here
+    page.go_back()
+    expect(page.locator(".mf-drawer")).to_have_count(0)
+    expect(page.locator("[data-key=choose-only]")).to_have_value("differ")
+    page.go_back()
+    expect(page.locator("[data-key=choose-only]")).to_have_value("all")
+    page.go_back()
+    expect(page.get_by_role("tab", name="Summary")).to_have_attribute("aria-selected", "true")
+    assert "tab=" not in page.url
+
+
+def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
+    page = opened("&tab=groups")
+    point = page.locator("#relations .scatterlayer .trace").first.locator(".points path").first
+    point.scroll_into_view_if_needed()
+    point.click(force=True, position={"x": 5, "y": 5})
+    expect(page.get_by_role("tab", name="Facts")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("[data-key=choose-within]")).to_have_value(re.compile("^relation:"))
+    page.go_back()
+    expect(page.get_by_role("tab", name="Groups")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("tab", name="Summary").click()
+    page.locator("[data-key=table-diagnoses]").click()
+    page.locator("[data-key^=row-diagnoses]", has_text="negation-blind").click()
+    expect(page.locator("[data-key=choose-only]")).to_have_value("negation-blind")
+
+
+def test_a_link_to_a_comparison_leads_to_its_facts(opened: Opened, address: str, runs: str) -> None:
+    page = opened()
+    page.goto(f"{address}compare?runs={runs}")
+    expect(page.get_by_role("tab", name="Facts")).to_have_attribute("aria-selected", "true", timeout=PATIENT)
+    assert page.url.partition("?")[2] == f"run={runs}&tab=facts"
+
+
+@pytest.mark.parametrize("tab", ["summary", "facts", "confidence", "groups", "statistics"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_axe_finds_nothing_in_results(opened: Opened, tab: str, width: int, scheme: str) -> None:
+    page = opened(f"&tab={tab}", width=width, color_scheme=scheme)
+    expect(page.get_by_text("Loading...", exact=True)).to_have_count(0)  # of the page library
+    page.evaluate("document.querySelectorAll('#tab details').forEach((one) => (one.open = true))")
+    found = Axe().run(page).response["violations"]
+    assert [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found] == []

@@ -1,0 +1,154 @@
+"""What the page says of runs: the verdict first, one leaderboard, five tabs, and facts that filters find."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from asked_updates import OWNER, look
+from asked_updates import services as services
+
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.web.old_links import moved
+from medfact.web.services import Services
+
+
+@pytest.fixture
+def two(services: Services) -> str:
+    """True unless denied, and always true, about the same 12 facts and their false partners."""
+    store = services.store.of(OWNER)
+    runs = [start(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
+    for run in runs:
+        list(answer(run, store))
+    return ",".join(runs)
+
+
+def text_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def part(shown: dict[str, Any], name: str) -> str:
+    return str(shown["fragments"][name])
+
+
+def found(shown: dict[str, Any]) -> int:
+    """How many facts the list says it found."""
+    told = re.search(r"facts [\d,]+ to [\d,]+ of ([\d,]+)", part(shown, "tab"))
+    return int(told[1]) if told else 0
+
+
+def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: str) -> None:
+    shown = look(services, run=two)
+    head = text_of(part(shown, "progress"))
+    assert head.startswith("true unless denied and always says true on clinical-core 384 of 384 statements · complete")
+    assert re.search("Share Download .* Run again New evaluation", head)
+    assert shown["title"] == "true unless denied, always says true · clinical-core · medfact"
+
+
+def test_the_verdict_stands_before_the_leaderboard(services: Services, two: str) -> None:
+    """True unless denied masters every true fact and no false one: half of them; always true none."""
+    scores = text_of(part(look(services, run=two), "scores"))
+    said, board = scores.index("true unless denied masters 50% of 24 facts"), scores.index("model all eight right")
+    assert said < board
+    assert "always says true 0%" in scores
+    assert "word matching" in scores
+    assert "a coin" in scores
+    assert scores.count("Mastery of a fact") == 0, "notes stand below the tabs"
+
+
+def test_a_definition_is_reached_without_a_pointer(services: Services, two: str) -> None:
+    scores = part(look(services, run=two), "scores")
+    assert re.search(r"<summary[^>]*aria-label=\"what “right answers” means\"", scores)
+    assert 'title="average accuracy' not in scores
+
+
+def test_nothing_is_shown_before_ten_facts_have_answers(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 0)
+    monkeypatch.setattr("medfact.results.live.SOON", float("inf"))
+    run = start(RunSpec(model="baseline:random", limit=12, shots=0), services.store.of(OWNER))
+    shown = look(services, run=run)
+    assert "Results appear here once ten facts have all their answers" in part(shown, "tab")
+    assert "no value" not in part(shown, "scores")
+    assert "0.0%" not in part(shown, "scores")
+    list(answer(run, services.store))
+    shown = look(services, run=run)
+    assert "Summary" in text_of(part(shown, "tab"))
+    assert "masters" in part(shown, "scores")
+
+
+def test_old_tabs_lead_to_where_their_figures_are(services: Services, two: str) -> None:
+    for old, new in (("overview", "summary"), ("calibration", "confidence"), ("nonsense", "summary")):
+        assert look(services, run=two, tab=old)["show"].get("tab", old) == new
+    assert look(services, run=two, tab="papers")["show"]["tab"] == "statistics"
+    assert moved("/compare", "runs=a,b") == "evaluate?run=a,b&tab=facts"
+    assert moved("/compare", "") == "runs"
+
+
+def test_an_older_link_to_a_pair_opens_that_pair(services: Services, two: str) -> None:
+    other = two.split(",")[1]
+    members = services.reports.pairs(other).members
+    shown = look(services, run=two, tab="facts", chosen=1, fact=3)
+    fact = services.store.answers.facts(other)[members[3][0]]
+    assert f'aria-label="{fact.head}, {fact.relation}, {fact.tail}"' in unescape(part(shown, "drawer"))
+    assert f"fact={shown['show'].get('fact', 3)}" in shown["query"]
+    assert "chosen=" not in shown["query"]
+
+
+def test_facts_are_found_by_words_filters_and_groups(services: Services, two: str) -> None:
+    """True unless denied has the 12 true facts wholly right and the 12 false ones wholly wrong; always true half of each."""
+    assert found(look(services, run=two, tab="facts")) == 24
+    wanted = {("mastered", -1): 12, ("mastered", 0): 12, ("mastered", 1): 0, ("opposite", 0): 12, ("negation-blind", 1): 12}
+    for (only, model), facts in wanted.items():
+        assert found(look(services, run=two, tab="facts", only=only, model=model)) == facts, only
+    assert found(look(services, run=two, tab="facts", only="wrong none")) == 12, "the false ones, when affirmed"
+    assert found(look(services, run=two, tab="facts", only="differ")) == 24
+    fact = services.store.answers.facts(two.split(",")[0])[0]
+    words = f"{fact.tail} {fact.head}".upper()
+    assert 1 <= found(look(services, run=two, tab="facts", search=words)) < 24, "words in any order"
+    assert found(look(services, run=two, tab="facts", search="no such words")) == 0
+    of = look(services, run=two, tab="facts", within=f"relation:{fact.relation}")
+    assert 1 <= found(of) < 24
+    assert "within=relation" in of["query"], "filters stand in the address"
+
+
+def test_points_and_bars_open_the_facts_that_they_stand_for(services: Services, two: str) -> None:
+    for tab, only in (("summary", '"only": "negation-blind"'), ("groups", '"within": "relation:')):
+        plots = unescape(unescape(part(look(services, run=two, tab=tab), "tab")))
+        assert only in plots
+        assert '"meta": [{' in plots
+
+
+def test_groups_are_told_apart_by_what_one_chooses(services: Services, two: str) -> None:
+    titles = {"relation": "relation", "kind": "kind of finding", "specialty": "specialty", "difficulty": "how hard the false"}
+    for group, title in titles.items():
+        shown = re.findall("<h2>Right answers by ([^<]*)</h2>", part(look(services, run=two, tab="groups", group=group), "tab"))
+        assert any(one.startswith(title) for one in shown)
+        assert not any(one.startswith(other) for one in shown for of, other in titles.items() if of != group)
+
+
+def test_every_section_is_still_on_the_page(services: Services, two: str) -> None:
+    looks = [{"tab": "summary"}, {"tab": "confidence"}]
+    looks += [{"tab": "groups", "group": group} for group in ("relation", "kind", "specialty", "difficulty")]
+    looks += [{"tab": "statistics", "statistics": of} for of in ("runs", "answers", "rarity", "papers")]
+    shown = "".join(part(look(services, run=two, **one), name) for one in looks for name in ("tab", "rarity"))
+    for title in (
+        "Right answers by the way of asking", "Why facts fail", "False facts that it accepts", "The facts answered worst",
+        "Does the model know when it knows?", "Right answers by relation", "Right answers by how hard the false partner is",
+        "Does it agree with itself?", "The same facts, asked in two ways", "Is it decided which is better?", "Which is better?",
+        "What all models together show", "Where knowledge runs out", "PretextTrans", "What is the same in all of them",
+        "Generalise to",
+    ):  # fmt: skip
+        assert title in shown, title
+
+
+def test_a_difference_has_the_sign_of_its_headline(services: Services, two: str) -> None:
+    """Always true comes first here, and true unless denied is ahead of it by 50 points."""
+    turned = ",".join(reversed(two.split(",")))
+    shown = text_of(part(look(services, run=turned, tab="statistics"), "tab"))
+    assert "true unless denied less always says true +50.0 points" in shown
+    assert shown.count("does not make them equal") == 1
