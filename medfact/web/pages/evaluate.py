@@ -25,7 +25,7 @@ from medfact.spec import RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page
-from medfact.web.evaluate import begin, files
+from medfact.web.evaluate import begin, files, rows
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
 from medfact.web.pages import Fragment, Message, Page, Versioned, View, Visitor
@@ -294,6 +294,7 @@ PAGE = Page(
     view,
     {
         **files.ACTIONS,
+        **rows.ACTIONS,
         **begin.ACTIONS,
         "take_frequencies": take_frequencies,
     },
@@ -301,8 +302,9 @@ PAGE = Page(
         **dict.fromkeys(files.ON_FACTS, "facts-said"),
         "take_pool": "pool-said",
         **dict.fromkeys(files.ON_DOCUMENTS, "documents-said"),
+        **dict.fromkeys(rows.ACTIONS, "models-said"),
         "take_frequencies": "rarity-said",
-        **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
+        **dict.fromkeys(("evaluate", "again"), "go-said"),
     },
     address=("run", "tab", "chosen", "fact", "writing", "drafts", "studio"),
     stops=("run",),
