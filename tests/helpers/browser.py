@@ -136,14 +136,13 @@ def trouble_of(opened: Page, address: str) -> list[str]:
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The page, opened; at the end nothing was executed, refused or asked of another host."""
+    """The set-up of an evaluation, opened; at the end nothing was executed, refused or asked of another host."""
     from playwright.sync_api import expect
 
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     trouble = trouble_of(opened, address)
-    opened.goto(address)
-    expect(opened.locator("#scores tbody tr").first).to_be_attached()
+    opened.goto(f"{address}evaluate")
     expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()

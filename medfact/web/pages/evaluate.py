@@ -22,11 +22,11 @@ from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import RunSpec
-from medfact.store import INTERRUPTED, PAUSED
+from medfact.store import GOING, INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page
 from medfact.web.evaluate import begin, files, rows
-from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
 from medfact.web.pages import Fragment, Message, Page, Versioned, View, Visitor
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
@@ -63,8 +63,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     runs, missing = _runs(visitor, show)
     if not runs:
         show = show.model_copy(update={"run": "", "missing": missing})
-        inputs = {"notice": _notice(visitor, missing), **fragments(visitor, show, setup, {})}
-        return View({**dict.fromkeys(RESULTS, ""), **inputs}, show, query=_query(show), title="New evaluation · medfact")
+        return _new_evaluation(visitor, show, setup)
     reports = visitor.services.reports
     lives = named([reports.about(reports.live(run), show.estimand) for run in runs])
     own = runs != [visitor.demonstration]
@@ -90,6 +89,16 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         again=reports.pace(*lives.values()) if going else PACE if behind else None,
         title=_title(lives, going),
     )
+
+
+def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
+    """The three steps, below what goes on already."""
+    going = _going(visitor)
+    notice = _notice(visitor, show.missing) + render("running", lives=going)
+    inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup, {})}
+    again = visitor.services.reports.pace(*going) if going else None
+    drawn = {**dict.fromkeys(RESULTS, ""), **inputs}
+    return View(drawn, show, query=_query(show), again=again, title="New evaluation · medfact")
 
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
@@ -126,6 +135,14 @@ def _notice(visitor: Visitor, missing: bool) -> Markup:
         return Markup()
     runs = "One run of yours was" if waiting == 1 else f"{waiting} runs of yours were"
     return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
+
+
+def _going(visitor: Visitor) -> list[Live]:
+    """The visitor's runs that go on, which the set-up leads to."""
+    services = visitor.services
+    unfinished = services.as_now(services.store.unfinished(*visitor.owners))
+    going = [run.run for run in unfinished if run.state in GOING and services.asked(run.run)]
+    return [services.reports.live(run) for run in going[:MOST_MODELS]]
 
 
 def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
