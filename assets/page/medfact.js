@@ -258,10 +258,10 @@
   };
 
   /* What is chosen is told a moment later, with what follows at once. */
-  const put = (values) => {
+  const put = (values, wait = TELLING_MS) => {
     setup = { ...setup, ...values };
     clearTimeout(telling);
-    telling = setTimeout(look, TELLING_MS);
+    telling = setTimeout(look, wait);
   };
 
   /* The inputs of the page library tell all that they hold when a page opens, before they show what was chosen. */
@@ -478,7 +478,7 @@
   document.addEventListener("input", ({ target }) => {
     const form = target.closest("[data-draft]");
     if (form) keepDraft(form);
-    if (target.dataset?.of !== undefined && target.type !== "radio" && setup) setup = { ...setup, ...ofRow(target) }; // told when it is left
+    if (target.dataset?.of !== undefined && target.type !== "radio") put(ofRow(target), TYPING_MS);
     if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }), TYPING_MS);

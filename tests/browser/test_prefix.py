@@ -17,6 +17,7 @@ import httpx
 import pytest
 import uvicorn
 from browser import choose_models, served, trouble_of
+from pages import upload
 from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -87,8 +88,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
     opened = context.new_page()
     trouble = trouble_of(opened, front)
     opened.on("response", lambda answer: trouble.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
-    opened.goto(front)
-    expect(opened.locator("#scores tbody tr").first).to_be_attached()
+    opened.goto(f"{front}evaluate")
     expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()
@@ -100,14 +100,14 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
 def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: str, tmp_path: Path) -> None:
     rows = [f"disease {n},symptoms,sign {n}" for n in range(14)]
     (tmp_path / "own.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n")
-    page.locator("input[type=file]").first.set_input_files(tmp_path / "own.csv")
+    upload(page, tmp_path / "own.csv")
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
     page.locator("#evaluate").click()
     expect(page).to_have_url(re.compile(r"run=[0-9a-f]{32}"))
     expect(page.locator("#progress")).to_contain_text("complete")
     run = page.url.partition("run=")[2][:32]
-    assert page.url.startswith(f"{front}?run={run}")
+    assert page.url.startswith(f"{front}evaluate?run={run}")
     page.goto(f"{front}runs")
     expect(page.locator("#runs .mf-line").first).to_be_visible()
     with page.expect_download() as download:

@@ -65,7 +65,7 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
         assert opened["agreed"] == []
         assert "own12.csv" in shown["fragments"]["choice"]
         assert "12 of 12 can be asked" in shown["fragments"]["facts"]
-        assert "type it again" in shown["fragments"]["models"]
+        assert "Type the key for models.example again" in shown["fragments"]["models"]
         with Visitor(address) as other:
             assert "not here, or not yours" in other.look(setup=opened)["fragments"]["go"], "it is still one visitor's alone"
     with sqlite3.connect(tmp_path / "medfact.db") as database:
