@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mock_service import Behaviour, MockService
 from visitors import Visitor
 from waiting import until
 
+from medfact.errors import Mistake
 from medfact.store import COMPLETE, Store
 from medfact.web.trials import MOST_OF_ONE, Trials
 
@@ -197,11 +199,14 @@ def test_on_a_public_server_a_test_reaches_no_address_inside(tmp_path: Path) -> 
         assert service.calls == []
 
 
-def test_so_many_services_are_tried_at_once(visitor: Visitor) -> None:
+def test_so_many_services_are_tried_at_once() -> None:
     trials = Trials()
-    for _ in range(MOST_OF_ONE):
-        trials.trying("ada").__enter__()
-    with pytest.raises(Exception, match="Other services are being tested"), trials.trying("ada"):
-        pass
-    with trials.trying("ben"):
+    with ExitStack() as trying:
+        for _ in range(MOST_OF_ONE):
+            trying.enter_context(trials.trying("ada"))
+        with pytest.raises(Mistake, match="Other services are being tested"), trials.trying("ada"):
+            pass
+        with trials.trying("ben"):
+            pass
+    with trials.trying("ada"):
         pass
