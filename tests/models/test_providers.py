@@ -49,7 +49,7 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
 from medfact.web.evaluate.begin import begin
 from medfact.web.evaluate.form import ModelRow, Setup
-from medfact.web.evaluate.models_step import host_in_words, model_choices
+from medfact.web.evaluate.models_step import host_at, model_choices
 from medfact.web.services import Services
 from medfact.writing.runs import ask_or_write
 
@@ -187,7 +187,7 @@ def test_the_page_names_its_host_wants_consent_and_gives_it_a_lane(echoes: Echoe
     machine = ModelRow(where="machine", model="echo:loud")
     setup = Setup(models=[], rows=[machine], source={"facts": str(own), "columns": []}, pairs=4, shots=0)
     assert setup.names == ["echo:loud"], "a spec is taken as it is, not as a repository"
-    assert host_in_words(setup) == "models.example"
+    assert host_at("", setup) == "models.example"
     with pytest.raises(Mistake, match=r"Your own facts would go to models\.example"):
         begin(services, "ada", setup, None)
     assert services.store.runs("ada") == []

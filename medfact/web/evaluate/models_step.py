@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from medfact.errors import MedfactError, ModelError
-from medfact.models import known_models, provider_of, service_of
+from medfact.models import known_models, service_of
 from medfact.models.services.policy import hosts_of, is_on_this_machine
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.words_alone import TAIL
@@ -85,18 +85,9 @@ def _leaves(one: ChosenModel) -> bool:
 
 def host_at(address: str, setup: Setup) -> str:
     """What to call the hosts of the models of one address."""
-    specs = [one.spec for one in setup.chosen if one.address == address and provider_of(one.spec).is_remote]
-    return _hosts([ChosenModel(spec, address) for spec in specs])
-
-
-def host_in_words(setup: Setup) -> str:
-    """What to call the hosts of the chosen models; "" where nobody but this machine is asked."""
-    return _hosts([one for one in setup.chosen if provider_of(one.spec).is_remote])
-
-
-def _hosts(chosen: Sequence[ChosenModel]) -> str:
+    settings = ServiceSettings(base_url=address or None)
     with suppress(MedfactError):
-        asked = [service_of(one.spec, ServiceSettings(base_url=one.address or None)) for one in chosen]
+        asked = [service_of(one.spec, settings) for one in setup.chosen if one.address == address]
         return " and ".join(dict.fromkeys(host for service in asked if service for host in hosts_of(service)))
     return "the service"
 
