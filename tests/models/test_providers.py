@@ -198,8 +198,10 @@ def test_the_page_names_its_host_wants_consent_and_gives_it_a_lane(echoes: Echoe
         "a loud echo",
         "quiet",
     )
-    assert host_in_words(Setup(models=["medfact-tiny"], service="m", other="echo:loud")) == "models.example and api.openai.com"
-    assert host_in_words(Setup()) == ""
+    assert (
+        host_at("", Setup(models=["medfact-tiny"], rows=[machine, ModelRow(model="m")])) == "models.example and api.openai.com"
+    )
+    assert host_at("", Setup()) == ""
 
 
 def test_what_it_costs_is_its_own(echoes: Echoes) -> None:
