@@ -325,11 +325,8 @@
   };
 
   /* A field of a row of models: the row is told with it. */
-  const ofRow = (field) => {
-    const id = field.closest("[data-row]").dataset.row;
-    const value = field.type === "number" ? Number(field.value) : field.value;
-    return { rows: (setup?.rows ?? []).map((row) => (row.id === id ? { ...row, [field.dataset.of]: value } : row)) };
-  };
+  const rowsWith = (id, values) => ({ rows: (setup?.rows ?? []).map((row) => (row.id === id ? { ...row, ...values } : row)) });
+  const ofRow = (field) => rowsWith(field.closest("[data-row]").dataset.row, { [field.dataset.of]: field.type === "number" ? Number(field.value) : field.value });
 
   const numberOr = (field) => (field.dataset.number === undefined || field.value === "" ? valueOf(field) : Number(field.value));
   const ticked = (field) => [...field.closest("mf-part").querySelectorAll(`[data-choose-list="${field.dataset.chooseList}"]:checked`)].map((one) => one.value);
@@ -460,8 +457,9 @@
 
   /* A key goes to the server as soon as it is typed, which keeps it in memory; nothing here does. */
   const keepKey = async (field) => {
-    const key = field.value;
-    await look({ name: "keep_key", about: field.dataset.keyOf, fields: { key } });
+    const [key, id] = [field.value, field.dataset.keyOf];
+    setup = { ...setup, ...rowsWith(id, { had_key: key !== "" }) };
+    await look({ name: "keep_key", about: id, fields: { key } });
     if (field.value === key) field.value = "";
   };
 
