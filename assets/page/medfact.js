@@ -259,12 +259,17 @@
     return look();
   };
 
-  /* What the inputs tell, gathered for a moment: a page that opens tells all of them at once, before they show what was chosen. */
-  const choose = (values) => {
-    if (!ready) return Object.entries(values).forEach(([name, value]) => early.set(name, [...(early.get(name) ?? []), value]));
+  /* What is chosen is told a moment later, with what follows at once. */
+  const put = (values, wait = TELLING_MS) => {
     setup = { ...setup, ...values };
     clearTimeout(telling);
-    telling = setTimeout(look, TELLING_MS);
+    telling = setTimeout(look, wait);
+  };
+
+  /* The inputs of the page library tell all that they hold when a page opens, before they show what was chosen. */
+  const choose = (values) => {
+    if (ready) put(values);
+    else Object.entries(values).forEach(([name, value]) => early.set(name, [...(early.get(name) ?? []), value]));
   };
 
   /* What inputs are to show when a page opens: what was chosen last, and what somebody was quick enough to choose meanwhile.
@@ -280,21 +285,53 @@
     return Object.keys(usual).map((name) => (choices[name]?.includes(setup[name]) === false ? usual[name] : setup[name]));
   };
 
-  /* The page library says only that an upload failed; the server says why, in a sentence. */
-  const fetchPlainly = window.fetch.bind(window);
-  window.fetch = async (...asked) => {
-    const answer = await fetchPlainly(...asked);
-    const address = typeof asked[0] === "string" ? asked[0] : (asked[0]?.url ?? "");
-    if (!answer.ok && /\/gradio_api\/upload(\?|$)/.test(address)) {
-      const sentence = await answer.clone().text();
-      change({ uploading: "" });
-      warn(answer.headers.get("content-type")?.startsWith("text/plain") ? sentence : "The file could not be uploaded.");
-    }
-    return answer;
+  /* Brings a file: uploads it, and has a button of the server take it. A newer one for the same button counts alone. */
+  const brought = {};
+  const bring = async (file, action, accept) => {
+    const ends = (accept ?? "").split(",").filter(Boolean);
+    if (ends.length && !ends.some((end) => file.name.toLowerCase().endsWith(end))) return warn(`${file.name} is not in use: choose a file that ends in ${ends.join(", ")}.`);
+    const mine = (brought[action] = (brought[action] ?? 0) + 1);
+    warn("");
+    change({ uploading: file.name });
+    const [path, problem] = await uploaded(file);
+    if (mine !== brought[action]) return;
+    show.uploading = "";
+    if (path) return look({ name: action, about: path, fields: {} });
+    warn(problem);
+    look();
   };
 
-  /* A file that was uploaded: the server checks that it is this visitor's. */
-  const act = (name, file) => look({ name, about: file?.path ?? "", fields: {} });
+  /* Where an uploaded file lies on the server, or why it does not: the server says so in a sentence. */
+  const uploaded = async (file) => {
+    const form = new FormData();
+    form.append("files", file);
+    try {
+      const answer = await fetch("gradio_api/upload", { method: "POST", body: form });
+      if (answer.ok) return [(await answer.json())[0], ""];
+      if (answer.headers.get("content-type")?.startsWith("text/plain")) return ["", await answer.text()];
+    } catch {
+      /* it broke off */
+    }
+    return ["", "The file could not be uploaded."];
+  };
+
+  const chooseFile = ({ dataset: { bring: action, accept } }) => {
+    const field = Object.assign(document.createElement("input"), { type: "file", accept });
+    field.addEventListener("change", () => field.files.length && bring(field.files[0], action, accept));
+    field.click();
+  };
+
+  const paste = (button) => {
+    const text = button.parentElement.querySelector("textarea").value;
+    if (text.trim()) bring(new File([text], text.includes("\t") ? "pasted.tsv" : "pasted.csv"), button.dataset.paste);
+  };
+
+  /* A field of a row of models: the row is told with it. */
+  const rowsWith = (id, values) => ({ rows: (setup?.rows ?? []).map((row) => (row.id === id ? { ...row, ...values } : row)) });
+  const ofRow = (field) => rowsWith(field.closest("[data-row]").dataset.row, { [field.dataset.of]: field.type === "number" ? Number(field.value) : field.value });
+
+  const numberOr = (field) => (field.dataset.number === undefined || field.value === "" ? valueOf(field) : Number(field.value));
+  const ticked = (field) => [...field.closest("mf-part").querySelectorAll(`[data-choose-list="${field.dataset.chooseList}"]:checked`)].map((one) => one.value);
 
   const toggled = (list, value) => {
     const kept = list.split(",").filter((one) => one && !one.startsWith(value));
@@ -391,12 +428,14 @@
 
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
-    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark], [data-says]");
+    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark], [data-says], [data-bring], [data-paste]");
     if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
     const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
     if (values !== undefined) change(JSON.parse(values));
     else if (target.dataset.dark !== undefined) switchColours();
     else if (target.dataset.says !== undefined) answerWith(target);
+    else if (target.dataset.bring !== undefined) chooseFile(target);
+    else if (target.dataset.paste !== undefined) paste(target);
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
@@ -408,27 +447,41 @@
 
   document.addEventListener("change", ({ target }) => {
     if (placing) return;
-    const { set, tick, agree, ofView, keys, list = "chosen" } = target.dataset ?? {};
+    const { set, tick, agree, ofView, keys, of, keyOf, choose: chosen, chooseList, list = "chosen" } = target.dataset ?? {};
     if (keys !== undefined) switchKeys(!target.checked);
-    else if (agree !== undefined) (ofView === undefined ? choose : change)({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
+    else if (agree !== undefined && ofView !== undefined) change({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
+    else if (agree !== undefined) put({ agreed: [...(setup?.agreed ?? []).filter((one) => one !== agree), ...(target.checked ? [agree] : [])] });
+    else if (of !== undefined) put(ofRow(target));
+    else if (keyOf !== undefined) keepKey(target);
+    else if (chosen !== undefined) put({ [chosen]: numberOr(target) });
+    else if (chooseList !== undefined) put({ [chooseList]: ticked(target) });
     else if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
     else if (set !== undefined && target.type !== "search") change({ [set]: valueOf(target), page: 0 });
-    else if (target.files?.length && target.parentElement.querySelector(":scope > #upload")) uploads(target.files[0].name, target.accept);
   });
 
-  /* The page library refuses a file of another type without asking the server, which then never answers. */
-  const uploads = (name, accept) => {
-    const ends = accept.split(",").map((end) => end.trim().toLowerCase()).filter(Boolean);
-    const accepted = !ends.length || ends.some((end) => name.toLowerCase().endsWith(end));
-    warn(accepted ? "" : `${name} is not in use: choose a file that ends in ${ends.join(", ")}.`);
-    change({ uploading: accepted ? name : "" });
+  /* A key goes to the server as soon as it is typed, which keeps it in memory; nothing here does. */
+  const keepKey = async (field) => {
+    const [key, id] = [field.value, field.dataset.keyOf];
+    setup = { ...setup, ...rowsWith(id, { had_key: key !== "" }) };
+    await look({ name: "keep_key", about: id, fields: { key } });
+    if (field.value === key) field.value = "";
   };
+
+  for (const kind of ["dragover", "dragleave", "drop"])
+    document.addEventListener(kind, (event) => {
+      const zone = event.target.closest?.("[data-drop]");
+      if (!zone) return;
+      event.preventDefault();
+      zone.classList.toggle("mf-over", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files.length) bring(event.dataTransfer.files[0], zone.dataset.drop, zone.dataset.accept);
+    });
 
   let typing;
   document.addEventListener("input", ({ target }) => {
     const form = target.closest("[data-draft]");
     if (form) keepDraft(form);
+    if (target.dataset?.of !== undefined && target.type !== "radio") put(ofRow(target), TYPING_MS);
     if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }, target.type === "search"), TYPING_MS);
@@ -440,6 +493,10 @@
   document.addEventListener("keydown", (event) => {
     const by = STEPS[event.key];
     if (event.key === "Enter" && event.target.matches("input[type=text][data-set]")) event.target.blur(); // what was typed is told; keys act again
+    if (event.key === "Enter" && event.target.matches("[data-enter] input")) {
+      event.target.blur();
+      event.target.closest("[data-enter]").querySelector("[data-enters]")?.click();
+    }
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
@@ -561,7 +618,7 @@
 
   /* ---------------------------------------------------------------------------------------------------- for the inputs */
 
-  window.medfact = { choose, lastChosen, act };
+  window.medfact = { choose, lastChosen };
   window.addEventListener("popstate", ({ state }) => {
     if (!state?.medfact) return; // a link within this page
     clearTimeout(typing);
@@ -570,6 +627,13 @@
     address = window.location.search;
     change(state.medfact);
   });
+  /* What was chosen in the last moment before the page is left is told all the same. */
+  window.addEventListener("pagehide", () => {
+    if (setup === null || same(setup, settled)) return;
+    const body = JSON.stringify({ page: PAGE, show, setup, drawn });
+    fetch("updates", { method: "POST", headers: { "Content-Type": "application/json" }, body, keepalive: true }).catch(() => {});
+  });
+  window.addEventListener("pageshow", ({ persisted }) => persisted && look());
   document.addEventListener("visibilitychange", () => document.hidden || look());
   look();
 })();

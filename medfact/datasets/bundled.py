@@ -9,6 +9,7 @@ is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -27,6 +28,19 @@ FOLDER = ASSETS / "datasets"
 def bundled_names() -> list[str]:
     """Names of the bundled data sets."""
     return sorted(card.stem for card in FOLDER.glob("*.md") if (FOLDER / f"{card.stem}.csv").is_file())
+
+
+@cache
+def true_facts(name: str) -> int:
+    """How many true facts a bundled set has, without loading it."""
+    return sum(row.get("positive", "true") == "true" for row in _rows(f"{name}.csv"))
+
+
+@cache
+def about(name: str) -> str:
+    """What a bundled set is, in the first words of its card."""
+    text = " ".join((FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n\n")[2].split())
+    return re.split(r", for testing|:|\.(?: |$)", text, maxsplit=1)[0]
 
 
 @cache

@@ -7,22 +7,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from medfact.datasets import medlama
 from medfact.datasets.headers import Row
 from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import COLUMNS, visible
+from medfact.facts import COLUMNS, name_key, visible
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = tuple(name for name, about in COLUMNS.items() if about.is_read and name not in REQUIRED)
-OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
+OTHER_NAMES = {
+    **{"subject": "head", "predicate": "relation", "object": "tail"},
+    **{"condition": "head", "finding": "tail"},
+}
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
 
 CONSTANT = "="
 """In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
 
+RENAMED = "relation:"
+"""In a column map, marks a relation as the file writes it, and what it is: {"relation:cures": "=treatments"}."""
+
 
 def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
     """Whether these are columns of facts, with this column map or as published by others."""
     given = {ours for ours, theirs in columns.items() if theirs in names or theirs.startswith(CONSTANT)}
     return medlama.is_medlama(names) or given | _known(names).keys() >= set(REQUIRED)
+
+
+def renamed_relations(columns: Mapping[str, str]) -> dict[str, str]:
+    """The relations of a file that a column map gives another name: the key of the file's name → that name."""
+    names = {ours.removeprefix(RENAMED): theirs for ours, theirs in columns.items() if ours.startswith(RENAMED)}
+    return {name_key(theirs): name.removeprefix(CONSTANT) for theirs, name in names.items()}
 
 
 def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dict[str, str]:
@@ -33,6 +45,8 @@ def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dic
             _check_alone(theirs, place)
             mapped[ours] = theirs[0]
     for ours, given in columns.items():
+        if ours.startswith(RENAMED):
+            continue
         if ours not in (*REQUIRED, *OPTIONAL):
             raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
         if given not in names and not given.startswith(CONSTANT):

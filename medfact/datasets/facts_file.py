@@ -12,7 +12,7 @@ from typing import Any
 from medfact.datasets import medlama
 from medfact.datasets.cells import Doubts, Listed, capitals_note, fault
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.columns import CONSTANT, REQUIRED, LikePositive, has_facts, map_columns, truth
+from medfact.datasets.columns import CONSTANT, REQUIRED, LikePositive, has_facts, map_columns, renamed_relations, truth
 from medfact.datasets.headers import MAX_NAME, OWN, Columns, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
 from medfact.datasets.table_reader import open_table
@@ -37,7 +37,8 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
     Args:
         path: columns `head, relation, tail` in any case, or `subject, predicate, object`; DiseK's `disease, aspect, entity`;
             or MedLAMA as published.
-        columns: our column name → the file's, where they differ; `=TEXT` gives all rows that text.
+        columns: our column name → the file's, where they differ; `=TEXT` gives all rows that text. `relation:NAME` → `=TEXT`
+            gives the file's relation NAME that name.
         limits: how large the file may be.
 
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
@@ -167,7 +168,9 @@ class _Reading:
 
     def add_table(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
         """Adds all rows of a table."""
+        renamed = renamed_relations(columns)
         for number, cells in _records(file, names, rows, columns, self):
+            cells["relation"] = renamed.get(name_key(cells["relation"]), cells["relation"])
             self._relations.add(cells["relation"])
             self.limits.check_relations(file, len(self._relations))
             self._add_row(number, cells)

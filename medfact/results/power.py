@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from medfact.facts import Fact
 from medfact.metrics import codes
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference
+from medfact.metrics.power import POWER, expected_error, expected_half_width, facts_for, least_difference
 from medfact.metrics.uncertainty import FEWEST_HEADS, too_few
 from medfact.results.wording import counted
 
@@ -33,6 +33,15 @@ def power_in_words(facts: Sequence[Fact], statements: int) -> str:
         f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. This size can detect a "
         f"{100 * least_difference(error):.1f}-point difference between two models in right answers (80% power){fine}."
     )
+
+
+def points_in_words(facts: Sequence[Fact], statements: int) -> str:
+    """Which difference between two models such facts can detect. statements: of each fact."""
+    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
+    if too_few(clusters.heads):
+        return "too few diseases for an interval"
+    points = 100 * least_difference(expected_error(clusters, max(1, statements)))
+    return f"can detect a {points:.0f}-point difference ({100 * POWER:.0f} % power)"
 
 
 def _rounded(facts: int) -> int:

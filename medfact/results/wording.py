@@ -188,6 +188,17 @@ def model_name(spec: str) -> str:
     return provider_of(spec).title_of(spec)
 
 
+_COLUMN_WORDS = {"head": "condition", "tail": "finding", "heads": "conditions", "tails": "findings"}
+_COLUMN_WORD = re.compile(r"(?:'[^']*'|“[^”]*”)|\b(heads?|tails?)\b")
+
+
+def in_plain_words(message: str) -> str:
+    """A sentence about a file of facts for the page: the head and the tail of a fact are the condition and the finding there.
+    What is quoted is the file's own.
+    """
+    return _COLUMN_WORD.sub(lambda found: _COLUMN_WORDS[found[1]] if found[1] else found[0], message)
+
+
 FROM_FILE = "from a file"
 """What is said wherever figures stand that were not measured here: anybody may have written the file."""
 

@@ -59,7 +59,6 @@ def create_app(url: str | None = None) -> FastAPI:
         yield
         over.set()
         housekeeping.end()
-        services.uploads.keep_at_most(0)
         services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)

@@ -82,11 +82,8 @@ def part(*names: str) -> gr.HTML:
 
 
 def bring(file: Bring) -> None:
-    """A button for a file, which the page's script tells the server of once it is uploaded."""
-    button = gr.UploadButton(
-        file.label, file_types=list(file.kinds), size="sm", elem_id=file.button, min_width=file.min_width, variant="secondary"
-    )
-    button.upload(None, button, None, js=f"(file) => window.medfact.act('{file.action}', file)", **FRONTEND)
+    """A button for a file, which the page's script uploads and tells the server of."""
+    gr.HTML(render("bring", file=file), apply_default_css=False, js_on_load=None, elem_id=f"{file.button}-box")
 
 
 def theme() -> gr.themes.Base:

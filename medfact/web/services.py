@@ -31,6 +31,7 @@ from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
 from medfact.web.pace import Neighbours
+from medfact.web.trials import Trials
 from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import ask_or_write
 
@@ -79,6 +80,7 @@ class Services:
     comparisons: Comparisons
     uploads: Uploads = field(default_factory=Uploads)
     neighbours: Neighbours = field(default_factory=Neighbours)
+    trials: Trials = field(default_factory=Trials)
     planning: threading.RLock = field(default_factory=threading.RLock)
     """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 

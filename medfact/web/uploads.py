@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,9 @@ UNFINISHED_SECONDS = 120
 """Files are removed whose upload broke off so long ago."""
 
 MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
+
+INDEX = "owners/kept.json"
+"""Whose the files are, so that they still are after a restart."""
 
 HASH_LENGTH = 40
 """Characters of the hash by which a file's folder is named."""
@@ -60,6 +64,7 @@ class Uploads:
         self._kept: OrderedDict[Path, _Upload] = OrderedDict()
         self._lock = threading.Lock()
         self._remove_old()
+        self._read_index()
 
     def path_of(self, name: str, content: bytes) -> Path:
         """Where a file with this content lies, once it is put here."""
@@ -88,6 +93,28 @@ class Uploads:
         self._use(path)
         self._make_room(owner)
         self._remove_unfinished()
+        self._write_index()
+
+    def _read_index(self) -> None:
+        """Takes the files up again that were kept when the server ended."""
+        with suppress(OSError, ValueError, AttributeError, TypeError):
+            told = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
+            for name, owners in told.items():
+                path = self._within(str(self.folder / name))
+                if path and path.parent.parent == self.folder:
+                    stat = path.stat()
+                    self._kept[path] = _Upload(stat.st_size, {str(owner) for owner in owners}, stat.st_mtime)
+
+    def _write_index(self) -> None:
+        """Writes down whose the files are, in place of what was written before."""
+        told = {str(path.relative_to(self.folder)): sorted(upload.owners) for path, upload in self._kept.items()}
+        index = self.folder / INDEX
+        with suppress(OSError):  # after a restart they are asked for again
+            index.parent.mkdir(mode=0o700, exist_ok=True)
+            begun = index.with_suffix(".new")
+            begun.touch(mode=0o600)
+            begun.write_text(json.dumps(told), encoding="utf-8")
+            os.replace(begun, index)
 
     def of(self, owner: str, path: object) -> Path:
         """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file."""
@@ -186,5 +213,5 @@ class Uploads:
             with suppress(OSError):  # a folder is not empty
                 if path.is_dir():
                     path.rmdir()
-                elif path.stat().st_mtime < before:
+                elif path != self.folder / INDEX and path.stat().st_mtime < before:
                     path.unlink()

@@ -165,7 +165,6 @@ def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:
     choose_models(page, "a coin", "true unless denied")
     expect(box).to_be_visible()
     box.locator("input").check()
-    page.locator("#method").get_by_role("button").first.click()
     choose_pairs(page, 60)
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("true unless denied", timeout=120_000)
@@ -174,9 +173,10 @@ def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:
 
 def test_a_race_is_offered_for_a_model_that_is_typed(page: Page) -> None:
     choose_models(page, "a coin")
-    expect(page.locator("#race")).to_be_hidden()
-    page.locator("#service").get_by_role("button").first.click()
-    field = page.locator("#other-model input, #other-model textarea")
+    expect(page.locator("#race")).to_have_count(0)
+    page.get_by_role("button", name="+ Add model").click()
+    page.get_by_label("on this machine").check()
+    field = page.get_by_label("Hugging Face repository")
     field.fill("owner/name")
     field.press("Tab")
     expect(page.locator("#race")).to_be_visible()

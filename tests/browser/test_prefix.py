@@ -17,6 +17,7 @@ import httpx
 import pytest
 import uvicorn
 from browser import choose_models, served, trouble_of
+from pages import upload
 from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -99,7 +100,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
 def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: str, tmp_path: Path) -> None:
     rows = [f"disease {n},symptoms,sign {n}" for n in range(14)]
     (tmp_path / "own.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n")
-    page.locator("input[type=file]").first.set_input_files(tmp_path / "own.csv")
+    upload(page, tmp_path / "own.csv")
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
     page.locator("#evaluate").click()

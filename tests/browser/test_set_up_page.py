@@ -1,76 +1,164 @@
-"""The form of Evaluate in a browser: it shows what was chosen last, and the back button leads to it. Needs Chromium."""
+"""The set-up of an evaluation in a browser: three steps on one screen, that nothing is lost of. Needs Chromium."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from browser import choose_pairs
-from playwright.sync_api import Page, expect
+from browser import choose_models, choose_pairs, served, trouble_of
+from mock_service import Behaviour, MockService
+from pages import upload, write_facts
+from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
 
+ONE, OTHER = "sk-of-one-0123456789", "sk-of-other-0123456789"
+COUNT = "window.pressed = 0; document.addEventListener('pointerdown', () => (window.pressed += 1), true);"
 
-def choose(page: Page) -> None:
-    """The form filled in: another model, 10 pairs, and a service's address."""
-    page.locator("#models label", has_text="a coin").locator("input").check()
-    page.locator("#models label", has_text="medfact-tiny").first.locator("input").uncheck()
-    page.locator("#method button").first.click()
-    choose_pairs(page, 10)
-    page.locator("#service button").first.click()
-    page.locator("#service-address").locator("textarea, input").first.fill("https://models.example/v1")
-    page.locator("#service-address").locator("textarea, input").first.press("Tab")
+
+def own(folder: Path) -> Path:
+    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(12)]
+    return write_facts(folder / "own12.csv", rows, ("head", "relation", "tail"))
+
+
+def add_service(page: Page, address: str, key: str, model: str) -> None:
+    """Adds a row with the keyboard, but for the button that opens it."""
+    rows = page.locator(".mf-row")
+    page.get_by_role("button", name="+ Add model").click()
+    expect(rows.last.get_by_label("address")).to_be_focused()
+    page.keyboard.type(address)
+    page.keyboard.press("Tab")
+    page.keyboard.type(key)
+    page.keyboard.press("Tab")
+    page.keyboard.type(model)
+
+
+def test_two_services_are_chosen_tested_and_compared_in_eight_clicks(page: Page, address: str, tmp_path: Path) -> None:
+    """And one wait, on one screen; the file's first fact stands there in its sentences without a click."""
+    page.add_init_script(COUNT)
+    page.goto(f"{address}evaluate")
+    with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other:
+        upload(page, own(tmp_path))
+        expect(page.locator(".mf-preview li")).to_have_count(8)
+        expect(page.locator(".mf-preview").get_by_text("FALSE (test statement)")).to_have_count(4)
+        page.get_by_role("button", name="Remove medfact-tiny").click()
+        for service, key, model in ((one, ONE, "first"), (other, OTHER, "second")):
+            add_service(page, service.base_url, key, model)
+            page.locator(".mf-row").get_by_role("button", name="Test").click()
+        expect(page.locator(".mf-chip", has_text="key accepted")).to_have_count(2)
+        expect(page.locator("#evaluate")).to_have_text(re.compile(r"Evaluate 2 models on own12\.csv"))
+        page.locator("#evaluate").click()
+        pressed = page.evaluate("window.pressed")
+        expect(page).to_have_url(re.compile(r"\?run=[0-9a-f]{32},[0-9a-f]{32}"))
+        assert pressed <= 8
+        assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
+        expect(page.locator("#progress")).to_contain_text("second")
+
+
+def test_a_wrong_key_never_leaves_the_form(page: Page) -> None:
+    with MockService(Behaviour(key=ONE)) as service:
+        add_service(page, service.base_url, OTHER, "first")
+        before = page.url
+        page.locator("#evaluate").click()
+        row = page.locator(".mf-row")
+        expect(row.get_by_role("alert")).to_contain_text("key")
+        expect(page.locator("#go-said")).to_contain_text("first:")
+        assert page.url == before
+        expect(row.get_by_label("address")).to_have_value(service.base_url)
+        expect(row.get_by_label("model's name")).to_have_value("first")
+        kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])")
+        assert OTHER not in kept
+        row.get_by_label("key for").fill(ONE)
+        page.locator("#evaluate").click()
+        expect(page).to_have_url(re.compile(r"\?run="))
 
 
 def is_as_chosen(page: Page) -> None:
-    expect(page.locator("#models label", has_text="a coin").locator("input")).to_be_checked()
-    expect(page.locator("#models label", has_text="medfact-tiny").first.locator("input")).not_to_be_checked()
-    expect(page.locator("#go")).to_contain_text(re.compile(r"(?<!\d)10 pairs"))
+    expect(page.locator("#choice .mf-own")).to_contain_text("own12.csv")
+    expect(page.locator(".mf-preview li")).to_have_count(8)
+    expect(page.get_by_role("checkbox", name="a coin")).to_be_checked()
+    expect(page.locator("#pairs input")).to_have_value("10")
+    expect(page.locator(".mf-row").get_by_label("address")).to_have_value("http://127.0.0.1:9/v1")
+    expect(page.locator(".mf-row").get_by_label("model's name")).to_have_value("far")
 
 
-def test_the_form_survives_leaving_and_loading_the_page(page: Page, address: str) -> None:
-    choose(page)
-    is_as_chosen(page)
-    page.reload()
-    is_as_chosen(page)
-    page.goto(f"{address}facts")
-    expect(page.locator("#cards")).to_contain_text("facts 1 to 20")
+def test_nothing_is_lost_by_leaving_reloading_or_a_restart(browser: Browser, tmp_path: Path) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    with served(tmp_path) as address:
+        trouble = trouble_of(page, address)
+        page.goto(f"{address}evaluate")
+        upload(page, own(tmp_path))
+        expect(page.locator("#choice .mf-own")).to_contain_text("own12.csv")
+        choose_models(page, "a coin")
+        choose_pairs(page, 10)
+        add_service(page, "http://127.0.0.1:9/v1", ONE, "far")
+        page.get_by_role("link", name="Facts", exact=True).click()  # at once: the last word is told as the page is left
+        expect(page.locator("#cards")).to_contain_text("disease 0")
+        page.go_back()
+        is_as_chosen(page)
+        page.reload()
+        is_as_chosen(page)
+        page.get_by_role("link", name="Runs", exact=True).click()
+        page.get_by_role("link", name="Evaluate", exact=True).click()
+        is_as_chosen(page)
+        expect(page.locator(".mf-row").get_by_label("key for")).to_have_attribute("placeholder", re.compile("kept until"))
+        assert trouble == []
+    with served(tmp_path) as address:
+        page.goto(f"{address}evaluate")
+        is_as_chosen(page)
+        expect(page.locator(".mf-row")).to_contain_text("Type the key for 127.0.0.1 again")
+    context.close()
+
+
+def test_a_file_is_dropped_and_rows_are_pasted(page: Page) -> None:
+    data = page.evaluate_handle(
+        """() => { const data = new DataTransfer();
+        const text = "head,relation,tail\\n" + [...Array(9).keys()].map((n) => `d ${n},symptoms,s ${n}`).join("\\n");
+        data.items.add(new File([text], "dropped.csv")); return data; }"""
+    )
+    page.dispatch_event(".mf-drop", "drop", {"dataTransfer": data})
+    expect(page.locator("#choice .mf-own")).to_contain_text("dropped.csv")
+    expect(page.locator("#facts")).to_contain_text("9 of 9 can be asked")
+    page.get_by_text("Paste rows").click()
+    page.get_by_label("rows to paste").fill("\n".join(f"ill {n}, symptoms, ache {n}" for n in range(7)))
+    page.get_by_role("button", name="Use these rows").click()
+    expect(page.locator("#facts")).to_contain_text("7 of 7 can be asked")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_bar_is_in_sight_and_covers_nothing_at_the_end(browser: Browser, address: str, width: int, height: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
     page.goto(f"{address}evaluate")
-    is_as_chosen(page)
-    page.locator("#method button").first.click()
-    expect(page.locator("#pairs input[type=number]")).to_have_value("10")
-    page.locator("#service button").first.click()
-    expect(page.locator("#service-address").locator("textarea, input").first).to_have_value("https://models.example/v1")
+    expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on clinical-core"))
+    expect(page.locator("#evaluate")).to_be_in_viewport(ratio=1)
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    last = page.locator("#footer").bounding_box()
+    bar = page.locator("#go-box").bounding_box()
+    assert last
+    assert bar
+    assert last["y"] + last["height"] <= bar["y"] or bar["y"] + bar["height"] <= last["y"]
+    page.locator("#pairs input").focus()
+    field, bar = page.locator("#pairs input").bounding_box(), page.locator("#go-box").bounding_box()
+    assert field
+    assert bar
+    assert field["y"] + field["height"] <= bar["y"], "what has the focus is seen"
+    context.close()
 
 
 def test_back_leads_to_the_form_and_forward_to_the_run(page: Page, address: str) -> None:
-    choose(page)
-    page.locator("#service-address").locator("textarea, input").first.fill("")
+    form = f"{address}evaluate"
+    choose_models(page, "a coin")
+    choose_pairs(page, 10)
     page.locator("#evaluate").click()
     expect(page).to_have_url(re.compile(r"\?run=[0-9a-f]{32}$"))
     of_run = page.url
-    expect(page.locator(".mf-folded")).to_be_visible()
+    expect(page.locator("#models")).to_be_hidden()
     page.go_back()
-    expect(page).to_have_url(f"{address}evaluate")
-    expect(page.locator(".mf-folded")).to_have_count(0)
-    is_as_chosen(page)
+    expect(page).to_have_url(form)
+    expect(page.get_by_role("checkbox", name="a coin")).to_be_checked()
     page.go_forward()
     expect(page).to_have_url(of_run)
-    expect(page.locator(".mf-folded")).to_be_visible()
     expect(page.locator("#progress")).to_contain_text("160 of 160 statements")
-    page.locator("[data-key=unfold]").click()
-    expect(page.locator("#models")).to_be_visible()
-    page.locator("#evaluate").click()
-    expect(page.locator(".mf-folded")).to_be_visible()
-    expect(page).not_to_have_url(of_run)
-    page.go_back()
-    expect(page).to_have_url(f"{address}evaluate")
-    expect(page.locator("#models")).to_be_visible()
-    page.go_back()
-    expect(page).to_have_url(of_run)
-    expect(page.locator(".mf-folded")).to_be_visible()
-    page.go_back()
-    expect(page).to_have_url(f"{address}evaluate")
-    page.reload()
-    expect(page.locator("#models")).to_be_visible()
-    is_as_chosen(page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages import HOSTILE
+from pages import HOSTILE, upload
 from playwright.sync_api import Page, expect
 from studio_sentences import FORMS, NEW, RELATION
 
@@ -24,7 +24,7 @@ def facts_file(folder: Path) -> Path:
 def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     page: Page, address: str, app_home: Path, tmp_path: Path
 ) -> None:
-    page.locator("input[type=file]").first.set_input_files(facts_file(tmp_path))
+    upload(page, facts_file(tmp_path))
     expect(page.locator("#facts")).to_contain_text("mine.csv")
     page.goto(f"{address}facts")
     page.get_by_role("link", name="edit the sentences").click()

@@ -53,17 +53,15 @@ def opened(browser: Browser, address: str) -> Iterator[Opened]:
 def begin_at(page: Page, service: MockService, facts: int) -> str:
     """Starts a run at a service; returns the path of its link."""
     choose_models(page)
-    page.locator("#service").get_by_role("button").first.click()
-    page.wait_for_timeout(500)
-    for label, text in (("model's name", "m"), ("address (base URL)", service.base_url)):
-        page.get_by_label(label).fill(text)
-        page.get_by_label(label).press("Tab")
+    page.get_by_role("button", name="+ Add model").click()
+    for label, text in (("address", service.base_url), ("model's name", "m")):
+        page.locator(".mf-row").get_by_label(label).fill(text)
+        page.locator(".mf-row").get_by_label(label).press("Tab")
     page.get_by_label("key for 127.0.0.1").fill("sk-none")
     return begin(page, facts)
 
 
 def begin(page: Page, facts: int) -> str:
-    page.locator("#method").get_by_role("button").first.click()
     choose_pairs(page, facts)
     page.locator("#evaluate").click()
     page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)

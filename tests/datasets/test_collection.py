@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from medfact.datasets import bundled_names, label_words, load_bundled
+from medfact.datasets import bundled_names, label_words, load_bundled, load_file
 from medfact.facts import Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
@@ -85,3 +85,14 @@ def test_diseases_that_a_clinician_would_miss_are_there() -> None:
         "delirium",
     }
     assert heads >= {"alcohol use disorder", "opioid overdose", "dengue", "rotator cuff tear", "ectopic pregnancy"}
+
+
+def test_a_relation_of_a_file_is_given_the_name_of_a_known_one(tmp_path: Path) -> None:
+    """The ids are those of the facts under that name; other relations stay."""
+    (tmp_path / "own.csv").write_text("head,relation,tail\ngout,Shows as,podagra\nflu,causes,fever\n", encoding="utf-8")
+    (tmp_path / "named.csv").write_text(
+        "condition,relation,finding\ngout,symptoms,podagra\nflu,causes,fever\n", encoding="utf-8"
+    )
+    renamed = load_file(tmp_path / "own.csv", {"relation:shows as": "=symptoms"})
+    assert [fact.relation for fact in renamed.facts] == ["symptoms", "causes"]
+    assert [fact.fact_id for fact in renamed.facts] == [fact.fact_id for fact in load_file(tmp_path / "named.csv").facts]

@@ -136,7 +136,7 @@ def trouble_of(opened: Page, address: str) -> list[str]:
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The inputs of an evaluation, opened; at the end nothing was executed, refused or asked of another host."""
+    """The set-up of an evaluation, opened; at the end nothing was executed, refused or asked of another host."""
     from playwright.sync_api import expect
 
     context = browser.new_context(viewport={"width": 1280, "height": 900})

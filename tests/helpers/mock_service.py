@@ -111,7 +111,8 @@ class Behaviour:
     serial: takes one call after the other, also those that nobody waits for any more. answers: how many it gives until it dies
     of `dies`: a fault, or "gone" where nobody listens any more. streams: replies in events alone. no_logprobs: ignores that
     they are asked for. no_template: takes no messages. says: a text in place of the answer word. usage: what it counts.
-    writes: a prompt → the text in place of the answer word. packing: of "bomb".
+    writes: a prompt → the text in place of the answer word. packing: of "bomb". lists: the models that /v1/models names.
+    models: those that there are; all where it is empty.
     """
 
     latency: float = 0.0
@@ -137,6 +138,8 @@ class Behaviour:
     says: str = ""
     writes: Callable[[str], str] | None = None
     usage: Mapping[str, float] = field(default_factory=dict)
+    lists: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,8 @@ class MockService:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         path = head[0].split()[1]
+        if path == "/v1/models" and self.does.lists:
+            return await self._send(writer, 200, json.dumps({"data": [{"id": name} for name in self.does.lists]}).encode())
         if path not in {"/v1/chat/completions", "/v1/completions"}:
             return await self._send(writer, 404, json.dumps({"detail": "Not Found"}).encode())
         self.in_flight += 1
@@ -275,7 +280,7 @@ class MockService:
         attempt = self._asked[prompt]
         self._asked[prompt] += 1
         self.calls.append(Call(time.monotonic(), path, prompt, headers, body))
-        fault = self._fault(prompt, attempt, headers)
+        fault = self._fault(prompt, attempt, headers, body["model"])
         if sum(self.answered.values()) >= self.does.answers:
             fault = self.does.dies
         if fault == "gone":
@@ -334,10 +339,12 @@ class MockService:
         events = [{**reply, "choices": [part]} for part in parts] + [{**reply, "choices": [], "usage": usage}]
         return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
 
-    def _fault(self, prompt: str, attempt: int, headers: dict[str, str]) -> str:
+    def _fault(self, prompt: str, attempt: int, headers: dict[str, str], model: str) -> str:
         does = self.does
         if does.key and headers.get("authorization") != f"Bearer {does.key}":
             return "401"
+        if does.models and model not in does.models:
+            return "404"
         if does.every:
             return does.every
         if attempt < len(does.first):

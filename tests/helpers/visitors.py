@@ -6,6 +6,21 @@ from typing import Any
 
 import httpx
 
+from medfact.web.evaluate.form import Setup
+
+
+def with_row(setup: dict[str, Any]) -> dict[str, Any]:
+    """A set-up whose fields `service`, `address` and `budget` are a row."""
+    row = {name: setup[name] for name in ("address", "budget") if name in setup} | {"model": setup.get("service", "")}
+    rest = {name: value for name, value in setup.items() if name not in {"service", "address", "budget"}}
+    return {**rest, "rows": [{"id": "service", **row}]} if row["model"] else rest
+
+
+def agreed_to(setup: dict[str, Any]) -> list[str]:
+    """What a visitor has agreed to who ticks each box of a set-up."""
+    chosen = Setup.model_validate(setup)
+    return [chosen.consent_of(row.address) for row in chosen.rows]
+
 
 class Visitor:
     """One browser's cookies."""
@@ -42,9 +57,14 @@ class Visitor:
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show, "action": pressed})
 
     def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
-        """Presses Evaluate on ten pairs: the runs' ids, or what the page says."""
-        chosen = {"models": models, "pairs": 10, "shots": 0, "agreed": True, **setup}
-        answer = self.act("evaluate", setup=chosen, fields={"key": key})
+        """Presses Evaluate on ten pairs, and agrees to what it asks: the runs' ids, or what the page says. The fields `service`
+        and `address` name one model behind a service, with its key.
+        """
+        chosen = {"models": models, "pairs": 10, "shots": 0, **with_row(setup)}
+        chosen = {"agreed": agreed_to(chosen), **chosen}
+        if key:
+            self.act("keep_key", "service", setup=chosen, fields={"key": key})
+        answer = self.act("evaluate", setup=chosen)
         return answer["show"]["run"].split(",") if answer["show"].get("run") else str(answer["fragments"]["go-said"])
 
     def _asked(self, question: dict[str, Any]) -> dict[str, Any]:

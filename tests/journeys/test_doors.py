@@ -29,12 +29,17 @@ from medfact.models import ServiceSettings
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING
+from medfact.web.evaluate.rows import ACTIONS as ROWS
 from medfact.web.guard import UPDATE_BYTES
 from medfact.web.updates import PAGES
 from medfact.web.uploads import Uploads
 
 MOST_FILES = int(OWN_MACHINE.visitor.files)
 TYPED = "sk-typed-by-a-visitor-0123456789"
+
+
+HANGS = Behaviour(answers=1, dies="hang")
+"""A service that answers when it is tested, and no more."""
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +87,6 @@ def test_no_file_of_the_server_is_read(path: str, visitor: Visitor, laptop_home:
         visitor.act("take_pool", named),
         visitor.act("use_columns", setup={"mapping": {"path": named, "columns": ["a"]}}, fields={"head": "a", "tail": "a"}),
         visitor.act("evaluate", setup=source),
-        visitor.act("price", setup=source),
         visitor.act("bring", named, of="runs"),
         visitor.look("facts", data="own", pool=named),
     ]
@@ -188,7 +192,7 @@ def test_no_page_tells_of_other_visitors_runs(visitor: Visitor, laptop_home: Pat
 
 
 def test_whoever_has_a_link_reads_a_run_and_moves_nothing(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
-    with MockService(Behaviour(latency=60)) as hanging:
+    with MockService(HANGS) as hanging:
         (run,) = visitor.evaluate(service="m", address=hanging.base_url)
         shown = stranger.look(run=run)
         assert shown["show"].get("run", run) == run
@@ -233,7 +237,7 @@ def test_a_typed_key_goes_to_the_run_and_nowhere_else(visitor: Visitor, stranger
 
 def test_one_visitors_runs_hold_up_nobody_elses(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
     """Twelve runs that hang, more than are asked at once: the next visitor's is asked all the same."""
-    with MockService(Behaviour(latency=60)) as hanging, MockService() as service:
+    with MockService(HANGS) as hanging, MockService() as service:
         pressed = [visitor.evaluate(service="m", address=hanging.base_url) for _ in range(12)]
         assert all(isinstance(runs, list) for runs in pressed)
         (quick,) = stranger.evaluate(service="m", address=service.base_url)
@@ -414,7 +418,22 @@ def test_no_page_breaks_on_what_an_address_says(page: str, value: object, visito
         assert visitor.look(page, **{name: value})["fragments"], name
 
 
-@pytest.mark.parametrize("name", ["evaluate", "again", "price", "stop", "resume", "use_columns", "take_pool", "drop_file"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evaluate",
+        "again",
+        "stop",
+        *ROWS,
+        "use_set",
+        "use_relation",
+        "take_rows",
+        "resume",
+        "use_columns",
+        "take_pool",
+        "drop_file",
+    ],
+)
 def test_no_button_breaks_on_rubbish(name: str, visitor: Visitor) -> None:
     for setup in (
         {"models": 5},

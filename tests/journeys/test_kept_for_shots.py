@@ -12,8 +12,9 @@ from medfact.runs.plan import plan, select_facts
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
 from medfact.views.fragments import render
+from medfact.web.evaluate.facts_step import relation_counts
 from medfact.web.evaluate.form import Setup, shots_of
-from medfact.web.evaluate.fragments import _method, relation_counts
+from medfact.web.evaluate.fragments import _method
 from medfact.web.evaluate.inputs import by_method
 
 HEADS, ASIDE = 12, 5

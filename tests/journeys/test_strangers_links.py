@@ -13,11 +13,10 @@ from browser import served
 from installed import ROOT
 from mock_service import MockService
 from strangers import TABLE, on_space, store_of
-from visitors import Visitor
+from visitors import Visitor, agreed_to
 
 from medfact.results.recall import READ
 from medfact.web.evaluate.form import Setup
-from medfact.web.evaluate.fragments import consent
 from medfact.web.updates import PAGES
 
 MARK = "what-only-the-server-may-read"
@@ -100,7 +99,7 @@ def test_a_page_takes_from_its_address_what_it_writes_there() -> None:
     assert {name: set(page.address) for name, page in PAGES.items()} == OF_ADDRESS
 
 
-CHOSEN = {"models": ["baseline:random"], "service": "m", "address": ELSEWHERE, "agreed": True, "pairs": 10, "budget": 1}
+CHOSEN = {"models": ["baseline:random"], "rows": [{"model": "m", "address": ELSEWHERE}], "pairs": 10}
 VALUES: dict[str, object] = {
     **{"setup": json.dumps(CHOSEN), "mapping": json.dumps({"path": "x", "columns": ["a"]}), "address": ELSEWHERE},
     **{"untold": json.dumps({"path": "x", "columns": ["a"]}), "kept": "0" * 32, "agreed": "true", "agreed_to": "x"},
@@ -133,7 +132,7 @@ def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
     owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
     press: dict[str, Any] = {"name": "evaluate", "about": "", "fields": {"key": "sk-typed-for-openai-0123456789"}}
     with MockService() as evil:
-        chosen = json.dumps({**CHOSEN, "address": evil.base_url, "models": []})
+        chosen = json.dumps({**CHOSEN, "rows": [{"model": "m", "address": evil.base_url}], "models": []})
         at(visitor, "evaluate", f"?setup={quote(chosen)}", action=press)
         written = {"where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         at(visitor, "write", f"?{urlencode(written)}", action={**press, "name": "start"})
@@ -152,22 +151,23 @@ def test_no_address_breaks_a_page(query: str, visitor: Visitor) -> None:
 # ------------------------------------------------------------------------- consent
 
 
+def at_service(address: str) -> dict[str, Any]:
+    """A set-up's row of a model at an address."""
+    return {"rows": [{"id": "service", "model": "m", "address": address}]}
+
+
 def chosen(visitor: Visitor, **more: object) -> dict[str, Any]:
     """A set-up with own facts that go to a service elsewhere."""
-    facts = visitor.upload("own.csv", TABLE)
-    source = {"facts": facts, "columns": []}
-    return {"models": [], "service": "m", "address": ELSEWHERE, "source": source, "pairs": 10, "shots": 0, **more}
+    source = {"facts": visitor.upload("own.csv", TABLE), "columns": []}
+    return {"models": [], **at_service(ELSEWHERE), "source": source, "pairs": 10, "shots": 0, **more}
 
 
 def refused(visitor: Visitor, setup: dict[str, Any]) -> bool:
     """Whether Evaluate asks for leave first."""
-    shown = visitor.act("evaluate", setup=setup, fields={"key": "sk-typed-0123456789"})
-    said = shown["fragments"]["go-said"]
-    if asks := "Your own facts would go to" in said:
-        assert not shown["show"].get("run")
-    else:
-        visitor.act("stop", run=shown["show"]["run"])
-    return asks
+    visitor.act("keep_key", "service", setup=setup, fields={"key": "sk-typed-0123456789"})
+    shown = visitor.act("evaluate", setup=setup)
+    assert not shown["show"].get("run"), "nobody answers there"
+    return "Your own facts would go to" in shown["fragments"]["go-said"]
 
 
 def told(visitor: Visitor, setup: dict[str, Any]) -> dict[str, Any]:
@@ -178,30 +178,27 @@ def told(visitor: Visitor, setup: dict[str, Any]) -> dict[str, Any]:
 def test_consent_is_to_one_host_and_one_file(visitor: Visitor) -> None:
     setup = chosen(visitor)
     assert refused(visitor, setup)
-    agreed = told(visitor, {**setup, "agreed": True})
-    assert agreed["agreed"] is True
+    agreed = told(visitor, {**setup, "agreed": agreed_to(setup)})
+    assert agreed["agreed"]
     assert not refused(visitor, agreed)
     other = {"facts": visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"), "columns": []}
     corpus = visitor.upload("notes.txt", b"Gout has symptoms. " * 60)
     documents = {"corpus": corpus, "retrieval": "sparse", "settings": [READ]}
-    for change in ({"address": ANOTHER}, {"address": ""}, {"source": other}, documents):
-        assert told(visitor, {**agreed, **change})["agreed"] is False, change
+    for change in (at_service(ANOTHER), at_service(""), {"source": other}, documents):
+        assert told(visitor, {**agreed, **change})["agreed"] == [], change
         assert refused(visitor, {**agreed, **change}), change
-    assert told(visitor, {**agreed, "pairs": 20})["agreed"] is True, "the same facts, to the same host"
+    assert told(visitor, {**agreed, "pairs": 20})["agreed"], "the same facts, to the same host"
 
 
-@pytest.mark.parametrize("name", ["take_file", "use_columns", "drop_file", "take_documents", "drop_documents"])
+@pytest.mark.parametrize("name", ["take_file", "take_rows", "use_columns", "drop_file", "take_documents", "drop_documents"])
 def test_consent_does_not_outlive_another_file(name: str, visitor: Visitor) -> None:
     setup = chosen(visitor, corpus=visitor.upload("old.txt", b"Old text. " * 60), retrieval="sparse", settings=[READ])
     new = visitor.upload("new.csv", TABLE + b"x,symptoms,y\n")
     text = visitor.upload("new.txt", b"Gout has symptoms. " * 60)
     columns = {"fields": {"head": "head", "relation": "relation"}}
     columns["fields"] |= {"tail": "tail"}
-    for agreed in ({**setup, "agreed": True}, told(visitor, {**setup, "agreed": True})):
-        waiting = {**agreed, "mapping": {"path": new, "columns": ["head"]}}
-        shown = visitor.act(name, text if "documents" in name else new, setup=waiting, **columns)
-        after = shown["setup"]
-        assert (after["agreed"], after["agreed_to"]) == (False, "")
+    waiting = {**setup, "agreed": agreed_to(setup), "mapping": {"path": new, "columns": ["head"]}}
+    assert visitor.act(name, text if "documents" in name else new, setup=waiting, **columns)["setup"]["agreed"] == []
 
 
 def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor) -> None:
@@ -220,10 +217,12 @@ def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor)
 
 
 def test_the_question_names_the_host_and_the_files(visitor: Visitor) -> None:
-    shown = visitor.look(setup=chosen(visitor))["fragments"]["consent"]
-    assert "may go to models.example: own.csv." in shown
-    assert "consent" in consent.__name__
-    assert visitor.look(setup={"service": "m", "address": ELSEWHERE})["fragments"]["consent"] == ""
+    """Each host once, beside the button; none where nothing of the visitor's leaves this machine."""
+    two = {"rows": [{"id": f"r{n}", "model": "m", "address": one} for n, one in enumerate((ELSEWHERE, ANOTHER, ELSEWHERE))]}
+    shown = visitor.look(setup=chosen(visitor, **two))["fragments"]["go"]
+    assert [shown.count(f"may go to {host}: own.csv.") for host in ("models.example", "another.example")] == [1, 1]
+    for harmless in (at_service(ELSEWHERE), chosen(visitor, **at_service("http://127.0.0.1:1/v1"))):
+        assert "may go to" not in visitor.look(setup=harmless)["fragments"]["go"]
 
 
 # ------------------------------------------------------------------------- files

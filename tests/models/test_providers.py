@@ -48,9 +48,8 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
 from medfact.web.evaluate.begin import begin
-from medfact.web.evaluate.form import Setup
-from medfact.web.evaluate.fragments import host_in_words
-from medfact.web.evaluate.inputs import model_choices
+from medfact.web.evaluate.form import ModelRow, Setup
+from medfact.web.evaluate.models_step import host_at, model_choices
 from medfact.web.services import Services
 from medfact.writing.runs import ask_or_write
 
@@ -185,9 +184,10 @@ def services(url: str) -> Iterator[Services]:
 def test_the_page_names_its_host_wants_consent_and_gives_it_a_lane(echoes: Echoes, services: Services, facts: Path) -> None:
     with facts.open("rb") as file:
         own = services.uploads.put("ada", "facts.csv", file)
-    setup = Setup(models=[], other="echo:loud", source={"facts": str(own), "columns": []}, pairs=4, shots=0)
+    machine = ModelRow(where="machine", model="echo:loud")
+    setup = Setup(models=[], rows=[machine], source={"facts": str(own), "columns": []}, pairs=4, shots=0)
     assert setup.names == ["echo:loud"], "a spec is taken as it is, not as a repository"
-    assert host_in_words(setup) == "models.example"
+    assert host_at("", setup) == "models.example"
     with pytest.raises(Mistake, match=r"Your own facts would go to models\.example"):
         begin(services, "ada", setup, None)
     assert services.store.runs("ada") == []
@@ -198,8 +198,10 @@ def test_the_page_names_its_host_wants_consent_and_gives_it_a_lane(echoes: Echoe
         "a loud echo",
         "quiet",
     )
-    assert host_in_words(Setup(models=["medfact-tiny"], service="m", other="echo:loud")) == "models.example and api.openai.com"
-    assert host_in_words(Setup()) == ""
+    assert (
+        host_at("", Setup(models=["medfact-tiny"], rows=[machine, ModelRow(model="m")])) == "models.example and api.openai.com"
+    )
+    assert host_at("", Setup()) == ""
 
 
 def test_what_it_costs_is_its_own(echoes: Echoes) -> None:

@@ -34,7 +34,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Answer, Store
 from medfact.web.evaluate.begin import begin
-from medfact.web.evaluate.form import Setup
+from medfact.web.evaluate.form import ModelRow, Setup
 from medfact.web.pages import Action, Visitor
 from medfact.web.pages.write import WriteShow
 from medfact.web.pages.write import start as start_writing
@@ -419,7 +419,7 @@ def test_a_complete_run_needs_no_proxy(
 def test_the_page_records_no_wrong_address(address: str, services: Services) -> None:
     before = len(services.store.runs())
     with pytest.raises(Mistake, match="The base URL"):
-        begin(services, OWNER, Setup(service="m", address=address, pairs=1), KEY)
+        begin(services, OWNER, Setup(rows=[ModelRow(model="m", address=address)], pairs=1), lambda _: KEY)
     show = WriteShow(data="clinical-core", where="service", service="m", address=address, pairs=1)
     visitor = Visitor(services, OWNER, (OWNER,), services.store.runs("demonstration")[0].run)
     with pytest.raises(Mistake, match="The base URL"):
@@ -429,6 +429,7 @@ def test_the_page_records_no_wrong_address(address: str, services: Services) -> 
 
 def test_the_page_shows_that_replies_cannot_be_read(services: Services) -> None:
     with OddService(Reply(said("I am a language model."))) as service:
-        (run,) = begin(services, OWNER, Setup(models=[], service="m", address=service.base_url, pairs=1), KEY)
+        rows = [ModelRow(model="m", address=service.base_url)]
+        (run,) = begin(services, OWNER, Setup(models=[], rows=rows, pairs=1), lambda _: KEY)
         until(lambda: services.store.run(run).state == COMPLETE)
     assert "16 of the first 16 replies cannot be read and count as wrong" in look(services, run=run)["fragments"]["scores"]

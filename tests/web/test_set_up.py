@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from html import unescape
@@ -16,10 +17,16 @@ from visitors import Visitor
 from medfact.prototypes import load_pool
 from medfact.reviews.studio import FORMS, own_sentences
 from medfact.store import Store
+from medfact.web.evaluate.facts_step import EXAMPLE
 from medfact.web.evaluate.form import LABELS, Setup
 
+ROWS = b"".join(b"disease %d,symptoms,sign %d\n" % (n, n) for n in range(12))
+OWN = b"head,relation,tail\n" + ROWS
+
 CHOSEN: dict[str, Any] = {"models": ["baseline:random", "baseline:tail"], "pairs": 20, "protocol": "tpeval", "race": True}
-CHOSEN |= {"service": "gpt", "address": "https://models.example/v1", "budget": 2.5, "retrieval": "sparse"}
+ROW = {"id": "r1", "where": "service", "model": "gpt", "address": "https://models.example/v1", "budget": 2.5}
+ROW |= {"is_open": True, "had_key": False}
+CHOSEN |= {"rows": [ROW], "retrieval": "sparse"}
 
 
 @pytest.fixture
@@ -37,20 +44,45 @@ def test_what_is_chosen_is_there_when_the_page_is_opened_again(visitor: Visitor,
         assert other.look()["setup"] == Setup().model_dump()
 
 
-def test_it_survives_a_restart_without_consent_and_without_a_key(tmp_path: Path) -> None:
+def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
+    """The own file too. The key is asked for again, and the row says so."""
     with served(tmp_path) as address, Visitor(address) as visitor:
-        shown = visitor.look(setup={**CHOSEN, "agreed": True})["setup"]
-        assert shown["agreed"] is True
-        visitor.act("evaluate", setup={**CHOSEN, "pairs": 10, "agreed": True}, fields={"key": "sk-typed-0123456789"})
+        visitor.look(setup=CHOSEN)
+        path = visitor.upload("own12.csv", OWN)
+        visitor.act("take_file", path)
+        visitor.act("keep_key", "r1", fields={"key": "sk-typed-0123456789"})
+        setup = visitor.look()["setup"]
+        agreed = Setup.model_validate(setup).consent_of(ROW["address"])
+        shown = visitor.look(setup={**setup, "agreed": [agreed]})
+        assert shown["setup"] is None, "as it was told"
+        assert "kept until the server restarts" in shown["fragments"]["models"]
         cookie = {"cookie": f"medfact-visitor={visitor.owner}"}
     with served(tmp_path) as address, Visitor(address, **cookie) as visitor:
-        opened = visitor.look()["setup"]
-        assert {name: opened[name] for name in CHOSEN} == {**CHOSEN, "pairs": 10}
-        assert (opened["agreed"], opened["agreed_to"]) == (False, "")
+        shown = visitor.look()
+        opened = shown["setup"]
+        kept = {**CHOSEN, "rows": [{**ROW, "had_key": True}], "source": {"facts": path, "columns": []}}
+        assert {name: opened[name] for name in kept} == kept
+        assert opened["agreed"] == []
+        assert "own12.csv" in shown["fragments"]["choice"]
+        assert "12 of 12 can be asked" in shown["fragments"]["facts"]
+        assert "Type the key for models.example again" in shown["fragments"]["models"]
+        with Visitor(address) as other:
+            assert "not here, or not yours" in other.look(setup=opened)["fragments"]["go"], "it is still one visitor's alone"
     with sqlite3.connect(tmp_path / "medfact.db") as database:
-        (kept,) = [text for (text,) in database.execute("SELECT chosen FROM set_ups")]
-    assert "agreed" not in kept
+        (kept_text,) = [text for (text,) in database.execute("SELECT chosen FROM set_ups WHERE chosen LIKE '%r1%'")][:1]
+    assert "agreed" not in kept_text
     assert all(b"sk-typed" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_what_earlier_versions_kept_is_read() -> None:
+    told = {"other": "OWNER/NAME", "service": "gpt", "address": "https://models.example/v1", "budget": 2, "agreed": True}
+    setup = Setup.model_validate(told)
+    assert setup.unfit == {}
+    assert [(one.spec, one.address, one.budget) for one in setup.chosen[1:]] == [
+        ("hf:OWNER/NAME", "", 0),
+        ("openai:gpt", "https://models.example/v1", 2),
+    ]
+    assert Setup.model_validate(setup.model_dump()) == setup
 
 
 def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,8 +98,9 @@ def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -
     [
         ("models", ["x" * 301], "at most 300 characters"),
         ("models", ["m"] * 9, "at most 8 items"),
-        ("service", "gpt-" + "x" * 300, "at most 300 characters"),
+        ("model", "gpt-" + "x" * 300, "at most 300 characters"),
         ("address", "https://" + "x" * 300, "at most 300 characters"),
+        ("rows", [ROW] * 9, "at most 8 items"),
         ("pairs", 5_000, "less than or equal to 1000"),
         ("pairs", None, "a valid integer"),
         ("budget", -1, "greater than or equal to 0"),
@@ -76,9 +109,10 @@ def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_what_cannot_be_is_said_and_not_passed_over(name: str, value: object, why: str, visitor: Visitor) -> None:
     """Nothing is asked in its place, and it is still there at the next look."""
-    setup = {"models": ["baseline:random"], name: value}
+    of_row = name in {"model", "address", "budget"}
+    setup = {"models": ["baseline:random"], **({"rows": [{**ROW, name: value}]} if of_row else {name: value})}
     kept = visitor.look(setup=setup)["setup"]
-    assert kept[name] == value
+    assert (kept["rows"][0] if of_row else kept)[name] == value
     for shown in (visitor.look(setup=setup), visitor.look(setup=kept), visitor.look()):
         assert f"“{LABELS[name]}” cannot be what it is" in unescape(shown["fragments"]["go"])
         assert why in shown["fragments"]["go"]
@@ -106,6 +140,75 @@ def test_no_file_of_somebody_else_is_kept(visitor: Visitor, address: str) -> Non
         visitor.look(setup={"source": {"facts": path, "columns": []}})
         assert visitor.look()["setup"]["source"] is None
         assert "root:" not in str(visitor.look("facts", data="own"))
+
+
+# ------------------------------------------------------------------------------------------------ facts of one's own
+
+
+def test_a_file_is_shown_in_its_sentences_with_its_problems(visitor: Visitor) -> None:
+    shown = visitor.act("take_file", visitor.upload("own12.csv", OWN + b"gout,symptoms,\n"))["fragments"]
+    assert "own12.csv" in shown["choice"]
+    assert "12 true facts read" in shown["facts"]
+    assert "12 of 12 can be asked" in shown["facts"]
+    assert "row 14: the finding is empty" in shown["facts"]
+    assert shown["facts"].count("FALSE (test statement)") == 4
+    assert shown["facts"].count('<span class="mf-sentence">') == 8
+    assert "fact 1 of 12" in shown["facts"]
+    assert "fact 2 of 12" in visitor.look(first=1)["fragments"]["facts"]
+    assert "fact 12 of 12" in visitor.look(first=11)["fragments"]["facts"]
+    assert re.search(r"Evaluate 1 model on own12\.csv", shown["go"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pasted.tsv", OWN.replace(b",", b"\t").partition(b"\n")[2]),
+        ("pasted.csv", OWN),
+        ("pasted.csv", OWN.partition(b"\n")[2]),
+    ],
+)
+def test_rows_that_are_pasted_need_no_header(name: str, text: bytes, visitor: Visitor) -> None:
+    shown = visitor.act("take_rows", visitor.upload(name, text))
+    assert "12 true facts read" in shown["fragments"]["facts-said"]
+    assert shown["setup"]["source"]["facts"].endswith(name)
+
+
+def test_the_example_file_can_be_asked(visitor: Visitor) -> None:
+    shown = visitor.act("take_file", visitor.upload("example.csv", EXAMPLE.encode()))["fragments"]
+    assert "6 of 6 can be asked" in shown["facts"]
+
+
+def test_an_unknown_relation_can_be_said_to_be_a_known_one(visitor: Visitor, app_home: Path) -> None:
+    path = visitor.upload("own.csv", OWN.replace(b"symptoms", b"shows as"))
+    shown = visitor.act("take_file", path)["fragments"]["facts"]
+    assert "No sentence states the relation <b>shows as</b>" in shown
+    assert "symptoms: “sign 0” is a symptom or sign of the disease “disease 0”" in unescape(shown)
+    assert 'href="studio?data=own&amp;relation=shows+as"' in shown or 'href="studio?data=own&amp;relation=shows%20as"' in shown
+    assert 'href="write"' in shown
+    told = visitor.act("use_relation", "shows as", fields={"known": "symptoms"})
+    assert "12 of 12 can be asked" in told["fragments"]["facts"]
+    assert "Sign 0 is a recognized symptom or sign of disease" in re.sub(r"\d+", "0", told["fragments"]["facts"])
+    run = visitor.act("evaluate", setup={**told["setup"], "models": ["baseline:random"]})["show"]["run"]
+    record = Store(f"sqlite:///{app_home / 'medfact.db'}").run(run)
+    assert record.spec.columns == (("relation:shows as", "=symptoms"),), "the run says so"
+    back = visitor.act("use_relation", "shows as", setup=told["setup"])
+    assert "No sentence states the relation" in back["fragments"]["facts"]
+
+
+@pytest.mark.parametrize("file", ["relation", "tail", "columns"])
+def test_no_column_of_a_file_is_called_head_or_tail_on_the_page(file: str, visitor: Visitor) -> None:
+    text = {"relation": OWN.replace(b"symptoms", b"cures"), "tail": OWN + b",symptoms,x\ngout,symptoms,\n"}
+    shown = visitor.act("take_file", visitor.upload("own.csv", text.get(file, b"disease,note,sign\ngout,x,podagra\n")))
+    text_of = re.sub(r"<[^>]*>", " ", "".join(shown["fragments"].values()))
+    assert not re.search(r"\b(head|tail)s?\b", text_of), text_of
+
+
+def test_each_size_says_what_it_takes_and_shows(visitor: Visitor) -> None:
+    shown = visitor.look(setup={"models": ["baseline:random"]})["fragments"]["sizes"]
+    for words in ("Quick", "60 pairs", "Standard", "300 pairs", "can detect a 9-point difference (80 % power)"):
+        assert words in shown
+    small = visitor.act("take_file", visitor.upload("own12.csv", OWN))["fragments"]["sizes"]
+    assert ("All" in small, "12 pairs" in small, "Quick" in small) == (True, True, False)
 
 
 def test_a_plan_that_is_only_priced_writes_no_file(visitor: Visitor, app_home: Path) -> None:

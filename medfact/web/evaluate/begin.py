@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from medfact.errors import Mistake, ModelError
 from medfact.models import ServiceSettings, key_for, provider_of, service_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run, hosts_of
-from medfact.results.wording import model_name
 from medfact.runs.checks import check_settings
-from medfact.runs.costs import costs
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
 from medfact.runs.start import recorded_plan, start_again, start_planned
-from medfact.spec import BOUNDS
+from medfact.spec import BOUNDS, RunSpec
 from medfact.store import Run
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, setup_in
 from medfact.web.evaluate.plan import PlannedRun, planned_runs
 from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.evaluate.rows import key_in, tried_rows
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
 
@@ -28,20 +27,27 @@ Asking = tuple[str | None, float | None]
 """The key and the budget of a run."""
 
 
-def begin(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
+KeyOf = Callable[[RunSpec], str | None]
+"""The key that was typed for a spec's service; None where none was."""
+
+
+def begin(
+    services: Services, owner: str, setup: Setup, key_of: KeyOf | None = None, reviewers: tuple[str, ...] = ()
+) -> list[str]:
     """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake.
 
     What is slow comes first, while others may begin runs too: reading files, planning, looking up the names of hosts.
     """
     check_room(services, owner, 1)
-    if setup.address:
-        parsed_address(setup.address)  # as it was typed: a spec keeps no user name
+    for one in setup.chosen:
+        if one.address:
+            parsed_address(one.address)  # as it was typed: a spec keeps no user name
     asked = planned_runs(services, owner, setup, reviewers)
-    return begin_planned(services, owner, asked, setup, key)
+    return begin_planned(services, owner, asked, setup, key_of or (lambda _: None))
 
 
-def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key: str | None) -> list[str]:
-    """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
+def check_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key_of: KeyOf) -> None:
+    """Raises MedfactError where planned runs may not be begun: a file is not the visitor's, or a service may not be asked."""
     for spec, plan, own_pool in asked:
         check_settings(spec)
         if own_pool is not None:
@@ -49,7 +55,13 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
         if opens_files(spec, plan):
             services.check_files(owner, spec)
         if (service := service_of(spec.model, spec.service)) is not None:
-            check_new_run(replace(service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
+            agreed = setup.agrees_to(spec.service.base_url)
+            check_new_run(replace(service, key=key_of(spec)), own_facts=bool(spec.facts or spec.corpus), agreed=agreed)
+
+
+def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key_of: KeyOf) -> list[str]:
+    """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
+    check_planned(services, owner, asked, setup, key_of)
     with services.planning:
         pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
         statements = max(len(plan.statements) for _, plan, _ in asked)
@@ -59,7 +71,7 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
         specs = racing_specs(specs) if racing else specs
         store = services.store.of(owner)
         runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
-        asking: dict[str, Asking] = {run: (key_for(spec.model, key), None) for run, spec in zip(runs, specs, strict=True)}
+        asking: dict[str, Asking] = {run: (key_for(one.model, key_of(one)), None) for run, one in zip(runs, specs, strict=True)}
         _submit(services, asking, runs if racing else [])
         return runs
 
@@ -67,19 +79,24 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
 # ------------------------------------------------------------------------------------------------ buttons
 
 
-def price(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
-    """Says what the chosen models would cost; asks none of them."""
-    setup = setup_in(visitor, show)
-    runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
-    return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, planned=plan)['said']}" for spec, plan, _ in runs))
-
-
-def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Records one run a model and queues them."""
-    chosen = setup_in(visitor, show)
+def evaluate(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Records one run a model and queues them. A service that was not tested yet is called once before; where that fails, the
+    form stays.
+    """
+    services, owner, chosen = visitor.services, visitor.owner, setup_in(visitor, show)
     if chosen.pending or show.uploading:
         raise Mistake(chosen.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
-    runs = begin(visitor.services, visitor.owner, chosen, action.key, visitor.reviewers)
+    check_room(services, owner, 1)
+    asked = planned_runs(services, owner, chosen, visitor.reviewers)
+
+    def key_of(spec: RunSpec) -> str | None:
+        row = chosen.row_of(spec.model, spec.service.base_url)
+        return key_in(services, owner, row) if row else None
+
+    check_planned(services, owner, asked, chosen, key_of)
+    if problem := tried_rows(services, owner, chosen):
+        return show, Message(problem, "warn")
+    runs = begin_planned(services, owner, asked, chosen, key_of)
     return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1}), Message()
 
 
@@ -188,4 +205,4 @@ def _dollars(text: str) -> float | None:
     return dollars
 
 
-ACTIONS: dict[str, Act] = {"price": price, "evaluate": evaluate, "again": again, "stop": stop, "resume": resume}
+ACTIONS: dict[str, Act] = {"evaluate": evaluate, "again": again, "stop": stop, "resume": resume}

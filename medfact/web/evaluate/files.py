@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets import bundled_names
+from medfact.datasets.columns import CONSTANT, RENAMED, REQUIRED
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.prototypes import check_relations, load_pool
-from medfact.results.wording import counted
+from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
-from medfact.web.evaluate.form import EvaluateShow, Unmapped, keep_setup, setup_in
-from medfact.web.evaluate.fragments import ONE_RELATION, passages_in
+from medfact.web.evaluate.facts_step import ONE_RELATION
+from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, setup_in
+from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
@@ -25,9 +29,10 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
     except ColumnsMissing as error:
         mapping = Unmapped(path=str(file), columns=error.columns[:200])
         reason = f"{file.name} is not in use yet: say which columns hold the condition, the relation and the finding."
-        return _changed(visitor, show, mapping=mapping, pending=reason), Message(error.public, "warn")
+        return changed(visitor, show, mapping=mapping, pending=reason), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
-        return _changed(visitor, show, pending=f"{file.name} is not in use."), Message(error.public, "warn")
+        said = Message(in_plain_words(error.public), "warn")
+        return changed(visitor, show, pending=f"{file.name} is not in use."), said
 
 
 def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -46,24 +51,56 @@ def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[E
 
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
     facts = len(collection_of(source).known.facts)
-    return _changed(visitor, show, source=source), Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+    return changed(visitor, show, source=source), Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+
+
+def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Takes rows that were pasted and came as a file; three columns without a name are condition, relation and finding."""
+    services, owner = visitor.services, visitor.owner
+    file = services.uploads.of(owner, action.about)
+    try:
+        collection_of({"facts": str(file), "columns": []})
+    except ColumnsMissing as error:
+        if len(error.columns) == len(REQUIRED):
+            header = ("\t" if file.suffix == ".tsv" else ",").join(REQUIRED)
+            file = services.uploads.put(owner, file.name, io.BytesIO(f"{header}\n".encode() + file.read_bytes()))
+    except MedfactError:
+        pass  # said below
+    return take_file(visitor, show, Action(action.name, str(file)))
+
+
+def use_set(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Takes a bundled data set, in place of a file."""
+    if action.about not in bundled_names():
+        raise Mistake("There is no such data set.", "Choose one of the list.")
+    return changed(visitor, _unsettled(visitor, show), source=None, dataset=action.about), Message()
+
+
+def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Says which known relation one of the file is; "" takes that back."""
+    source = setup_in(visitor, show).source
+    if not source:
+        raise Mistake("There is no file of yours in use.", "Choose one first.")
+    ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
+    columns = [pair for pair in source["columns"] if pair[0] != ours]
+    if known:
+        columns.append([ours, f"{CONSTANT}{known}"])
+    return changed(visitor, _at_first(show), source={**source, "columns": columns}), Message()
 
 
 def drop_file(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
     """Goes back to the bundled data set."""
-    return _changed(visitor, _unsettled(visitor, show), source=None), Message("")
+    return changed(visitor, _unsettled(visitor, show), source=None), Message("")
 
 
 def _unsettled(visitor: Visitor, show: EvaluateShow) -> EvaluateShow:
     """The view without a file that waits for anything."""
-    return _changed(visitor, show.model_copy(update={"uploading": ""}), mapping=None, pending="")
+    return changed(visitor, _at_first(show), mapping=None, pending="")
 
 
-def _changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateShow:
-    """The view with another set-up, which is kept."""
-    setup = setup_in(visitor, show).changed(**values)
-    keep_setup(visitor, setup)
-    return show.with_setup(setup)
+def _at_first(show: EvaluateShow) -> EvaluateShow:
+    """The view with the first fact, of whatever is chosen now."""
+    return show.model_copy(update={"uploading": "", "first": 0})
 
 
 def take_pool(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -77,7 +114,7 @@ def take_pool(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
         )
     except MedfactError as error:
         return show, Message(f"{error.public} The sentences chosen before stay in use.", "warn")
-    show = _changed(visitor, show, pool=str(file))
+    show = changed(visitor, show, pool=str(file))
     problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
     ways = f"{counted(len(pool.relations), 'relation')}, {counted(len(pool.forms), 'way')} of asking"
     return show, Message(f"{file.name} is in use: {ways}.{problems}", "good")
@@ -93,7 +130,7 @@ def take_documents(visitor: Visitor, show: EvaluateShow, action: Action) -> tupl
         return _documents_taken(visitor, show, file, "")
     except ColumnsMissing as error:
         waiting = Unmapped(path=str(file), columns=error.columns[:200])
-        return _changed(visitor, show, untold=waiting), Message(error.public, "warn")
+        return changed(visitor, show, untold=waiting), Message(error.public, "warn")
     except MedfactError as error:
         return show, Message(f"{error.public} The documents chosen before stay in use.", "warn")
 
@@ -112,16 +149,23 @@ def _documents_taken(visitor: Visitor, show: EvaluateShow, file: Path, column: s
     number = passages_in(str(file), column or None)
     retrieval = setup_in(visitor, show).retrieval
     retrieval = "sparse" if retrieval == NO_RETRIEVAL else retrieval
-    show = _changed(visitor, show, corpus=str(file), corpus_column=column, retrieval=retrieval, untold=None)
+    show = changed(visitor, show, corpus=str(file), corpus_column=column, retrieval=retrieval, untold=None)
     return show, Message(f"{file.name}: {counted(number, 'passage')} read.", "good")
 
 
 def drop_documents(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
     """Goes back to the known facts."""
-    return _changed(visitor, show, corpus="", corpus_column="", untold=None), Message("")
+    return changed(visitor, show, corpus="", corpus_column="", untold=None), Message("")
 
 
-ON_FACTS: dict[str, Act] = {"take_file": take_file, "use_columns": use_columns, "drop_file": drop_file}
+ON_FACTS: dict[str, Act] = {
+    "take_file": take_file,
+    "take_rows": take_rows,
+    "use_set": use_set,
+    "use_columns": use_columns,
+    "use_relation": use_relation,
+    "drop_file": drop_file,
+}
 ON_DOCUMENTS: dict[str, Act] = {
     "take_documents": take_documents,
     "use_column": use_column,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import orjson
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_serializer, model_validator
 
 from medfact.datasets import bundled_names
-from medfact.errors import MedfactError, Mistake, StoreError
+from medfact.errors import MedfactError, Mistake, ModelError, StoreError
 from medfact.facts import digest
-from medfact.models import BUNDLED_MODEL, spec_of_service, spec_of_weights
+from medfact.models import BUNDLED_MODEL, ServiceSettings, provider_of, spec_of_service, spec_of_weights
+from medfact.models.services.policy import address_of
 from medfact.results.recall import READ
 from medfact.runs.pool import protocol_of
 from medfact.setting import checked_value
@@ -42,10 +44,10 @@ OF_SPEC = {"pairs": "limit", "difficulty": "negative_difficulty"}
 
 LABELS = {
     "models": "Models",
-    "race": "Stop as soon as it is decided",
-    "other": "Hugging Face repository, or a folder or .gguf file on this machine",
-    "service": "model's name",
-    "address": "address (base URL)",
+    "rows": "Models",
+    "race": "stop when decided",
+    "model": "name of the model",
+    "address": "address",
     "settings": "Each model is asked",
 } | {
     name: SETTINGS[f"spec.{OF_SPEC.get(name, name)}"].label
@@ -80,7 +82,81 @@ class Unmapped(BaseModel):
     columns: list[str] = Field(max_length=200)
 
 
-class Setup(Lenient):
+class AsTold(Lenient):
+    """Values that are told again as they were told, so that what cannot be is still there, and said, at the next look."""
+
+    @model_serializer(mode="wrap")
+    def _with_what_is_unfit(self, handler: Any) -> dict[str, Any]:
+        return {**handler(self), **{name: value for name, (value, _) in self.unfit.items()}}
+
+    def check(self) -> None:
+        """Raises Mistake where what was chosen cannot be."""
+        for name, (_, why) in self.unfit.items():
+            raise Mistake(f"“{LABELS.get(name, name)}” cannot be what it is: {why}.", "Change it, or leave it empty.")
+
+
+class ModelRow(AsTold):
+    """A model beside the bundled ones: on this machine, or behind a service. Its key is never among this."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,16}$")] = "row"
+    where: Literal["machine", "service"] = "service"
+    model: Short = ""
+    """A repository, a folder or a GGUF file; or what the service calls the model."""
+    address: Short = ""
+    """Of the service, "" for the usual one."""
+    budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
+    """US dollars, 0 for any sum."""
+    is_open: bool = True
+    """Whether its fields are shown."""
+    had_key: bool = False
+    """Whether a key was typed, which is asked for again where it is not in memory any more."""
+
+    @property
+    def spec(self) -> str:
+        """The spec of its model; "" where none is named yet."""
+        if not self.model:
+            return ""
+        return spec_of_service(self.model) if self.where == "service" else spec_of_weights(self.model)
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """How its service is called, without a key."""
+        return ServiceSettings(base_url=self.address or None)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a service is asked."""
+        return bool(self.model) and provider_of(self.spec).is_remote
+
+    @property
+    def place(self) -> str:
+        """Scheme, host and port of its service, for which a key is kept; what was typed, where that is no address."""
+        try:
+            parts = urlsplit(address_of(self.settings).base)
+            return f"{parts.scheme}://{parts.netloc}"
+        except ModelError:
+            return self.address
+
+
+class ChosenModel(NamedTuple):
+    """A model that is chosen, and where it is asked."""
+
+    spec: str
+    address: str = ""
+    budget: float = 0.0
+
+
+def rows_in(record: Mapping[str, Any]) -> Any:
+    """The rows of models in what was told; earlier versions held one model on this machine and one behind a service."""
+    if "rows" in record or not any(record.get(name) for name in ("other", "service")):
+        return record.get("rows", [])
+    machine = {"id": "machine", "where": "machine", "model": record.get("other"), "is_open": False}
+    fields = ("address", "budget")
+    service = {"id": "service", "model": record.get("service"), **{name: record[name] for name in fields if name in record}}
+    return [row for row in (machine, service) if row["model"]]
+
+
+class Setup(AsTold):
     """The values of the inputs."""
 
     dataset: Short = RunSpec.dataset
@@ -93,17 +169,10 @@ class Setup(Lenient):
     protocol: Short = RunSpec.protocol
     pool: OwnFile = ""
     models: list[Short] = Field(default_factory=lambda: [BUNDLED_MODEL], max_length=MOST_MODELS)
-    other: Short = ""
-    """A repository or folder."""
-    service: Short = ""
-    """A model behind a service, which is at `address`."""
-    address: Short = ""
-    agreed: bool = False
-    """Whether own facts may go there."""
-    agreed_to: Annotated[str, Field(max_length=100)] = ""
-    """To what that was said (`consent_of`); "" where it is said of this very set-up."""
-    budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
-    """US dollars, 0 for any sum."""
+    rows: list[ModelRow] = Field(default_factory=list, max_length=MOST_MODELS)
+    """Models beside these: on this machine or behind services, each at an address of its own."""
+    agreed: list[Short] = Field(default_factory=list, max_length=MOST_MODELS)
+    """To which services own facts and documents may go (`consent_of`)."""
     pairs: int = Field(default=DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(default=-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
     """−1 for the usual number (`shots_of`)."""
@@ -136,7 +205,11 @@ class Setup(Lenient):
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, record: Any) -> Any:
-        return {**record, "further": further_in(record)} if isinstance(record, dict) else record
+        if not isinstance(record, dict):
+            return record
+        agreed = record.get("agreed")
+        told = {"further": further_in(record), "rows": rows_in(record), "agreed": agreed if isinstance(agreed, list) else []}
+        return {**record, **told}
 
     @property
     def demonstrations(self) -> int:
@@ -149,21 +222,34 @@ class Setup(Lenient):
         return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
 
     @property
-    def names(self) -> list[str]:
-        """The specs of the models, each once."""
-        other = [spec_of_weights(self.other)] if self.other else []
-        return list(dict.fromkeys([*self.models, *other, *([spec_of_service(self.service)] if self.service else [])]))
+    def chosen(self) -> list[ChosenModel]:
+        """The models, each once; a row without a name is none yet."""
+        rows = (ChosenModel(row.spec, row.address if row.is_remote else "", row.budget) for row in self.rows if row.spec)
+        return list(dict.fromkeys([*map(ChosenModel, self.models), *rows]))
 
     @property
-    def consent_of(self) -> str:
+    def names(self) -> list[str]:
+        """The specs of the models."""
+        return [one.spec for one in self.chosen]
+
+    def row_of(self, model: str, address: str | None) -> ModelRow | None:
+        """The row of a service's model at an address."""
+        same = (row for row in self.rows if row.is_remote and (row.spec, row.address) == (model, address or ""))
+        return next(same, None)
+
+    def consent_of(self, address: str | None) -> str:
         """A code of what a person agrees to: that these facts and documents go to this address."""
         files = orjson.dumps([self.source, self.corpus], option=orjson.OPT_SORT_KEYS).decode()
-        return digest(self.address.rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
+        return digest((address or "").rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
+
+    def agrees_to(self, address: str | None) -> bool:
+        """Whether a person has agreed that these facts and documents go to this address."""
+        return self.consent_of(address) in self.agreed
 
     def with_consent(self) -> Setup:
         """The same, with no consent but to what is chosen: what was agreed to of another file or address does not count."""
-        agreed = self.agreed and self.agreed_to in ("", self.consent_of)
-        return self.model_copy(update={"agreed": agreed, "agreed_to": self.consent_of if agreed else ""})
+        possible = {self.consent_of(row.address) for row in self.rows}
+        return self.model_copy(update={"agreed": [code for code in self.agreed if code in possible]})
 
     def changed(self, **values: object) -> Setup:
         """The same with other values. What was agreed to before counts for what it was said of."""
@@ -171,13 +257,11 @@ class Setup(Lenient):
 
     def check(self) -> None:
         """Raises Mistake where what was chosen cannot be."""
-        for name, (_, why) in self.unfit.items():
-            raise Mistake(f"“{LABELS.get(name, name)}” cannot be what it is: {why}.", "Change it, or leave it empty.")
-
-    @model_serializer(mode="wrap")
-    def _with_what_is_unfit(self, handler: Any) -> dict[str, Any]:
-        """As it was told, so that what cannot be is still there, and said, at the next look."""
-        return {**handler(self), **{name: value for name, (value, _) in self.unfit.items()}}
+        super().check()
+        for row in self.rows:
+            row.check()
+            if row.address and not row.model:
+                raise Mistake(f"The model at {row.address} has no name yet.", "Name it, or remove its row.")
 
 
 def shots_of(protocol: str) -> int:
@@ -202,6 +286,8 @@ class EvaluateShow(ResultsShow):
     drafts: str = Field("", max_length=40)
     studio: str = Field("", max_length=200)
     reviewed: bool = False
+    first: int = Field(0, ge=0, le=10**9)
+    """Which of the facts is shown in its sentences beside the inputs."""
 
     def with_setup(self, setup: Setup) -> EvaluateShow:
         """The same with another set-up."""
@@ -211,13 +297,20 @@ class EvaluateShow(ResultsShow):
 FROM_SHOW = {"writing", "drafts", "studio", "reviewed"}
 """What of the set-up stands in the page's address or its fragments, and not in its inputs."""
 
-CONSENT = {"agreed", "agreed_to"}
+CONSENT = {"agreed"}
 
 
 def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
     """What a visitor has chosen: as the page tells, or else as it was the last time."""
     setup = show.setup or kept_setup(visitor.services, visitor.owner)
     return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW}).with_consent()
+
+
+def changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateShow:
+    """The view with another set-up, which is kept."""
+    setup = setup_in(visitor, show).changed(**values)
+    keep_setup(visitor, setup)
+    return show.with_setup(setup)
 
 
 # ------------------------------------------------------------------------------------------------ what is kept

@@ -86,10 +86,10 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     """
     services.check_files(owner, spec)
     rejections = tuple(sorted(services.store.of(owner).decisions.rejections().items()))
-    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), rejections, most)
+    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source_in(spec), rejections, most)
 
 
-def _source_in(spec: RunSpec) -> RunSpec:
+def source_in(spec: RunSpec) -> RunSpec:
     """The source of a spec's facts, as a spec of nothing else."""
     names = [name for name, one in settings_in(spec).items() if one.is_source]
     return replace(RunSpec(model="", imported=spec.imported), **{name: getattr(spec, name) for name in names})

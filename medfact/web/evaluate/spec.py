@@ -92,13 +92,13 @@ def studio_text(services: Services, owner: str, pool: str, source: Source | None
 def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool | None = None) -> list[RunSpec]:
     """One spec a model. own_pool: in place of the chosen pool. Raises MedfactError on a mistake."""
     setup.check()
-    source, names = source_of(services, owner, setup), setup.names
-    if not 1 <= len(names) <= MOST_MODELS:
-        raise Mistake(f"{len(names)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
-    if setup.retrieval != NO_RETRIEVAL and (runs := len(names) * len(set(setup.settings))) > MOST_MODELS:
-        raise Mistake(f"{len(names)} models in each setting are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once.")
-    for name in names:
-        check_spec(name)
+    source, chosen = source_of(services, owner, setup), setup.chosen
+    if not 1 <= len(chosen) <= MOST_MODELS:
+        raise Mistake(f"{len(chosen)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
+    if setup.retrieval != NO_RETRIEVAL and (runs := len(chosen) * len(set(setup.settings))) > MOST_MODELS:
+        raise Mistake(f"{len(chosen)} models in each setting are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once.")
+    for one in chosen:
+        check_spec(one.spec)
     if setup.protocol not in PROTOCOLS:
         raise Mistake("There is no such method.", "Choose one of the list.")
     return [
@@ -106,17 +106,17 @@ def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool 
             source,
             **evidence,
             **setup.further,
-            model=name,
-            service={"base_url": setup.address or None},
+            model=one.spec,
+            service={"base_url": one.address or None},
             protocol=setup.protocol,
             pool=str(own_pool.path) if own_pool else services.pool(owner, setup.pool) or None,
             limit=setup.pairs,
             shots=setup.demonstrations,
-            budget=setup.budget or None,
+            budget=one.budget or None,
             negative_difficulty=setup.difficulty or None,
             reviewed=setup.reviewed,
         )
-        for name in names
+        for one in chosen
         for evidence in _evidence(services, owner, setup)
     ]
 

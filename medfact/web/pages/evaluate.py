@@ -8,12 +8,13 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.store import INTERRUPTED, PAUSED
+from medfact.results.live import Live
+from medfact.store import GOING, INTERRUPTED, PAUSED
 from medfact.views.fragments import render
-from medfact.web.evaluate import begin, files
-from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
+from medfact.web.evaluate import begin, files, rows
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
-from medfact.web.pages import Message, Page, View, Visitor
+from medfact.web.pages import Fragment, Message, Page, View, Visitor
 from medfact.web.pages.keeping import signing_in
 from medfact.web.pages.looked import RESULTS_ADDRESS, RESULTS_STOPS
 from medfact.web.pages.rarity import take_frequencies
@@ -22,7 +23,7 @@ from medfact.web.pages.results import results
 RESULTS = ("progress", "scores", "tab", "rarity", "drawer")
 """The parts that show runs."""
 
-INPUTS = ("mapping", "facts", "consent", "documents", "method", "go")
+INPUTS = ("choice", "mapping", "facts", "models", "sizes", "documents", "method", "go")
 """The parts beside the inputs."""
 
 
@@ -35,11 +36,20 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     runs, missing = _runs(visitor, show)
     if not runs:
         show = show.model_copy(update={"run": "", "missing": missing})
-        inputs = {"notice": _notice(visitor, missing), **fragments(visitor, show, setup)}
-        return View({**dict.fromkeys(RESULTS, ""), **inputs}, show, query=_query(show), title="New evaluation · medfact")
+        return _new_evaluation(visitor, show, setup)
     shown = results(visitor, show.model_copy(update={"missing": missing}), runs)
     said = {"notice": _notice(visitor, missing) + signing_in(visitor, ""), **dict.fromkeys(INPUTS, "")}
     return replace(shown, fragments={**said, **shown.fragments}, query=_query(shown.show))
+
+
+def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
+    """The three steps, below what goes on already."""
+    going = _going(visitor)
+    notice = _notice(visitor, show.missing) + render("running", lives=going)
+    inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
+    again = visitor.services.reports.pace(*going) if going else None
+    drawn = {**dict.fromkeys(RESULTS, ""), **inputs}
+    return View(drawn, show, query=_query(show), again=again, title="New evaluation · medfact")
 
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
@@ -69,6 +79,14 @@ def _notice(visitor: Visitor, missing: bool) -> Markup:
     return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
 
 
+def _going(visitor: Visitor) -> list[Live]:
+    """The visitor's runs that go on, which the set-up leads to."""
+    services = visitor.services
+    unfinished = services.as_now(services.store.unfinished(*visitor.owners))
+    going = [run.run for run in unfinished if run.state in GOING and services.asked(run.run)]
+    return [services.reports.live(run) for run in going[:MOST_MODELS]]
+
+
 def _build(site: Any) -> None:
     from medfact.web.evaluate import inputs  # the page library, which only a server needs
 
@@ -83,6 +101,7 @@ PAGE = Page(
     view,
     {
         **files.ACTIONS,
+        **rows.ACTIONS,
         **begin.ACTIONS,
         "take_frequencies": take_frequencies,
     },
@@ -90,8 +109,9 @@ PAGE = Page(
         **dict.fromkeys(files.ON_FACTS, "facts-said"),
         "take_pool": "pool-said",
         **dict.fromkeys(files.ON_DOCUMENTS, "documents-said"),
+        **dict.fromkeys(rows.ACTIONS, "models-said"),
         "take_frequencies": "rarity-said",
-        **dict.fromkeys(("evaluate", "price"), "go-said"),
+        "evaluate": "go-said",
     },
     address=(*RESULTS_ADDRESS, "writing", "drafts", "studio"),
     stops=RESULTS_STOPS,

@@ -26,9 +26,9 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
+from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, data_called, data_sets, kept_setup, source_called
-from medfact.web.evaluate.fragments import SHOWN_PROBLEMS, mapping
 from medfact.web.pages import Act, Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable

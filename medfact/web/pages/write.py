@@ -12,7 +12,7 @@ from pydantic import Field
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
-from medfact.models import key_for
+from medfact.models import ServiceSettings, key_for
 from medfact.models.services.addresses import parsed_address
 from medfact.prototypes import fill
 from medfact.results.wording import STATES, counted, date, model_name, pool_title
@@ -26,6 +26,7 @@ from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
     MOST_PAIRS,
     OWN_DATA,
+    ModelRow,
     Setup,
     data_called,
     data_sets,
@@ -33,9 +34,10 @@ from medfact.web.evaluate.form import (
     own_source,
     source_called,
 )
-from medfact.web.evaluate.fragments import consent, host_in_words
+from medfact.web.evaluate.models_step import consent
 from medfact.web.evaluate.plan import PlannedRun, planned
 from medfact.web.evaluate.room import check_room
+from medfact.web.evaluate.rows import host_called
 from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.runs import own_run
@@ -110,7 +112,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     listed = lines(visitor, LISTED)
     opened, line, show = _opened(visitor, show)
     setup = _setup_of(visitor, show)
-    show = show.model_copy(update={"agreed": setup.agreed, "agreed_to": setup.agreed_to})
+    show = show.model_copy(update={"agreed": bool(setup.agreed), "agreed_to": "".join(setup.agreed)})
     going = any(one.going for one in (*listed, *([line] if line else [])))
     return View(
         {
@@ -128,22 +130,25 @@ def view(visitor: Visitor, show: WriteShow) -> View:
 
 def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
     own = own_source(visitor)
-    behind = show.where == "service"
-    return Setup(
+    setup = Setup(
         dataset=show.data,
         source=dict(own) if own and show.data == OWN_DATA else None,
         protocol=show.protocol,
         models=[],
         pool="",
         shots=0 if show.protocol == RunSpec.protocol else -1,
-        other="" if behind else show.writer,
-        service=show.service if behind else "",
-        address=show.address if behind else "",
-        agreed=show.agreed,
-        agreed_to=show.agreed_to,
-        budget=show.budget if behind else 0,
+        rows=[_row_of(show)],
         pairs=show.pairs,
-    ).with_consent()
+    )
+    code = setup.consent_of(show.address)
+    return setup.changed(agreed=[code] if show.agreed and show.agreed_to in ("", code) else [])
+
+
+def _row_of(show: WriteShow) -> ModelRow:
+    """The model that writes."""
+    if show.where == "machine":
+        return ModelRow(where="machine", model=show.writer)
+    return ModelRow(where="service", model=show.service, address=show.address, budget=show.budget)
 
 
 def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
@@ -184,7 +189,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
         consent=consent(visitor, setup, of_view=True),
-        host=host_in_words(setup.model_copy(update={"service": show.service or "any"})),  # a key is of an address
+        host=host_called(ServiceSettings(base_url=show.address or None)),  # a key is of an address
         problem=problem,
         price=price,
     )
@@ -269,7 +274,7 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     if show.address:
         parsed_address(show.address)
     planned_run, setup = _planned(visitor, show), _setup_of(visitor, show)
-    (writing,) = begin_planned(visitor.services, visitor.owner, [planned_run], setup, action.key)
+    (writing,) = begin_planned(visitor.services, visitor.owner, [planned_run], setup, lambda _: action.key)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 

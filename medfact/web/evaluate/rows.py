@@ -1,0 +1,195 @@
+"""The rows of models that are not bundled: added, filled in, tested, and taken away again; and the keys of their services."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from medfact.errors import MedfactError, Mistake
+from medfact.models import ServiceSettings
+from medfact.models.services.policy import host_of
+from medfact.results.wording import model_name
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
+from medfact.web.evaluate.trial import names_at, tried
+from medfact.web.pages import Act, Action, Message, Visitor
+from medfact.web.services import Services
+from medfact.web.trials import Trial
+
+LONGEST_KEY, SHOWN_NAMES = 400, 8
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A row as it is shown. name: what to call its model. host: of its service. has_key: whether its key is in memory.
+    names: of the models that its service lists.
+    """
+
+    row: ModelRow
+    name: str
+    host: str
+    has_key: bool
+    names: tuple[str, ...]
+    trial: Trial | None
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether a key was typed that is not in memory any more."""
+        return self.row.is_remote and self.row.had_key and not self.has_key
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its fields are shown: always where something is missing."""
+        return self.row.is_open or not self.row.model or self.wants_key or bool(self.trial and self.trial.problem)
+
+
+def row_views(services: Services, owner: str, setup: Setup) -> list[RowView]:
+    """The rows of a set-up, each with what is known of its service."""
+    return [_view(services, owner, row) for row in setup.rows]
+
+
+def _view(services: Services, owner: str, row: ModelRow) -> RowView:
+    has_key = services.trials.key((owner, row.id), row.place) is not None
+    trial = services.trials.last((owner, row.id), _asked(services, owner, row))
+    names = services.trials.names((owner, row.id), row.place)
+    return RowView(row, model_name(row.spec) if row.model else "", host_called(row.settings), has_key, names, trial)
+
+
+def host_called(settings: ServiceSettings) -> str:
+    """What to call the host of a service, however it was typed."""
+    try:
+        return host_of(settings)
+    except MedfactError:
+        return "the service"
+
+
+def key_in(services: Services, owner: str, row: ModelRow) -> str | None:
+    """The key that was typed in a row for its service; None where there is none."""
+    return services.trials.key((owner, row.id), row.place)
+
+
+def _asked(services: Services, owner: str, row: ModelRow) -> tuple[str, str, str | None]:
+    return row.spec, row.address, key_in(services, owner, row)
+
+
+def _settings(services: Services, owner: str, row: ModelRow) -> ServiceSettings:
+    return replace(row.settings, key=key_in(services, owner, row))
+
+
+def tried_row(services: Services, owner: str, row: ModelRow) -> Trial:
+    """What one call to a row's service shows, noted for as long as the row stays as it is."""
+    if _view(services, owner, row).wants_key:
+        return Trial(f"The key for {host_called(row.settings)} is kept in memory alone, and is gone. Type it again.")
+    with services.trials.trying(owner):
+        trial = tried(row.spec, _settings(services, owner, row))
+    services.trials.note((owner, row.id), _asked(services, owner, row), trial)
+    return trial
+
+
+def tried_rows(services: Services, owner: str, setup: Setup) -> str:
+    """Tests the services that have not passed yet, side by side. Says which cannot be asked; "" where all can."""
+    passed = {one.row.id for one in row_views(services, owner, setup) if one.trial and one.trial.passed and not one.wants_key}
+    rows = [row for row in setup.rows if row.is_remote and row.id not in passed]
+    if not rows:
+        return ""
+    with ThreadPoolExecutor(len(rows)) as threads:
+        trials = list(threads.map(lambda row: _tried_or_not(services, owner, row), rows))
+    return " ".join(
+        f"{model_name(row.spec)}: {trial.problem}" for row, trial in zip(rows, trials, strict=True) if trial.problem
+    )
+
+
+def _tried_or_not(services: Services, owner: str, row: ModelRow) -> Trial:
+    try:
+        return tried_row(services, owner, row)
+    except MedfactError as error:  # others are tried just now
+        return Trial(error.public)
+
+
+# ------------------------------------------------------------------------------------------------ buttons
+
+
+def add_row(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Opens a row for one more model, where the one before says whether it is behind a service."""
+    rows = setup_in(visitor, show).rows
+    if len(rows) >= MOST_MODELS:
+        raise Mistake(f"{MOST_MODELS} models are the most at once.", "Take one away first.")
+    where = rows[-1].where if rows else "service"
+    return changed(visitor, show, rows=[*rows, ModelRow(id=secrets.token_hex(4), where=where)]), Message()
+
+
+def drop_row(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Takes a row away, with its key."""
+    visitor.services.trials.forget((visitor.owner, action.about))
+    rows = [row for row in setup_in(visitor, show).rows if row.id != action.about]
+    return changed(visitor, show, rows=rows), Message()
+
+
+def drop_model(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Takes a bundled model out of those that are chosen."""
+    return changed(visitor, show, models=[one for one in setup_in(visitor, show).models if one != action.about]), Message()
+
+
+def edit_row(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Shows the fields of a row, or folds them away."""
+    return _with_row(visitor, show, action.about, lambda row: row.model_copy(update={"is_open": not row.is_open})), Message()
+
+
+def keep_key(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Keeps the key that was typed in a row, in memory alone."""
+    key = (action.key or "")[:LONGEST_KEY]
+    row = _row(visitor, show, action.about)
+    visitor.services.trials.keep_key((visitor.owner, row.id), row.place, key)
+    return _with_row(visitor, show, row.id, lambda row: row.model_copy(update={"had_key": bool(key)})), Message()
+
+
+def test_row(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Calls a row's service once. A row that passes folds; one that fails stays open, and says why."""
+    if action.key:
+        show, _ = keep_key(visitor, show, action)
+    row = _row(visitor, show, action.about)
+    row.check()
+    if not row.is_remote:
+        raise Mistake("No model is named.", "Type its name as the service calls it.")
+    trial = tried_row(visitor.services, visitor.owner, row)
+    show = _with_row(visitor, show, row.id, lambda row: row.model_copy(update={"is_open": not trial.passed}))
+    return show, Message(f"{model_name(row.spec)}: {trial.problem or ', '.join(trial.said)}", "" if trial.passed else "warn")
+
+
+def list_names(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Asks a row's service for the names of its models, which its field then suggests."""
+    if action.key:
+        show, _ = keep_key(visitor, show, action)
+    services, owner, row = visitor.services, visitor.owner, _row(visitor, show, action.about)
+    row.check()
+    with services.trials.trying(owner):
+        names = names_at(_settings(services, owner, row))
+    services.trials.note_names((owner, row.id), row.place, names)
+    host = host_called(row.settings)
+    return show, Message(
+        f"{host} lists {', '.join(names[:8])}." if names else f"{host} lists no models.", "" if names else "warn"
+    )
+
+
+def _row(visitor: Visitor, show: EvaluateShow, about: str) -> ModelRow:
+    for row in setup_in(visitor, show).rows:
+        if row.id == about:
+            return row
+    raise Mistake("There is no such row any more.", "Load the page again.")
+
+
+def _with_row(visitor: Visitor, show: EvaluateShow, about: str, change: Callable[[ModelRow], ModelRow]) -> EvaluateShow:
+    rows = setup_in(visitor, show).rows
+    return changed(visitor, show, rows=[change(row) if row.id == about else row for row in rows])
+
+
+ACTIONS: dict[str, Act] = {
+    "add_row": add_row,
+    "drop_row": drop_row,
+    "drop_model": drop_model,
+    "edit_row": edit_row,
+    "keep_key": keep_key,
+    "test_row": test_row,
+    "list_names": list_names,
+}

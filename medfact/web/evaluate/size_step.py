@@ -1,0 +1,198 @@
+"""The third step of the set-up: how many facts are asked, what that takes and shows; and the bar with the button."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cachetools import LRUCache
+from markupsafe import Markup
+
+from medfact.errors import MedfactError
+from medfact.facts import Fact
+from medfact.kept import keep
+from medfact.models import provider_of
+from medfact.results.power import points_in_words
+from medfact.results.wording import counted, duration, in_plain_words
+from medfact.runs.costs import costs, dollars
+from medfact.runs.plan import select_facts
+from medfact.spec import RunSpec
+from medfact.views.fragments import render
+from medfact.web.evaluate.facts_step import any_plan
+from medfact.web.evaluate.form import DEFAULT_PAIRS, MOST_PAIRS, EvaluateShow, Setup
+from medfact.web.evaluate.models_step import consents
+from medfact.web.evaluate.plan import PlannedRun, planned_runs, source_in
+from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
+from medfact.web.pages import Visitor
+from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
+
+STANDARD_PAIRS = 300
+
+
+@dataclass(frozen=True)
+class Size:
+    """A choice of how many pairs are asked. value: that number; pairs: as many as there are of them; takes: time and cost."""
+
+    name: str
+    value: int
+    pairs: int
+    takes: str
+    detects: str
+
+
+def sizes(visitor: Visitor, setup: Setup) -> Markup:
+    """Three sizes, each with what it takes and what it can show, and a number of one's own."""
+    told = setup.unfit.get("pairs", (setup.pairs, ""))[0]
+    listed: list[Size] = []
+    with suppress(MedfactError):  # said beside the button
+        listed = _listed(visitor, setup)
+    asked = min(setup.pairs, listed[-1].pairs) if listed else 0
+    chosen = next((size.value for size in listed if size.pairs == asked and told == setup.pairs), None)
+    return render("sizes_choice", sizes=listed, chosen=chosen, pairs=told, most=MOST_PAIRS)
+
+
+def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
+    """Quick, standard and all, without those that the facts are too few for."""
+    plan = any_plan(visitor, setup)
+    ways = len(plan.statements) // max(len(plan.facts), 1)
+    pairs = max(sum(fact.positive for fact in plan.facts), 1)
+    draws = len(plan.statements) / pairs
+    runs = _runs(visitor, setup)
+    found = {value: _tested(visitor, setup, value) for value in (DEFAULT_PAIRS, STANDARD_PAIRS, MOST_PAIRS)}
+    positive = {value: sum(fact.positive for fact in facts) for value, facts in found.items()}
+    names = {DEFAULT_PAIRS: "Quick", STANDARD_PAIRS: "Standard", MOST_PAIRS: "All"}
+    if positive[MOST_PAIRS] == MOST_PAIRS < _true_facts(visitor, setup):
+        names[MOST_PAIRS] = "Most"
+    return [
+        Size(
+            names[value],
+            value,
+            positive[value],
+            " · ".join(_takes(visitor, runs, positive[value] / pairs, round(draws * positive[value]))),
+            points_in_words(facts, ways),
+        )
+        for value, facts in found.items()
+        if value == MOST_PAIRS or positive[value] == value < positive[MOST_PAIRS]
+    ]
+
+
+def _true_facts(visitor: Visitor, setup: Setup) -> int:
+    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
+    return sum(fact.positive for fact in collection.facts)
+
+
+def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
+    """About which facts so many pairs would be."""
+    services, owner = visitor.services, visitor.owner
+    own_pool = edited_of(services, owner, setup)
+    pool = None if own_pool else services.pool(owner, setup.pool) or None
+    spec = spec_of(
+        source_of(services, owner, setup),
+        protocol=setup.protocol,
+        pool=pool,
+        limit=pairs,
+        shots=setup.demonstrations,
+        negative_difficulty=setup.difficulty or None,
+        reviewed=setup.reviewed,
+    )
+    held = tuple(sorted(services.held(visitor.reviewers).items())) if setup.reviewed else ()
+    return _selected(spec, held, own_pool)
+
+
+@keep(100_000, len)
+def _selected(spec: RunSpec, held: tuple[tuple[str, bool], ...], own_pool: EditedPool | None) -> tuple[Fact, ...]:
+    canonical = own_pool.pool().canonical if own_pool else None
+    return tuple(select_facts(spec, collection_of_spec(spec), canonical, held=dict(held)).test)
+
+
+# ------------------------------------------------------------------------------------------------ time and money
+
+
+def _runs(visitor: Visitor, setup: Setup) -> list[PlannedRun]:
+    """The runs that would begin; none where they cannot."""
+    with suppress(MedfactError):
+        return planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
+    return []
+
+
+def _takes(visitor: Visitor, runs: Sequence[PlannedRun], share: float = 1.0, statements: int | None = None) -> list[str]:
+    """The time, where it is known of each model, and the cost, where a service is asked. share: of the cost; statements: that
+    are asked in place of those of the plans.
+    """
+    seconds = [seconds_for(visitor.services.store, spec.model, statements or len(plan.statements)) for spec, plan, _ in runs]
+    known = [one for one in seconds if one is not None]
+    time = [duration(sum(known))] if known and len(known) == len(seconds) else []
+    paid = [usd_of(run) for run in runs if provider_of(run.spec.model).is_paid]
+    if not paid:
+        return time
+    dollars_known = [usd for usd in paid if usd is not None]
+    return [*time, dollars(share * sum(dollars_known)) if len(dollars_known) == len(paid) else "price not known"]
+
+
+_costs: LRUCache[Hashable, float | None] = LRUCache(1_000)
+_lock = threading.Lock()
+
+
+def usd_of(run: PlannedRun) -> float | None:
+    """About what a run costs, in US dollars; None where its price is not known."""
+    key = (run.spec, run.plan.dataset_fingerprint, run.plan.pool, len(run.plan.statements))
+    with _lock:
+        if key in _costs:
+            return _costs[key]
+    usd = costs(run.spec, collection_of_spec(source_in(run.spec)), run.plan)["usd"]
+    with _lock:
+        _costs[key] = usd
+    return None if usd is None else float(usd)
+
+
+# ------------------------------------------------------------------------------------------------ the bar
+
+
+def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
+    """The button, what it will do and what that takes; disabled with the reason where it cannot."""
+    problem = (show.uploading and f"{show.uploading} is being uploaded.") or setup.pending
+    asked, takes = "", list[str]()
+    if not problem:
+        try:
+            asked, takes = _asked(visitor, setup)
+        except MedfactError as error:
+            problem = in_plain_words(error.public)
+    asks = consents(visitor, setup)
+    return render(
+        "go",
+        name=_name_of(visitor, setup),
+        problem=problem,
+        pending=bool(setup.pending),
+        takes=takes,
+        asked=asked,
+        consents=asks,
+        unanswered=[one for one in asks if not one.agreed],
+        models=len(setup.chosen),
+        race=setup.race,
+    )
+
+
+def _name_of(visitor: Visitor, setup: Setup) -> str:
+    """What the button evaluates."""
+    if setup.sets:
+        return "the written sentences"
+    with suppress(MedfactError):
+        source = source_of(visitor.services, visitor.owner, setup)
+        return Path(str(source["facts"])).name if "facts" in source else str(source["dataset"])
+    return setup.dataset
+
+
+def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
+    """How many pairs and statements are asked, and what that takes."""
+    runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
+    plan = runs[0].plan
+    pairs = sum(fact.positive for fact in plan.facts)
+    models = f" × {counted(len(setup.chosen), 'model')}" if len(setup.chosen) > 1 else ""
+    sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
+    if not setup.sets and (settings := len(runs) // len(setup.chosen)) > 1:
+        sets = f" × {counted(settings, 'setting')}"
+    ways = len(plan.statements) // max(pairs, 1)
+    return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}", _takes(visitor, runs)

@@ -1,0 +1,81 @@
+"""One call to a service before anything is asked there: can it be reached, is the key accepted, the model known, and does it
+give probabilities?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from medfact.answers.formats import make_prompt
+from medfact.errors import MedfactError, Mistake
+from medfact.extras import importing
+from medfact.models import Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
+from medfact.models.services.addresses import parsed_address
+from medfact.models.services.policy import check_new_run, host_of
+from medfact.web.trials import Trial
+
+TRIAL_SECONDS = 8.0
+"""How long the call may take."""
+
+STATEMENT = "Wheezing is a symptom of asthma."
+"""What is asked: nothing of the visitor's own."""
+
+SHOWN_NAMES = 4
+
+
+def tried(spec: str, settings: ServiceSettings) -> Trial:
+    """What one call to a model behind a service shows. The policy of contact holds for it as for runs."""
+    try:
+        if settings.base_url:
+            parsed_address(settings.base_url)
+        check_new_run(settings, own_facts=False, agreed=True)
+        with_probabilities = _answered(spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1))
+    except MedfactError as error:
+        return _failed(error, settings)
+    key = "key accepted" if settings.key else "no key needed"
+    gives = "gives probabilities" if with_probabilities else "gives no probabilities, so there is no calibration"
+    return Trial(said=("reachable", key, "model known", gives, _price(spec)))
+
+
+def _answered(spec: str, settings: ServiceSettings) -> bool:
+    """Asks once; whether the reply came with probabilities. Raises MedfactError where none came."""
+    model = load_model(spec, service=settings)
+    try:
+        (completion,) = _completions(model, spec, settings)
+    except ValueError:
+        raise Mistake("There was no reply.", "Try again.") from None
+    finally:
+        with suppress(AttributeError):
+            model.close()  # type: ignore[attr-defined]
+    if completion.failure:
+        raise Mistake(f"{host_of(settings)}: {completion.failure}.", "Check the model's name and the address, or try again.")
+    return completion.p_mass is not None
+
+
+def _completions(model: Model, spec: str, settings: ServiceSettings) -> Sequence[Completion]:
+    prompt = make_prompt(STATEMENT, (), chat=takes_messages(spec, service=settings))
+    return [completion for _, completion in model.complete([prompt])]
+
+
+def _failed(error: MedfactError, settings: ServiceSettings) -> Trial:
+    """Why it cannot be asked, and, where the service lists its models, how they are called."""
+    names = names_at(settings) if "model" in error.public else ()
+    more = f" The service lists {', '.join(names[:SHOWN_NAMES])}{' and others' if len(names) > SHOWN_NAMES else ''}."
+    return Trial(f"{error.public}{more if names else ''}")
+
+
+def names_at(settings: ServiceSettings) -> tuple[str, ...]:
+    """The names of the models that a service lists; () where it does not, or may not be asked."""
+    try:
+        check_new_run(settings, own_facts=False, agreed=True)
+        with importing():
+            from medfact.models.services.listing import listed_models
+        return listed_models(settings)
+    except MedfactError:
+        return ()
+
+
+def _price(spec: str) -> str:
+    price = provider_of(spec).price_of(spec)
+    return f"${price.input:g} and ${price.output:g} a million tokens in and out" if price else "list price not known"

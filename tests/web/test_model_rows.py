@@ -1,0 +1,212 @@
+"""Rows of models behind services: a key each, tested by one call, and never a run that could not begin. Over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import served
+from mock_service import Behaviour, MockService
+from visitors import Visitor
+from waiting import until
+
+from medfact.errors import Mistake
+from medfact.store import COMPLETE, Store
+from medfact.web.trials import MOST_OF_ONE, Trials
+
+ONE, OTHER = "sk-of-one-0123456789", "sk-of-other-0123456789"
+
+
+@pytest.fixture
+def visitor(address: str) -> Iterator[Visitor]:
+    with Visitor(address) as visitor:
+        yield visitor
+
+
+def row(name: str, service: MockService | str, model: str = "m", **more: object) -> dict[str, Any]:
+    return {"id": name, "model": model, "address": service if isinstance(service, str) else service.base_url, **more}
+
+
+def of(*rows: dict[str, Any], **more: object) -> dict[str, Any]:
+    return {"models": [], "rows": [*rows], "pairs": 10, "shots": 0, **more}
+
+
+def keyed(visitor: Visitor, setup: dict[str, Any], **keys: str) -> dict[str, Any]:
+    """The set-up after these keys were typed in its rows."""
+    for name, key in keys.items():
+        setup = visitor.act("keep_key", name, setup=setup, fields={"key": key})["setup"] or setup
+    return setup
+
+
+def said(answer: dict[str, Any], part: str = "models") -> str:
+    return unescape(answer["fragments"].get(part, ""))
+
+
+def runs(home: Path, visitor: Visitor) -> list[Any]:
+    return list(Store(f"sqlite:///{home / 'medfact.db'}").runs(visitor.owner))
+
+
+def test_two_services_are_asked_side_by_side_each_with_its_own_key(visitor: Visitor, app_home: Path) -> None:
+    with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other:
+        setup = keyed(visitor, of(row("a", one), row("b", other)), a=ONE, b=OTHER)
+        for name in ("a", "b"):
+            tested = visitor.act("test_row", name, setup=setup)
+            setup = tested["setup"] or setup
+            assert "reachable, key accepted, model known, gives probabilities, list price not known" in said(
+                tested, "models-said"
+            )
+        assert [len(service.calls) for service in (one, other)] == [1, 1], "one call each"
+        shown = visitor.look(setup=setup)
+        assert "m at 127.0.0.1" in said(shown)
+        assert "price not known" in said(shown, "go")
+        started = visitor.act("evaluate", setup=setup)["show"]["run"].split(",")
+        store = Store(f"sqlite:///{app_home / 'medfact.db'}")
+        until(lambda: all(store.run(run).state == COMPLETE for run in started))
+        assert [store.run(run).spec.service.base_url for run in started] == [one.base_url, other.base_url]
+        for service, key in ((one, ONE), (other, OTHER)):
+            assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {key}"}
+        told = json.dumps([visitor.look(), visitor.look(run=",".join(started)), visitor.look("runs")])
+    for key in (ONE, OTHER):
+        assert key not in told
+        assert not [file for file in app_home.rglob("*") if file.is_file() and key.encode() in file.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    [
+        (Behaviour(key="sk-another-0123456789"), "key"),
+        (Behaviour(models=("gpt-4o",), lists=("gpt-4o", "gpt-5")), "The service lists gpt-4o, gpt-5."),
+        (Behaviour(every="html"), "not as a model service"),
+        (Behaviour(every="quota"), "quota"),
+    ],
+)
+def test_what_cannot_be_asked_stays_in_the_form(behaviour: Behaviour, words: str, visitor: Visitor, app_home: Path) -> None:
+    """Whether Test is pressed or Evaluate; what was typed stays, and no run is recorded."""
+    with MockService(behaviour) as service:
+        setup = keyed(visitor, of(row("a", service)), a=ONE)
+        for button in ("test_row", "evaluate"):
+            shown = visitor.act(button, "a", setup=setup)
+            assert words in said(shown, "models-said" if button == "test_row" else "go-said")
+            assert words in said(shown), "and it stands in the row"
+            assert service.base_url in said(shown)
+            assert not shown["show"].get("run")
+    assert runs(app_home, visitor) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("http://127.0.0.1:1/v1", "cannot be reached"),
+        ("no address", "contains a space"),
+        ("javascript:alert(1)", "not a web address"),
+        ("http://user:secret@127.0.0.1/v1", "user name or password"),
+    ],
+)
+def test_a_mistyped_address_stays_in_the_form(typed: str, words: str, visitor: Visitor, app_home: Path) -> None:
+    shown = visitor.act("test_row", "a", setup=of(row("a", typed)))
+    assert words in said(shown)
+    shown = visitor.act("evaluate", setup=of(row("a", typed)))
+    assert words in said(shown, "go-said")
+    assert not shown["show"].get("run")
+    assert runs(app_home, visitor) == []
+
+
+def test_a_service_that_passed_is_not_called_again_and_one_that_changed_is(visitor: Visitor) -> None:
+    with MockService() as service:
+        setup = of(row("a", service))
+        visitor.act("test_row", "a", setup=setup)
+        before = len(service.calls)
+        (first,) = [visitor.act("evaluate", setup=setup)["show"]["run"]]
+        until(lambda: len(service.calls) == before + 160)
+        other = of(row("a", service, model="m2"))
+        assert "gives probabilities" not in said(visitor.look(setup=other))
+        visitor.act("evaluate", setup=other)
+        until(lambda: len(service.calls) == before + 160 + 1 + 160)
+        assert first
+
+
+def test_a_test_says_what_the_service_gives(visitor: Visitor) -> None:
+    with MockService(Behaviour(no_logprobs=True)) as service:
+        tested = visitor.act("test_row", "a", setup=of(row("a", service, model="gpt-4o-mini")))
+        assert "no key needed" in said(tested)
+        assert "gives no probabilities" in said(tested)
+        assert "$0.15 and $0.6 a million tokens in and out" in said(tested)
+        assert "· $0.0" in said(tested, "go"), "what it will cost"
+
+
+def test_the_names_that_a_service_lists_are_suggested(visitor: Visitor) -> None:
+    names = ("alpha", "<b>beta</b>")
+    with MockService(Behaviour(lists=names)) as service:
+        shown = visitor.act("list_names", "a", setup=of(row("a", service, model="")))
+        for name in ("alpha", "&lt;b&gt;beta&lt;/b&gt;"):
+            assert f'<option value="{name}">' in shown["fragments"]["models"]
+        assert service.calls == [], "no model was asked"
+
+
+def test_a_key_goes_to_no_other_place_and_no_other_visitor(visitor: Visitor, address: str) -> None:
+    with MockService(Behaviour(key=ONE)) as one, MockService() as other:
+        setup = keyed(visitor, of(row("a", one)), a=ONE)
+        moved = of(row("a", other, had_key=True))
+        assert "The key for 127.0.0.1 is kept in memory alone, and is gone" in said(
+            visitor.act("test_row", "a", setup=moved), "models-said"
+        )
+        assert other.calls == []
+        with Visitor(address) as stranger:
+            assert "key" in said(stranger.act("test_row", "a", setup=setup), "models-said")
+            assert one.calls == [] or all(ONE not in call.headers["authorization"] for call in one.calls)
+        visitor.act("drop_row", "a", setup=setup)
+        shown = visitor.act("test_row", "a", setup=setup)
+        assert "Type it again" in said(shown, "models-said"), "it went with its row"
+
+
+def test_rows_are_added_and_taken_away(visitor: Visitor) -> None:
+    setup: dict[str, Any] = {}
+    for number in range(8):
+        setup = visitor.act("add_row", setup=setup)["setup"]
+        assert len(setup["rows"]) == number + 1
+    assert "are the most" in said(visitor.act("add_row", setup=setup), "models-said")
+    first = setup["rows"][0]["id"]
+    assert first not in json.dumps(visitor.act("drop_row", first, setup=setup)["setup"])
+    ticked = {"models": ["baseline:random", "medfact-tiny"], "rows": []}
+    assert visitor.act("drop_model", "medfact-tiny", setup=ticked)["setup"]["models"] == ["baseline:random"]
+
+
+def test_the_same_model_of_two_services_is_two_models(visitor: Visitor) -> None:
+    with MockService() as one, MockService() as other:
+        shown = visitor.look(setup=of(row("a", one), row("b", other), row("c", other)))
+        assert "Evaluate 2 models" in said(shown, "go")
+        assert "stop when decided" in said(shown, "go")
+        assert "stop when decided" not in said(visitor.look(setup=of(row("a", one))), "go")
+
+
+def test_a_row_without_a_name_is_said(visitor: Visitor) -> None:
+    setup = {**of(row("a", "https://models.example/v1", model="")), "models": ["baseline:random"]}
+    assert "has no name yet" in said(visitor.look(setup=setup), "go")
+
+
+def test_on_a_public_server_a_test_reaches_no_address_inside(tmp_path: Path) -> None:
+    with served(tmp_path, MEDFACT_PUBLIC="1") as url, Visitor(url) as visitor, MockService() as service:
+        for inside in (service.base_url, service.base_url.replace("http", "https"), "https://169.254.169.254/v1"):
+            setup = keyed(visitor, of(row("a", inside)), a=ONE)
+            visitor.act("list_names", "a", setup=setup)
+            assert "is not a public address" in said(visitor.act("test_row", "a", setup=setup))
+            assert "is not a public address" in said(visitor.act("evaluate", setup=setup), "go-said")
+        assert service.calls == []
+
+
+def test_so_many_services_are_tried_at_once() -> None:
+    trials = Trials()
+    with ExitStack() as trying:
+        for _ in range(MOST_OF_ONE):
+            trying.enter_context(trials.trying("ada"))
+        with pytest.raises(Mistake, match="Other services are being tested"), trials.trying("ada"):
+            pass
+        with trials.trying("ben"):
+            pass
+    with trials.trying("ada"):
+        pass
