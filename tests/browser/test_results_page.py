@@ -81,7 +81,7 @@ def test_the_head_stays_and_leads_on(opened: Opened) -> None:
     expect(page.get_by_role("button", name="Share")).to_be_in_viewport()
     page.locator("[data-key=download]").click()
     expect(page.locator("[data-key=download-report]")).to_be_visible()
-    assert re.match("medfact-tiny, medfact-tiny-narrow, a coin · clinical-core · medfact", page.title())
+    assert re.match("medfact-tiny, medfact-tiny-narrow, a coin on clinical-core · medfact", page.title())
 
 
 def test_back_leads_to_the_tab_before_and_a_reload_to_the_same(opened: Opened) -> None:

@@ -262,7 +262,7 @@ def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(
 ) -> None:
     (run,) = visitor.evaluate("baseline:random")
     until_ended(home, run)
-    assert run not in json.dumps([stranger.look(page) for page in ("evaluate", "runs", "compare", "review", "write", "facts")])
+    assert run not in json.dumps([stranger.look(page) for page in ("evaluate", "runs", "review", "write", "facts")])
     for part in (run[:31], f"{run[:-1]}%", run.upper(), "%", "_" * 32):
         assert run not in json.dumps(stranger.look(run=part)) or part == run.upper()
         assert stranger.http.get(f"/export/{part}").status_code == 404
@@ -304,7 +304,7 @@ def test_no_key_of_the_host_comes_out(visitor: Visitor, home: Path) -> None:
     for address in ("/", "/config", "/gradio_api/info", "/gradio_api/startup-events", "/healthz", f"/export/{run}",
                     f"/download/{run}/report.html", f"/download/{run}/log-inspect", "/nothing"):  # fmt: skip
         assert KEY.encode() not in visitor.http.get(address).content
-    pages = [visitor.look(page) for page in ("evaluate", "facts", "review", "studio", "write", "runs", "compare")]
+    pages = [visitor.look(page) for page in ("evaluate", "facts", "review", "studio", "write", "runs")]
     assert KEY not in json.dumps([*pages, visitor.look("runs", told=run)])
     kept = [file for file in home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
     assert kept == []

@@ -46,7 +46,7 @@ def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: s
     head = text_of(part(shown, "progress"))
     assert head.startswith("true unless denied and always says true on clinical-core 384 of 384 statements · complete")
     assert re.search("Share Download .* Run again New evaluation", head)
-    assert shown["title"] == "true unless denied, always says true · clinical-core · medfact"
+    assert shown["title"] == "true unless denied, always says true on clinical-core · medfact"
 
 
 def test_the_verdict_stands_before_the_leaderboard(services: Services, two: str) -> None:
@@ -151,4 +151,4 @@ def test_a_difference_has_the_sign_of_its_headline(services: Services, two: str)
     turned = ",".join(reversed(two.split(",")))
     shown = text_of(part(look(services, run=turned, tab="statistics"), "tab"))
     assert "true unless denied less always says true +50.0 points" in shown
-    assert shown.count("does not make them equal") == 1
+    assert shown.count("does not mean that they are equal") == 1

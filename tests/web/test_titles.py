@@ -30,7 +30,6 @@ def test_the_tab_says_which_models_and_facts(services: Services, runs: list[str]
     both = "always says true, always says false on clinical-core"
     assert look(services)["title"] == "New evaluation · medfact"
     assert look(services, run=",".join(runs[:2]))["title"] == f"{both} · medfact"
-    assert look(services, "compare", runs=",".join(runs[:2]))["title"] == f"Compare {both} · medfact"
     begun = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store.of(OWNER))
     assert look(services, run=begun)["title"] == "0% · a coin on clinical-core · medfact"
 

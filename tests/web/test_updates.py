@@ -42,7 +42,9 @@ PARTS = {
     "documents",
     "facts",
     "method",
-    "consent",
+    "choice",
+    "models",
+    "sizes",
     "go",
 }
 
@@ -96,7 +98,7 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
     assert not {"notice", "drawer"} & set(meanwhile["fragments"])
     assert "still standing" in meanwhile["fragments"]["scores"]
-    assert re.fullmatch(r"[1-9]\d?% · always says true · clinical-core · medfact", meanwhile["title"])
+    assert re.fullmatch(r"[1-9]\d?% · always says true on clinical-core · medfact", meanwhile["title"])
     for _ in events:
         pass
     end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
@@ -105,7 +107,7 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
     assert end["again"] is None
     assert "Run again" in end["fragments"]["progress"]
-    assert end["title"] == "always says true · clinical-core · medfact"
+    assert end["title"] == "always says true on clinical-core · medfact"
 
 
 def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +245,8 @@ def test_which_runs_a_page_shows(services: Services, run: str) -> None:
 
     gone = "0" * 32
     assert shown(run) == (run, "")
-    assert shown("") == ("", ""), "a new evaluation, not the demonstration"
+    asked, notice = shown("")
+    assert (asked, "Running: always says true" in notice) == ("", True), "a new evaluation, with what goes on already"
     assert shown(gone + "," + run)[0] == run
     assert "no run of that link" in shown(gone + "," + run)[1]
 

@@ -38,14 +38,14 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         show = show.model_copy(update={"run": "", "missing": missing})
         return _new_evaluation(visitor, show, setup)
     shown = results(visitor, show.model_copy(update={"missing": missing}), runs)
-    said = {"notice": _notice(visitor, missing) + signing_in(visitor, ""), **dict.fromkeys(INPUTS, "")}
+    said = {"notice": _notice(visitor, missing) + signing_in(visitor, "evaluate"), **dict.fromkeys(INPUTS, "")}
     return replace(shown, fragments={**said, **shown.fragments}, query=_query(shown.show))
 
 
 def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
     """The three steps, below what goes on already."""
     going = _going(visitor)
-    notice = _notice(visitor, show.missing) + render("running", lives=going)
+    notice = _notice(visitor, show.missing) + signing_in(visitor, "evaluate") + render("running", lives=going)
     inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
     again = visitor.services.reports.pace(*going) if going else None
     drawn = {**dict.fromkeys(RESULTS, ""), **inputs}

@@ -96,8 +96,7 @@ def _tabs(lives: Lives) -> dict[str, str]:
 
 
 def _title(lives: Lives, going: bool) -> str:
-    names = _names(lives) if len(lives) > 1 else next(iter(lives))
-    title = f"{names} · {_data(lives)} · medfact"
+    title = f"{wording.title_of_runs([live.run for live in lives.values()])} · medfact"
     if not going:
         return title
     total = sum(live.report.statements for live in lives.values())
