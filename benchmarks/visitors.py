@@ -3,7 +3,7 @@
     python benchmarks/visitors.py --visitors 10 --facts 50 [--service]
 
 Starts the app with an empty home and a browser. Each visitor has a browser context of their own. All press Evaluate at
-once; then they take turns turning the pages of the list of pairs until all runs are complete. A random baseline answers, or
+once; then they take turns turning the pages of the list of facts until all runs are complete. A random baseline answers, or
 with --service a service on this machine that takes 200 ms per call. Browser, app and service share the processors, so
 absolute figures depend on the machine. Needs Chromium.
 """
@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
-from browser import choose_models, chromium
+from browser import choose_models, choose_pairs, chromium
 from mock_service import Behaviour, MockService
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +39,7 @@ LONGEST = 300
 
 CLICK = """async () => {
   const where = () => document.querySelector("#tab .mf-where")?.innerText ?? "", before = where(), begun = performance.now();
-  const key = /^pairs 1 /.test(before) ? "next" : "previous";
+  const key = /^facts 1 /.test(before) ? "next" : "previous";
   document.querySelector(`#tab [data-key=${key}]`)?.click();
   while (where() === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
   return performance.now() - begun;
@@ -68,40 +68,31 @@ def served() -> Iterator[str]:
             app.wait(30)
 
 
-FIRST_SCORES = """new MutationObserver((_, watching) => {
-  if (!document.querySelector("#scores tbody tr")) return;
+FIRST_STORY = """new MutationObserver((_, watching) => {
+  if (!document.querySelector(".mf-numbers")) return;
   watching.disconnect();
-  requestAnimationFrame(() => requestAnimationFrame(() => (window.firstScores = performance.now() / 1000)));
+  requestAnimationFrame(() => requestAnimationFrame(() => (window.firstStory = performance.now() / 1000)));
 }).observe(document, { childList: true, subtree: true });"""
-"""Seconds from the start of a page until its scores are painted."""
+"""Seconds from the start of a page until the two numbers of its story are painted."""
 
 
 def opened(browser: Browser, address: str) -> tuple[Page, float]:
-    """A new visitor's page, and the seconds until it shows scores."""
+    """A new visitor's first page, and the seconds until it shows its story."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.add_init_script(FIRST_SCORES)
+    page.add_init_script(FIRST_STORY)
     page.goto(address, wait_until="commit")
-    return page, page.wait_for_function("() => window.firstScores").json_value()
+    return page, page.wait_for_function("() => window.firstStory", timeout=120_000).json_value()
 
 
-def prepare(page: Page, facts: int, service: MockService | None) -> None:
+def prepare(page: Page, address: str, facts: int, service: MockService | None) -> None:
     """Chooses the model and the number of facts."""
-    if service is None:
-        choose_models(page, "a coin")
-    else:
-        choose_models(page)
-        page.locator("#service").get_by_role("button").first.click()
-        page.wait_for_timeout(500)
-        for label, text in (("model's name", "m"), ("address (base URL)", service.base_url)):
-            page.get_by_label(label).fill(text)
-            page.get_by_label(label).press("Tab")
-    page.locator("#method").get_by_role("button").first.click()
-    page.wait_for_timeout(500)
-    box = page.locator("#pairs input[type=number]")
-    box.fill(str(facts))
-    box.press("Tab")
-    page.get_by_role("tab", name="Fact by fact").click()
-    page.wait_for_selector("#tab .mf-pair")
+    page.goto(f"{address}evaluate")
+    choose_models(page, *([] if service else ["a coin"]))
+    if service:
+        page.get_by_role("button", name="+ Add model").click()
+        for label, text in (("address", service.base_url), ("model's name", "m")):
+            page.locator(".mf-row").get_by_label(label).fill(text)
+    choose_pairs(page, facts)
 
 
 def complete(page: Page) -> bool:
@@ -113,6 +104,10 @@ def click_until_complete(pages: list[Page]) -> tuple[list[float], float]:
     begun, times = time.perf_counter(), []
     for page in pages:
         page.evaluate("document.querySelector('#evaluate').click()")
+    for page in pages:
+        page.wait_for_url("**run=*")
+        page.get_by_role("tab", name="Facts", exact=True).click()
+        page.wait_for_selector("#tab .mf-where", timeout=120_000)
     going = set(range(len(pages)))
     while going and time.perf_counter() - begun < LONGEST:
         for number, page in enumerate(pages):
@@ -137,12 +132,12 @@ def main() -> None:
             executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
         first, _ = opened(browser, address)  # the demonstration is computed once
-        expect(first.locator("#progress")).to_contain_text("complete", timeout=120_000)
+        expect(first.locator("[data-key=demonstration]")).to_be_visible(timeout=120_000)
         first.context.close()
         pages, opening = zip(*[opened(browser, address) for _ in range(chosen.visitors)], strict=True)
         print(f"opening: {statistics.median(opening):.2f} s (from {min(opening):.2f} to {max(opening):.2f})")
         for page in pages:
-            prepare(page, chosen.facts, service)
+            prepare(page, address, chosen.facts, service)
         time.sleep(5)
         times, seconds = click_until_complete(list(pages))
         worst = statistics.quantiles(times, n=20)[-1]
