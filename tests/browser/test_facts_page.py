@@ -158,6 +158,11 @@ READY = {
     "studio": "#relation h2",
     "write": "#form select",
     "game": "#game button",
+    "": "#hero h1",
+    "evaluate": "#evaluate",
+    "tour": ".mf-tour h1",
+    "runs": "#runs > *",
+    "docs": "#docs h2",
 }
 
 
@@ -175,4 +180,11 @@ def test_controls_are_large_enough_to_hit(browser: Browser, address: str, least:
             expect(opened.locator(".mf-fact-opened")).to_be_visible()
         opened.evaluate("document.querySelectorAll('mf-part details').forEach((one) => (one.open = true))")
         assert opened.evaluate(SMALL, least) == [], path
+    opened.goto(address)
+    opened.locator("[data-key=demonstration]").click()
+    for name in ("Summary", "Facts", "Confidence", "Groups", "Statistics"):
+        opened.get_by_role("tab", name=name, exact=True).click()
+        expect(opened.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        opened.evaluate("document.querySelectorAll('mf-part details').forEach((one) => (one.open = true))")
+        assert opened.evaluate(SMALL, least) == [], name
     context.close()

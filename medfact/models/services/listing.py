@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
-import httpx2
 import openai
 
 from medfact.models.services.connection import service_client
@@ -25,15 +23,14 @@ def listed_models(settings: ServiceSettings) -> tuple[str, ...]:
 
 
 async def _listed(settings: ServiceSettings) -> tuple[str, ...]:
-    async def on_request(_: httpx2.Request) -> None:
+    async def on_request(_: Any) -> None:
         """Nothing is counted here."""
 
     client = service_client(settings, on_request, max_retries=0)
     try:
         async with asyncio.timeout(LIST_SECONDS):
-            response = await client.get("/models", cast_to=httpx2.Response)
-        return _names(json.loads(response.content))
-    except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
+            return _names(await client.get("/models", cast_to=object))
+    except (openai.OpenAIError, TimeoutError, ValueError, RecursionError):
         return ()
     finally:
         await client.close()
