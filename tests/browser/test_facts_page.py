@@ -145,6 +145,7 @@ def test_a_file_of_ones_own_is_brought_here(page: Page, tmp_path: Path) -> None:
 SMALL = """(least) => [...document.querySelectorAll('mf-part:not([name=frame]) *, #upload')]
     .filter((one) => one.matches('button, select, summary, textarea, input'))
     .filter((one) => one.checkVisibility() && one.type !== 'hidden')
+    .filter((one) => !one.matches('.mf-link') || one.closest('td, th')) // one within a sentence is as high as its line
     .filter((one) => {
         const ticked = one.matches('[type=radio], [type=checkbox]');
         const hit = ticked ? one.closest('label') : one;
@@ -185,6 +186,6 @@ def test_controls_are_large_enough_to_hit(browser: Browser, address: str, least:
     for name in ("Summary", "Facts", "Confidence", "Groups", "Statistics"):
         opened.get_by_role("tab", name=name, exact=True).click()
         expect(opened.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
-        opened.evaluate("document.querySelectorAll('mf-part details').forEach((one) => (one.open = true))")
+        opened.evaluate("document.querySelectorAll('#tab details').forEach((one) => (one.open = true))")
         assert opened.evaluate(SMALL, least) == [], name
     context.close()
