@@ -85,13 +85,16 @@ def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str,
     visited.goto(address + path.format(runs, written=written))
     expect(visited.locator(ready).first).to_be_visible(timeout=120_000)
     if view == "set-up":
-        for accordion in ("service", "method"):
+        for accordion in ("method", "evidence-inputs"):
             visited.locator(f"#{accordion}").get_by_role("button").first.click()
     if view == "the game":
         visited.locator("[data-key=game-start-calm]").click()
-        expect(visited.locator("#game").get_by_role("radiogroup")).to_have_count(8)
+        expect(visited.locator("#game [data-question]")).to_have_count(8)
         assert Axe().run(visited).response["violations"] == []
-        visited.get_by_role("button", name="Done").click()
+        for number in range(8):
+            up = visited.locator("#game [data-question]:visible")
+            expect(up).to_contain_text(f"{number + 1} of 8")
+            up.get_by_role("button", name="True").click()
         visited.locator("[data-key=game-standing]").click()
     if view in ("review", "results"):
         visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((one) => (one.open = true))")

@@ -45,11 +45,19 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
 def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
     """The three steps, below what goes on already."""
     going = _going(visitor)
-    notice = _notice(visitor, show.missing) + signing_in(visitor, "evaluate") + render("running", lives=going)
+    notice = _notice(visitor, show.missing) + signing_in(visitor, "evaluate")
+    notice += render("running", heading=_heading(show), lives=going)
     inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
     again = visitor.services.reports.pace(*going) if going else None
     drawn = {**dict.fromkeys(RESULTS, ""), **inputs}
     return View(drawn, show, query=_query(show), again=again, title="New evaluation · medfact")
+
+
+def _heading(show: EvaluateShow) -> str:
+    """What is set up."""
+    if show.studio:
+        return "Evaluate with your own sentences"
+    return "Evaluate what a language model wrote" if show.writing or show.drafts else "New evaluation"
 
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
