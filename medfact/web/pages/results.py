@@ -80,7 +80,7 @@ def results(visitor: Visitor, show: Any, runs: Sequence[str]) -> View:
 def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:
     """The view, as far as these runs have it."""
     update: dict[str, Any] = {} if show.model < len(lives) else {"model": -1}
-    if show.statistics == "runs" and len(lives) < FEWEST:
+    if (show.tab, show.statistics) == ("statistics", "runs") and len(lives) < FEWEST:
         update["statistics"] = "answers"
     return with_row(visitor, show.model_copy(update=update), lives)
 
