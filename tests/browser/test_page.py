@@ -28,8 +28,13 @@ def figure(page: Page, name: str) -> str:
     return page.locator(f"#scores td[data-figure={name}] .mf-figure").first.inner_text()
 
 
+def has_ended(page: Page) -> None:
+    """All runs that are shown are complete."""
+    expect(page.locator("#progress [role=status]")).to_have_text(re.compile(r"^([\d,]+) of \1 statements · complete$"))
+
+
 def unfold(page: Page, accordion: str) -> None:
-    """Opens what is folded away: "method" or "service"."""
+    """Opens what is folded away: "method" or "evidence-inputs"."""
     page.locator(f"#{accordion}").get_by_role("button").first.click()
     page.wait_for_timeout(500)  # it unfolds
 
@@ -143,29 +148,33 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
         page.wait_for_timeout(1000 * pause)
     expect(page.locator("#evaluate")).to_have_text(re.compile("on second.csv"))
     evaluate(page)
-    expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
+    expect(page.locator("#progress h1")).to_have_text("a coin on second.csv")
+    expect(page.locator("#progress [role=status]")).to_contain_text("192 of 192 statements")  # 12 pairs, 16 each
 
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
-    unfold(page, "method")
     choose_pairs(page, 150)  # more than the demonstration asked, whose replies the model remembers
     expect(page.locator("#go")).to_contain_text("× 2 models")
     page.locator("#evaluate").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#evaluate")).to_have_text(re.compile("Starting …|Evaluating …"), timeout=1_000)
+    expect(page.locator("#evaluate")).to_have_text("Starting …", timeout=1_000)
     assert page.evaluate("document.activeElement.id") == "evaluate"
-    expect(page.locator("#go")).to_contain_text("150 pairs of clinical-core, 2 models")
-    assert page.evaluate("document.activeElement.id") == "evaluate"
-    seen = set()
-    while progress(page).count("complete") < 2:
-        seen.add((answered(page), figure(page, "average_accuracy")) if page.locator("#scores td").count() else 0)
+    head = page.locator("#progress")
+    expect(head.locator("h1")).to_have_text("medfact-tiny and true unless denied on clinical-core")
+    rows, seen, bars = page.locator("#scores tbody tr"), set(), set()
+    while not re.search(r"statements · complete$", head.get_by_role("status").inner_text()):
+        bars.add(page.locator("#scores progress").count())
+        seen.add((answered(page), figure(page, "average_accuracy") if page.locator("#scores tbody .mf-figure").count() else ""))
         page.wait_for_timeout(100)
     assert len(seen) >= 3, "the numbers moved while the run went on"
-    expect(page.locator("#progress progress")).to_have_count(2)
-    rows = page.locator("#scores tbody tr")
-    expect(rows.nth(1)).to_contain_text("true unless denied")
-    expect(rows.nth(1)).to_contain_text("50.0%")  # half of the facts are true: it masters these, and no false ones
+    assert bars & {1, 2}, "a bar for each that goes on"
+    expect(head).to_contain_text("4,800 of 4,800 statements")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="2,400 of 2,400 statements · complete")).to_have_count(2)
+    expect(page.locator("#scores progress")).to_have_count(0)
+    expect(rows.nth(0)).to_contain_text("true unless denied")  # whoever masters most stands first
+    expect(rows.nth(0).locator("td").first).to_contain_text("50.0%")  # half of the facts are true: it masters these alone
     tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     drawer = page.locator(".mf-drawer")
@@ -178,10 +187,20 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     scores, shown = figure(page, "average_accuracy"), page.url
     assert "run=" in shown
     page.reload()
-    expect(page.locator("#scores tbody tr")).to_have_count(4)
+    expect(rows).to_have_count(2)
     assert figure(page, "average_accuracy") == scores
+    assert page.url == shown
     expect(page.locator("#scores")).not_to_contain_text("A demonstration")
     expect(page.locator("#scores")).to_be_in_viewport()
+
+
+def test_who_evaluates_by_keyboard_goes_on_where_results_begin(page: Page) -> None:
+    """The button that had the focus goes with the form; the focus is not lost with it."""
+    choose_models(page, "a coin")
+    page.locator("#evaluate").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#progress h1")).to_have_text("a coin on clinical-core")
+    page.wait_for_function("document.activeElement.closest('#results') !== null", timeout=10_000)
 
 
 def test_on_a_phone_the_progress_comes_into_view(browser: Browser, address: str) -> None:
@@ -196,40 +215,47 @@ def test_on_a_phone_the_progress_comes_into_view(browser: Browser, address: str)
     page.context.close()
 
 
-def test_a_run_is_evaluated_again_from_its_line(page: Page) -> None:
+def test_a_run_is_evaluated_again_from_its_head(page: Page) -> None:
     choose_models(page, "a coin")
     evaluate(page)
-    expect(page.locator("#evaluate")).to_have_text("Run again")
+    again = page.get_by_role("button", name="Run again")
+    has_ended(page)
     before = page.url
-    page.locator("#evaluate").click()
-    expect(page.locator("#evaluate")).to_have_text("Run again")
+    again.click()
     page.wait_for_function("(before) => window.location.href !== before", arg=before)
+    expect(page.locator("#progress h1")).to_have_text("a coin on clinical-core")
+    has_ended(page)
+    expect(again).to_be_visible()
     page.get_by_role("link", name="New evaluation").click()
     expect(page.locator("#models input").first).to_be_visible()
-    expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+    expect(page.get_by_role("checkbox", name="a coin")).to_be_checked()
+    expect(page.locator("#evaluate")).to_have_text(re.compile("^Evaluate 1 model on clinical-core"))
 
 
-def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
+def test_facts_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
     choose_models(page, "true unless denied")
     evaluate(page)
-    expect(page.locator("#progress")).to_contain_text("complete")
+    has_ended(page)
     tab(page, "Facts")
-    first = page.locator(".mf-pair").first
-    first.focus()
+    facts = page.locator(".mf-pair")
+    facts.first.focus()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".mf-pair").nth(1)).to_be_focused()
+    expect(facts.nth(1)).to_be_focused()
     assert page.locator(".mf-pair[tabindex='0']").count() == 1
     page.keyboard.press("Enter")
     where = page.locator(".mf-drawer .mf-where")
-    expect(where).to_contain_text("2 of 60")
+    expect(where).to_contain_text("2 of 120")
     page.keyboard.press("ArrowRight")
-    expect(where).to_contain_text("3 of 60")
+    expect(where).to_contain_text("3 of 120")
     page.keyboard.press("Escape")
-    expect(page.locator(".mf-pair").nth(2)).to_be_focused()
-    page.get_by_label("Show").select_option("mastered")
-    expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
-    page.get_by_label("Show").select_option("missed")
-    expect(page.locator("#tab .mf-where")).to_have_text("facts 1 to 20 of 120")
+    expect(facts.nth(2)).to_be_focused()
+    found = page.locator("#tab .mf-pager .mf-where").first
+    for shown in ("mastered", "missed"):  # it masters the true facts, and none of the false ones
+        page.get_by_label("Show").select_option(shown)
+        expect(found).to_have_text("facts 1 to 20 of 60")
+        expect(facts.filter(has_text="FALSE (test statement)")).to_have_count(0 if shown == "mastered" else 20)
+    page.get_by_label("Search").fill("no such words")
+    expect(page.locator("#tab")).to_contain_text("No fact passes these filters.")
 
 
 def choose_method(page: Page, name: str) -> None:
@@ -238,11 +264,17 @@ def choose_method(page: Page, name: str) -> None:
 
 def evaluate_with_baseline(page: Page, pairs: int) -> None:
     choose_models(page, "true unless denied")
-    if not page.locator("#pairs input[type=number]").is_visible():
-        unfold(page, "method")
     choose_pairs(page, pairs)
     evaluate(page)
-    expect(page.locator("#progress")).to_contain_text(re.compile(r"true unless denied[\s\S]*complete"), timeout=120_000)
+    has_ended(page)
+    expect(page.locator("#progress h1")).to_contain_text("true unless denied on ")
+
+
+def open_papers(page: Page) -> None:
+    """Opens the papers' tables, which are a part of the tab Statistics."""
+    tab(page, "Statistics")
+    page.get_by_role("button", name="The papers’ tables").click()
+    expect(page.get_by_label("Tables and curves of")).to_be_visible()
 
 
 def saved(page: Page, link: Any) -> Path:
@@ -280,7 +312,7 @@ def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:
     choose_method(page, "MKJ")
     evaluate_with_baseline(page, 20)
     expect(page.locator("#scores")).to_contain_text("Acc")
-    tab(page, "The papers' tables")
+    open_papers(page)
     page.get_by_label("Tables and curves of").select_option("mkj")
     table = page.locator("#tab section").filter(has_text="MKJ, Table 5")
     own = table.locator("tbody tr").first
@@ -298,22 +330,25 @@ def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:
 
 def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
     evaluate_with_baseline(page, 20)
-    page.get_by_text("Download", exact=True).click()
-    of = page.locator(".mf-download li").filter(has_text="answers")
-    csv_rows = pandas.read_csv(saved(page, of.get_by_role("link", name="CSV")))
-    parquet = pandas.read_parquet(saved(page, of.get_by_role("link", name="Parquet")))
-    excel = pandas.read_excel(saved(page, of.get_by_role("link", name="XLSX")))
+
+    def downloaded(what: str, kind: str) -> Path:
+        page.locator("[data-key=download]").click()  # the menu closes after each choice
+        return saved(page, page.locator(".mf-downloads li").filter(has_text=what).get_by_role("link", name=kind))
+
+    csv_rows = pandas.read_csv(downloaded("answers, one row", "CSV"))
+    parquet = pandas.read_parquet(downloaded("answers, one row", "Parquet"))
+    excel = pandas.read_excel(downloaded("answers, one row", "XLSX"))
     for rows in (csv_rows, parquet, excel):
         assert len(rows) == 320
         assert (rows["variant"] == "none").sum() == 40  # and no missing value
-    scores = pandas.read_csv(saved(page, page.locator(".mf-download li").first.get_by_role("link", name="CSV")))
+    scores = pandas.read_csv(downloaded("scores", "CSV"))
     joint = scores[scores["figure"] == "joint_accuracy"].iloc[0]
     assert (joint["value"], joint["n"]) == (0.5, 40)
 
 
 def test_curves_are_drawn_and_saved(page: Page) -> None:
     evaluate_with_baseline(page, 20)
-    tab(page, "The papers' tables")
+    open_papers(page)
     expect(page.locator("#tab .mf-finding").first).to_contain_text("when all 8 count")
     page.locator("#curve-0").scroll_into_view_if_needed()
     expect(page.locator("#curve-0 .plot-container")).to_be_visible()
@@ -331,14 +366,18 @@ def test_curves_are_drawn_and_saved(page: Page) -> None:
 
 
 def test_a_run_without_answers_draws_no_empty_axes(page: Page) -> None:
-    unfold(page, "service")
+    """What can be found out before is said in the form; a model that is not there is found out by the run."""
     choose_models(page)
-    page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
-    page.locator("#other-model input, #other-model textarea").press("Tab")
+    page.get_by_role("button", name="+ Add model").click()
+    page.locator(".mf-row").get_by_label("on this machine").check()
+    page.locator(".mf-row").get_by_label("Hugging Face repository").fill("nobody/no such <b>model</b>")
+    page.locator(".mf-row").get_by_role("button", name="Done").click()
+    expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on clinical-core"))
     evaluate(page)
-    expect(page.locator("#progress")).to_contain_text("failed: no such model")
-    expect(page.locator("#progress")).to_contain_text("There is no model")
-    for name in ("Summary", "Confidence"):
+    expect(page.locator("#progress [role=status]")).to_contain_text("failed: no such model")
+    expect(page.locator("#scores")).to_contain_text("There is no model")
+    expect(page.locator("#scores td .mf-figure")).to_have_text(["no value"] * 4)
+    for name in ("Summary", "Confidence", "Groups"):
         tab(page, name)
         expect(page.locator("#tab .mf-plot")).to_have_count(0)
 
@@ -503,6 +542,9 @@ def test_broken_files_are_refused_in_one_sentence(page: Page, tmp_path: Path, na
 def test_pages_fit_their_screen(browser: Browser, address: str, width: int, scheme: str) -> None:
     context = browser.new_context(viewport={"width": width, "height": 844})
     opened = context.new_page()
+    opened.goto(address)
+    run = opened.locator("[data-key=demonstration]").get_attribute("href", timeout=120_000)
+    tabs = ("summary", "facts", "confidence", "groups", "statistics")
     try:
         for path, there in (
             ("", "#hero h1"),
@@ -515,14 +557,16 @@ def test_pages_fit_their_screen(browser: Browser, address: str, width: int, sche
             ("studio", "#relation .mf-card"),
             ("write", "#form .mf-card"),
             ("runs", "#runs > *"),
-            ("compare", "#choose > *"),
+            *((f"{run}&tab={name}", f"#tab-{name}[aria-selected=true]") for name in tabs),
         ):
-            opened.goto(f"{address}{path}?__theme={scheme}")
+            opened.goto(f"{address}{path}{'&' if '?' in path else '?'}__theme={scheme}")
             expect(opened.locator(there).first).to_be_attached()
             opened.wait_for_timeout(500)
             assert opened.evaluate("document.documentElement.scrollWidth") <= width, path
             if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
-                opened.screenshot(path=f"{pictures}/{path or 'home'}-{scheme}-{width}.png", full_page=True)
+                opened.screenshot(
+                    path=f"{pictures}/{path.partition('&tab=')[2] or path or 'home'}-{scheme}-{width}.png", full_page=True
+                )
     except Error as error:
         raise AssertionError(str(error)) from error
     finally:
