@@ -120,7 +120,7 @@ def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: s
 
 @pytest.mark.browser
 @pytest.mark.parametrize("slash", ["", "/"])
-@pytest.mark.parametrize("where", ["facts", "review", "studio", "write", "runs", "compare"])
+@pytest.mark.parametrize("where", ["facts", "review", "studio", "write", "runs", "compare", "evaluate", "tour", "game", "docs"])
 def test_every_page_opens_and_its_links_stay_under_the_prefix(page: Page, front: str, where: str, slash: str) -> None:
     page.goto(f"{front}{where}{slash}")
     expect(page.locator("mf-part").last).to_be_attached()

@@ -42,7 +42,8 @@ def table(app_home: Path, run: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def opened(page: Page, address: str, run: str) -> Page:
-    page.goto(f"{address}evaluate?run={run}")
+    page.goto(f"{address}evaluate?run={run}&tab=statistics")
+    page.get_by_role("button", name="Rare findings").click()
     expect(page.locator("#rarity h2")).to_have_text("Where knowledge runs out")
     return page
 
@@ -81,15 +82,16 @@ def test_rubbish_is_one_sentence(opened: Page, tmp_path: Path) -> None:
 
 
 def test_a_file_is_its_own_visitors(address: str, run: str, table: Path) -> None:
+    looked = {"run": run, "tab": "statistics", "statistics": "rarity"}
     with Visitor(address) as ada, Visitor(address) as ben:
         path = ada.upload(table.name, table.read_bytes())
-        seen = ada.act("take_frequencies", path, run=run)
+        seen = ada.act("take_frequencies", path, **looked)
         assert seen["show"]["frequencies"] == path
         assert "points (" in seen["fragments"]["rarity"]
         for tried in (path, "/etc/passwd", "../../x.csv", "\0"):
-            answer = ben.act("take_frequencies", tried, run=run)
+            answer = ben.act("take_frequencies", tried, **looked)
             assert "not yours" in answer["fragments"]["rarity-said"]
-            shown = ben.look(run=run, frequencies=tried)["fragments"]["rarity"]
+            shown = ben.look(**looked, frequencies=tried)["fragments"]["rarity"]
             assert "not yours" in shown
             assert "points (" not in shown
             assert "passwd" not in shown
@@ -98,7 +100,7 @@ def test_a_file_is_its_own_visitors(address: str, run: str, table: Path) -> None
 def test_a_phone_in_the_dark(browser: Browser, address: str, run: str, table: Path) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = context.new_page()
-    page.goto(f"{address}evaluate?run={run}")
+    page.goto(f"{address}evaluate?run={run}&tab=statistics&statistics=rarity")
     upload(page, table, BUTTON)
     expect(page.locator("#rarity-1")).to_be_attached()
     page.locator("#rarity-1").scroll_into_view_if_needed()

@@ -109,7 +109,7 @@ def stranger(browser: Browser, address: str, app_home: Path, facts_file: Path) -
 def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> None:
     visitor.look()
     expect(visitor.page.locator("#runs")).to_contain_text("No runs yet: start one on the page Evaluate.")
-    expect(visitor.page.locator("#runs").get_by_role("link", name="Evaluate")).to_have_attribute("href", "./")
+    expect(visitor.page.locator("#runs").get_by_role("link", name="Evaluate")).to_have_attribute("href", "evaluate")
     first, second = visitor.ended(), visitor.ended(model="baseline:negation-cue", protocol="mkj", pool="medfact")
     visitor.look()
     expect(visitor.page.locator(".mf-line")).to_have_count(2)
@@ -129,7 +129,7 @@ def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> No
     expect(row.locator("[data-figure=all]")).to_contain_text("of 4 facts")
     expect(row.locator("[data-figure=state]")).to_contain_text("complete")
     assert row.locator("time").first.get_attribute("title") == visitor.store.run(first).started_at
-    expect(row.get_by_role("link", name="Open")).to_have_attribute("href", f"./?run={first}")
+    expect(row.get_by_role("link", name="Open")).to_have_attribute("href", f"evaluate?run={first}")
     visitor.look()
     expect(visitor.page.locator(".mf-line")).to_have_count(2)
 
@@ -321,7 +321,7 @@ def test_interrupted_runs_come_first_and_the_command_lines_too(visitor: Visitor,
     visitor.look()
     notice = visitor.page.locator("#notice")
     expect(notice).to_contain_text("1 run was interrupted. The answers are kept")
-    expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"./?run={run}")
+    expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"evaluate?run={run}")
     expect(visitor.row(run)).to_contain_text("the program that asked it has ended")
     expect(visitor.row(typed)).to_contain_text("asked on the command line")
     visitor.press(typed, "Delete")
