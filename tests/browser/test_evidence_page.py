@@ -19,21 +19,18 @@ def open_inputs(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Retrieved passages")).click()
 
 
-def choose_few(page: Page) -> None:
-    page.get_by_role("button", name=re.compile("Method, size")).click()
-    choose_pairs(page, 10)
-
-
 def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
-    choose_few(page)
+    choose_pairs(page, 10)
     open_inputs(page)
     page.get_by_label("by shared words (BM25)").check()
     page.get_by_label("with passages, the fact left out").check()
     expect(page.locator("#documents")).to_contain_text("Passages come from the known facts")
     expect(page.locator("#why-not")).to_contain_text("10 pairs × 16 statements × 3 settings")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress")).to_contain_text("sparse passages, fact left out")
-    expect(page.locator("#scores tbody tr").nth(2)).to_contain_text("160 of 160 statements · complete")
+    expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete")
+    rows = page.locator("#scores tbody tr")
+    expect(rows.filter(has_text="160 of 160 statements · complete")).to_have_count(3)
+    expect(rows.filter(has_text="sparse passages, fact left out")).to_have_count(1)
     tab(page, "With passages")
     found = page.get_by_role("region", name="recall of the fact")
     expect(found.locator("tbody tr")).to_have_count(2)
@@ -63,7 +60,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
 
 
 def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
-    choose_few(page)
+    choose_pairs(page, 10)
     open_inputs(page)
     rows = [{"number": n, "abstract": f"Note {n} on <b>asthma</b> and ${{wheezing}}. It is short."} for n in range(30)]
     upload(page, write_csv(tmp_path / "notes.csv", rows), "Your own documents")
@@ -86,7 +83,7 @@ def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
     page.locator("#evaluate").click()
-    expect(page.locator("#scores tbody tr").nth(1)).to_contain_text("160 of 160 statements · complete")
+    expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete")
     tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
 

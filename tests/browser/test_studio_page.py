@@ -59,7 +59,7 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     assert RELATION in load_pool(str(file)).relations
     page.get_by_role("link", name="Evaluate with these sentences").click()
     expect(page.locator("#facts")).to_contain_text("a pool with what you edited of it")
-    page.get_by_role("button", name="Evaluate mine.csv").click()
+    page.get_by_role("button", name="on mine.csv").click()
     expect(page.locator("#progress")).to_contain_text("224 of 224 statements", timeout=120_000)
     last = Store(f"sqlite:///{app_home / 'medfact.db'}").runs()[-1]
     assert (last.dataset, last.statements) == ("mine.csv", 224)

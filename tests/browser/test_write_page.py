@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from browser import choose_models
 from drafted import GOOD
 from mock_service import Behaviour, MockService
 from pages import HOSTILE, half, tab, upload, write_facts
@@ -62,10 +63,12 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     page.get_by_label("the sentence templates as they are").check()
     expect(page.locator("#why-not")).to_contain_text(f"{PAIRS} pairs × 16 statements × 2 sets of sentences")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress")).to_contain_text(f"{STATEMENTS} of {STATEMENTS} statements · complete")
-    expect(page.locator("#scores tbody tr")).to_contain_text(["rephrased", "templates"])
+    expect(page.locator("#progress [role=status]")).to_have_text(f"{2 * STATEMENTS} of {2 * STATEMENTS} statements · complete")
+    for asked in ("rephrased", "templates"):
+        expect(page.locator("#scores tbody tr").filter(has_text=asked)).to_have_count(1)
     expect(page.locator("#scores")).to_contain_text("gpt-4o-mini")
-    tab(page, "The papers' tables")
+    tab(page, "Statistics")
+    page.get_by_role("button", name="The papers’ tables").click()
     table = page.locator("section[aria-label='PretextTrans, Table 13']")
     first = table.locator("tbody tr").first
     expect(first.locator("td .mf-figure")).to_have_count(2)  # the third, −LMReph, is of PretextTrans' own method
@@ -83,13 +86,16 @@ def test_llmeval_beside_the_method_and_one_fact_in_both(page: Page, address: str
     page.locator("[data-key=evaluate-compared]").click()
     page.get_by_label("rephrased by gpt-4o-mini").first.check()
     expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
-    page.locator("#models").get_by_label("medfact-tiny", exact=True).uncheck()
-    page.locator("#models").get_by_label("always says true").check()
+    choose_models(page, "always says true")
     expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
     page.locator("#evaluate").click()
-    expect(page.locator("#scores tbody tr")).to_contain_text(["LLMEval", "templates", "one plain sentence", "rephrased"])
-    expect(page.locator("#progress").get_by_text("complete")).to_have_count(4)
-    tab(page, "The papers' tables")
+    expect(page.locator("#progress [role=status]")).to_have_text(re.compile(r"^(\d+) of \1 statements · complete$"))
+    rows = page.locator("#scores tbody tr")
+    expect(rows.filter(has_text="complete")).to_have_count(4)
+    for asked in ("LLMEval", "templates", "one plain sentence", "rephrased"):
+        expect(rows.filter(has_text=asked)).to_have_count(1)
+    tab(page, "Statistics")
+    page.get_by_role("button", name="The papers’ tables").click()
     expect(page.locator("#tab-panel")).to_contain_text("Figures 5, 9 (PretextTrans) and 10 (LLMEval)")
     row = page.locator("section[aria-label='PretextTrans, Table 3'] tbody tr").first
     expect(row.locator("td .mf-figure")).to_have_text(["50.0%", "50.0%", "50.0%"])
@@ -130,7 +136,7 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     assert studio == "studio?relation=avoided%20with"
     page.get_by_role("link", name="Evaluate with the accepted sentences").click()
     expect(page.locator("#facts")).to_contain_text("a language model drafted and you accepted")
-    expect(page.locator("#evaluate")).to_have_text("Evaluate vitamins.csv")
+    expect(page.locator("#evaluate")).to_have_text(re.compile("^Evaluate 1 model on vitamins.csv"))
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
     expect(page.locator("#scores")).to_contain_text("accepted on the page Write")
@@ -190,7 +196,7 @@ def test_another_visitor_reads_a_writing_and_changes_nothing(page: Page, address
             data={"page": "write", "show": {"writing": writing}, "action": {"name": action, "about": writing}},
         )
         assert "There is no such run among yours" in answer.text(), action
-    for name, shown in (("evaluate", {"run": writing}), ("compare", {"runs": writing}), ("evaluate", {"drafts": writing})):
-        assert other.request.post(f"{address}updates", data={"page": name, "show": shown}).status == 200
+    for shown in ({"run": writing}, {"run": writing, "tab": "facts"}, {"drafts": writing}):
+        assert other.request.post(f"{address}updates", data={"page": "evaluate", "show": shown}).status == 200
     assert other.request.get(f"{address}download/{writing}/answers.csv").status in (400, 404)
     other.context.close()
