@@ -402,12 +402,14 @@
     const draft = button.closest("[data-draft]")?.dataset.draft;
     if (busy) button.textContent = busy;
     await look({ ...action, fields: fieldsOf(button) });
-    if (then) document.getElementById(then)?.scrollIntoView({ block: "nearest" }); // on a phone it may lie far above
+    const there = then && document.getElementById(then);
+    if (there) there.scrollIntoView({ block: "nearest" }); // on a phone it may lie far above
     button.removeAttribute("aria-disabled");
     if (draft && document.querySelector("[data-draft]")?.dataset.draft !== draft) window.sessionStorage.removeItem(`medfact-draft-${draft}`);
     for (const field of button.closest("[data-fields]")?.querySelectorAll("input[type=password]") ?? []) field.value = "";
     parts.forEach((_, name) => place(name));
-    if (document.activeElement === document.body && button.isConnected) button.focus({ preventScroll: true });
+    if (there && !button.offsetParent) there.querySelector("h1")?.focus({ preventScroll: true }); // the button went with its form
+    else if (document.activeElement === document.body && button.isConnected) button.focus({ preventScroll: true });
   };
 
   const copy = async (button) => {
