@@ -197,6 +197,7 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
 def test_who_evaluates_by_keyboard_goes_on_where_results_begin(page: Page) -> None:
     """The button that had the focus goes with the form; the focus is not lost with it."""
     choose_models(page, "a coin")
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.locator("#evaluate").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#progress h1")).to_have_text("a coin on clinical-core")
