@@ -9,24 +9,35 @@ from medfact.web.pages import MOST_VALUES
 MOVED = {"run": "evaluate", "writing": "evaluate", "drafts": "evaluate", "studio": "evaluate"}
 """A field of the first page's address → the page that has it now."""
 
-COMPARE = "/compare"
-"""The page of runs beside each other, which is the page of an evaluation with several now."""
+COMPARE, GALLERY = "/compare", "/gallery"
+"""The page of runs beside each other, which is the page of an evaluation with several now, and that of published runs."""
 
 DEMONSTRATIONS = {"tour": "tour", "game": "game"}
 
 
 def moved(path: str, query: str) -> str | None:
-    """Where an old link leads now, from the folder of the pages; None for an address that is no such link."""
-    if path in ("/gallery", "/gallery/"):
-        return "runs?of=published" if path == "/gallery" else "../runs?of=published"
-    if path not in ("/", COMPARE) or not (query or path == COMPARE):
-        return None
+    """Where an old link leads now, as seen from it; None for an address that is no such link."""
+    page = path.rstrip("/") or "/"
+    if page == GALLERY:
+        there: str | None = "runs?of=published"
+    elif page == COMPARE:
+        there = _compared(_told(query).get("runs", ""))
+    else:
+        there = _first(_told(query)) if page == "/" else None
+    return there and f"{'../' if path not in ('/', page) else ''}{there}"
+
+
+def _told(query: str) -> dict[str, str]:
     try:
-        told = dict(parse_qsl(query, max_num_fields=MOST_VALUES))
+        return dict(parse_qsl(query, max_num_fields=MOST_VALUES))
     except ValueError:  # there are more
-        return None
-    if path == COMPARE:
-        runs = told.get("runs", "")
-        return f"evaluate?{urlencode({'run': runs, 'tab': 'facts'}, safe=',')}" if runs else "runs"
+        return {}
+
+
+def _compared(runs: str) -> str:
+    return f"evaluate?{urlencode({'run': runs, 'tab': 'facts'}, safe=',')}" if runs else "runs"
+
+
+def _first(told: dict[str, str]) -> str | None:
     page = next((MOVED[name] for name in MOVED if name in told), DEMONSTRATIONS.get(told.pop("demo", "")))
     return page and f"{page}{'?' if told else ''}{urlencode(told, safe=',:')}"
