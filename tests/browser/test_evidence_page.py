@@ -27,7 +27,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     expect(page.locator("#documents")).to_contain_text("Passages come from the known facts")
     expect(page.locator("#why-not")).to_contain_text("10 pairs × 16 statements × 3 settings")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete")
+    expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete", timeout=240_000)
     rows = page.locator("#scores tbody tr")
     expect(rows.filter(has_text="160 of 160 statements · complete")).to_have_count(3)
     expect(rows.filter(has_text="sparse passages, fact left out")).to_have_count(1)
@@ -55,6 +55,8 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     passages = drawer.locator(".mf-passages").first
     passages.locator("summary").click()
     expect(passages.locator("ol li").first).to_be_visible()
+    page.keyboard.press("Escape")  # the drawer lies over the tabs at the right
+    expect(drawer).to_have_count(0)
     page.get_by_role("tab", name="Statistics").click()
     expect(page.get_by_role("region", name="what passages change").locator("tbody tr")).to_have_count(2)
 
@@ -83,7 +85,7 @@ def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete")
+    expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete", timeout=240_000)
     tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
 
