@@ -44,7 +44,7 @@ def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> Non
 
 def test_accepted_contraindications_stand_first(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
-    page.get_by_text("False facts that it accepts").click()
+    page.locator("#tab summary", has_text="False facts that it accepts").click()
     board = page.locator(".mf-danger > li")
     expect(board).to_have_count(10)
     expect(board.first).to_contain_text("FALSE (test statement)")
@@ -85,8 +85,8 @@ def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str
 
 def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
-    page.locator("[data-key=download]").click()
     for harness, ending in (("inspect", ".json"), ("lm-eval", ".jsonl")):
+        page.locator("[data-key=download]").click()  # the menu closes with each choice
         with page.expect_download() as download:
             page.locator(f"[data-key=download-{harness}]").click()
         assert download.value.suggested_filename.endswith(f"-{harness}{ending}")
