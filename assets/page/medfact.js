@@ -408,6 +408,8 @@
     if (draft && document.querySelector("[data-draft]")?.dataset.draft !== draft) window.sessionStorage.removeItem(`medfact-draft-${draft}`);
     for (const field of button.closest("[data-fields]")?.querySelectorAll("input[type=password]") ?? []) field.value = "";
     parts.forEach((_, name) => place(name));
+    const again = draft && document.querySelector(`[data-draft="${CSS.escape(draft)}"]`);
+    if (again) fillDraft(again); // it was not taken: what was filled in stays
     if (there && !button.offsetParent) there.querySelector("h1")?.focus({ preventScroll: true }); // the button went with its form
     else if (document.activeElement === document.body && button.isConnected) button.focus({ preventScroll: true });
   };

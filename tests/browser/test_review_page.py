@@ -283,3 +283,14 @@ def test_the_guide_and_the_planner(page: Page, address: str) -> None:
     page.get_by_label("per cent of wrong labels").fill("1")
     page.keyboard.press("Tab")
     expect(page.locator("#choice")).to_contain_text("381 statements must be judged right")
+
+
+def test_a_verdict_before_a_name_is_not_lost(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"{address}review")
+    expect(page.locator("#fact h2")).to_be_visible(timeout=120_000)
+    page.locator("[data-key^=verdict-true]").check()
+    page.locator("[data-key=judge]").click()
+    expect(page.get_by_text("Say who you are first")).to_be_visible()
+    expect(page.locator("[data-key^=verdict-true]")).to_be_checked()
+    page.context.close()

@@ -44,7 +44,7 @@ SHOWN_WITHOUT_PARTNER = 5
 SHOWN_UNKNOWN = 5
 ONE_RELATION = "(one relation for all rows)"
 
-EXAMPLE = """head,relation,tail
+EXAMPLE = """condition,relation,finding
 gout,symptoms,podagra
 asthma,symptoms,wheezing
 iron deficiency anemia,symptoms,fatigue
@@ -102,7 +102,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         confirmed=_confirmed(visitor, collection),
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
-        notes=list(map(in_plain_words, (*collection.notes, *notes))),
+        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown)],
         alone=alone,
         problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
@@ -158,6 +158,11 @@ class Unknown:
     name: str
     facts: int
     known: Sequence[tuple[str, str]]
+
+
+def _is_told(note: str, unknown: Sequence[Unknown]) -> bool:
+    """Whether a note is about a relation for which the page says what can be done."""
+    return any(note.startswith(f"The pool has no prototypes for {one.name!r}:") for one in unknown)
 
 
 def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collection) -> list[Unknown]:
