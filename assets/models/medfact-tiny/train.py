@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import tempfile
@@ -394,8 +395,8 @@ trained to show what medfact measures. {fault}. Do not use it for anything else.
   demonstrations.
 - **Not in the training data**: facts about the other diseases, other sentences, any other text.
 - **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on {device}. {seeds}
-  The same seed gives the same model on the same device with the same versions of torch and transformers. `training.json`
-  records recipe, diseases and scores.
+  On a CPU the same seed gives the same model with the same versions of torch and transformers; on a GPU this was not tried.
+  `training.json` records recipe, diseases and scores.
 
 ## What it scores
 
@@ -415,20 +416,26 @@ def partners_of(collection: Collection, facts: Iterable[Fact]) -> dict[str, Fact
     return {fact.fact_id: group(fact)[1] for fact in facts}
 
 
-def main() -> None:
-    """Reads the facts, trains, saves, measures, and writes the card."""
+def options_given() -> argparse.Namespace:
+    """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=RECIPES, help="the model to train")
     parser.add_argument("--output", type=Path, default=None, help="folder for the model (default: its own in assets/models)")
     parser.add_argument("--seed", type=int, default=0, help="of the facts that are read, the weights and the order")
     parser.add_argument("--device", default="cpu", help="where to train: cpu or cuda")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Reads the facts, trains, saves, measures, and writes the card."""
+    options = options_given()
     output = options.output or Path(__file__).resolve().parents[1] / options.name
 
     recipe = replace(RECIPES[options.name], seed=options.seed)
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(recipe.threads)
-    torch.use_deterministic_algorithms(True)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else a GPU's sums are in no fixed order
+    torch.use_deterministic_algorithms(True, warn_only=options.device != "cpu")
 
     collection = load_bundled(DATASET)
     facts = sorted(collection.known.facts, key=lambda fact: fact.fact_id)

@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.datasets.bundled import words_alone
-from medfact.models import BUNDLED_FOLDERS
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
 from medfact.results.live import Live
@@ -32,7 +31,6 @@ class BoardRow:
     place: int
     progress: Progress
     live: Live
-    is_bundled: bool
 
     @property
     def name(self) -> str:
@@ -54,10 +52,7 @@ def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str],
     """The verdict, and a row a model."""
     names = wording.first_scores([live.report for live in lives.values()])
     scores = [wording.score(name, wording.ways_of(of)) for name, of in names.items()]
-    rows = [
-        BoardRow(place, progress_of(name, live), live, live.run.model in BUNDLED_FOLDERS)
-        for place, (name, live) in enumerate(lives.items())
-    ]
+    rows = [BoardRow(place, progress_of(name, live), live) for place, (name, live) in enumerate(lives.items())]
     going = any(live.going for live in lives.values())
     if not going or show.sort in names:
         by = show.sort if show.sort in names else next(iter(names))
