@@ -97,7 +97,6 @@ class Differences(Shares):
 class Parts(Shares):
     """Shares that add up to a whole: one stacked bar a run, a part a row."""
 
-    axis: str = "facts, %"
     coin: bool = False
     alone: bool = True
 

@@ -14,7 +14,7 @@ from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import MASTERY, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import counted, nothing_stands_out, percent, points, share
+from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share
 from medfact.statements import VARIANTS
 
 Reports = Mapping[str, Report]
@@ -80,11 +80,11 @@ def of_calibration(reports: Reports) -> str:
         name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
         for name, report in reports.items()
     }
-    return _title(
-        said,
-        "the probability of true is off by no more than chance explains",
-        "the probability of true is off by more than chance",
-    )
+    found = [one.off for report in reports.values() if (one := report.probabilities)]
+    few = bool(found) and all(one.shift.low is None for one in found)
+    none = f"{TOO_FEW} whether" if few else "it is not shown that"
+    off = "the probability of true is off by more than chance"
+    return _title(said, f"{none} {off}", off)
 
 
 def of_sureness(reports: Reports) -> str:

@@ -122,12 +122,13 @@ def _stack(block: Parts) -> Plot:
     """A bar a column, made of a part a row."""
     names = block.heads
     traces = [_part(place, row, names) for place, row in enumerate(block.rows)]
-    x_axis = {"title": {"text": block.axis}, "range": [0, 100], "fixedrange": True, "zeroline": False}
+    x_axis = {"ticksuffix": "%", "range": [0, 100], "fixedrange": True, "zeroline": False}
     y_axis = {"type": "category", "autorange": "reversed", "fixedrange": True, "automargin": True}
     y_axis |= {"ticktext": [wrapped(name) for name in names], "tickvals": list(range(len(names)))}
-    legend = {"orientation": "h", "y": -0.25 - 0.3 / len(names), "yanchor": "top", "x": 0, "traceorder": "normal"}
-    more = {"margin": {"l": 56, "r": 12, "t": 8, "b": 150}, "legend": legend}
-    return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=170 + 48 * len(names), **more)
+    bars = 12 + 48 * len(names)  # pixels; the legend lies below the numbers of the axis, on a phone a name a line
+    legend = {"orientation": "h", "y": -34 / bars, "yanchor": "top", "x": 0, "traceorder": "normal"}
+    more = {"margin": {"l": 56, "r": 12, "t": 8, "b": 205}, "legend": legend | {"maxheight": 195, "font": {"size": 12}}}
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=213 + bars, **more)
 
 
 def _part(place: int, row: Row, names: Sequence[str]) -> Plot:

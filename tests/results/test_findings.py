@@ -169,3 +169,16 @@ def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
     assert made is not None
     assert made.figures == []
     assert [row.name for block in made.blocks if isinstance(block, Shares) for row in block.rows] == ["symptoms"]
+
+
+def test_what_too_few_diseases_cannot_show_is_not_called_chance(report: Report) -> None:
+    """Without an interval nothing is said of whether P(True) is off, in neither direction."""
+    probabilities = report.probabilities
+    assert probabilities is not None
+    off = replace(probabilities.off, defect=None)
+    few = replace(probabilities, off=replace(off, shift=Estimate(0.4, None, None, 176)))
+    enough = replace(probabilities, off=replace(off, shift=Estimate(0.01, -0.02, 0.04, 640)))
+    said = findings.of_calibration({"m": replace(report, probabilities=few)})
+    assert said == "Too few diseases to say whether the probability of true is off by more than chance"
+    said = findings.of_calibration({"m": replace(report, probabilities=enough)})
+    assert said == "It is not shown that the probability of true is off by more than chance"

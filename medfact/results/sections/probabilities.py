@@ -207,7 +207,7 @@ def brier_cell(one: Discrimination) -> Cell:
 def _off(one: Miscalibration) -> Cell:
     beyond = f"without what chance adds: {percent(one.debiased)}; smooth ECE: {percent(one.smooth)}"
     if not one.defect:
-        return share_of(one.ece, "statement", beyond, "no more than chance explains")
+        return share_of(one.ece, "statement", beyond, *(() if one.shift.low is None else ("not shown to be more than chance",)))
     by = one.shift if one.defect.startswith("too") else one.overconfidence
     return share_of(one.ece, "statement", beyond, f"{DEFECTS[one.defect]}, by {abs(100 * (by.value or 0.0)):.1f} points")
 
