@@ -796,7 +796,7 @@ def test_the_command_line(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("export", "abc"), "no run 'abc'"),
+        (("export", "xyz"), "no run 'xyz'"),
         (("import", "nothing.gz"), "nothing.gz cannot be read: No such file"),
         (("import", "."), "cannot be read: Is a directory"),
         (("import", "notes.txt"), "notes.txt is not a run that medfact exported"),

@@ -427,7 +427,7 @@ def test_an_unknown_paper_is_one_line(paper: str, mkj: Path, medfact: Medfact) -
 
 
 def test_tables_of_an_unknown_run_are_one_line(mkj: Path, medfact: Medfact) -> None:
-    assert "no run 'abc'" in one_line(medfact("tables", "abc"))
+    assert "no run 'xyz'" in one_line(medfact("tables", "xyz"))
     run = ran(medfact, "mkj", mkj, "--limit", 2)["run"]
-    assert "no run 'abc'" in one_line(medfact("tables", run, "abc", "--paper", "mkj"))
+    assert "no run 'xyz'" in one_line(medfact("tables", run, "xyz", "--paper", "mkj"))
     assert "RUN" in one_line(medfact("tables"))
