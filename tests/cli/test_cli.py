@@ -497,7 +497,7 @@ def one_line(outcome: Any) -> str:
         (("prompts", "--corpus-column", "text"), "--corpus-column is for retrieval"),
         (("report", "xyz"), "no run 'xyz'"),
         (("resume", "xyz"), "no run 'xyz'"),
-        (("answers", "xyz"), "no run 'abc'"),
+        (("answers", "xyz"), "no run 'xyz'"),
         (("answers",), "RUN"),
         (("fact",), "invalid choice"),
     ],
