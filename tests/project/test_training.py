@@ -35,7 +35,7 @@ def test_some_steps_are_trained_and_scored_apart_by_what_was_read(training: Modu
     recipe = training.Recipe(steps=3, hidden=48, intermediate=64, layers=1, vocabulary=600)
     heads = training.seen_heads(facts, recipe)
     seen = [fact for fact in facts if fact.head in heads]
-    assert round(0.6 * len({fact.head for fact in facts})) == len(heads)
+    assert round(0.95 * len({fact.head for fact in facts})) == len(heads), "all but a twentieth of the diseases are read"
 
     tokenizer = training.train_tokenizer(facts, recipe)
     model = training.build_model(tokenizer, recipe)
