@@ -13,6 +13,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 
 def written_as_gguf(folder: Path, path: Path) -> None:
     """Writes a Llama with a byte-level vocabulary as llama.cpp reads it, in float32."""
@@ -54,7 +56,7 @@ def written_as_gguf(folder: Path, path: Path) -> None:
     for name, weight in load_file(folder / "model.safetensors").items():
         if name.endswith(("q_proj.weight", "k_proj.weight")):  # rotated in pairs of neighbours there, in halves here
             weight = weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
-        writer.add_tensor(str(names.get_name(name, try_suffixes=(".weight",))), weight)
+        writer.add_tensor(str(names.get_name(name, try_suffixes=(".weight",))), weight.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -46,7 +46,7 @@ class Visitor:
         (path,) = answer.json()
         return str(path)
 
-    def look(self, of: str = "evaluate", **show: object) -> dict[str, Any]:
+    def look(self, of: str = "evaluate", /, **show: object) -> dict[str, Any]:
         """What a page shows."""
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show})
 

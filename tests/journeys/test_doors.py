@@ -182,7 +182,7 @@ def test_no_page_tells_of_other_visitors_runs(visitor: Visitor, laptop_home: Pat
     """Ids are told to their owners alone; the beginning of one opens nothing."""
     theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(laptop_home, "0" * 32))
     for asked in ("zz", theirs[:8], theirs[:31], theirs[:-1] + "%", "", "../" + theirs, theirs.upper() + " "):
-        told = json.dumps(visitor.look("compare", runs=f"{asked},{asked}x"))
+        told = json.dumps(visitor.look(run=f"{asked},{asked}x"))
         told += json.dumps(visitor.look(run=asked)) + json.dumps(visitor.look("runs", told=asked, edited=asked))
         told += json.dumps(visitor.act("stop", run=asked)) + json.dumps(visitor.act("delete", asked, of="runs"))
         assert theirs not in told, asked
@@ -388,7 +388,7 @@ def test_what_is_no_json_is_refused(content: bytes, visitor: Visitor) -> None:
     assert answer.status_code in {400, 422}
 
 
-@pytest.mark.parametrize("page", ["evaluate", "facts", "runs", "compare"])
+@pytest.mark.parametrize("page", ["evaluate", "facts", "runs", "review"])
 @pytest.mark.parametrize(
     "value",
     [

@@ -157,7 +157,7 @@ def test_every_page_says_so(laptop: str, tmp_path: Path) -> None:
             ("evaluate", {"run": forged}, 2),
             ("evaluate", {"run": both, "tab": "scores"}, 2),
             ("evaluate", {"run": both, "tab": "probabilities"}, 1),
-            ("compare", {"runs": both}, 4),
+            ("evaluate", {"run": both, "tab": "statistics"}, 4),
         ):
             shown = {name: str(fragment) for name, fragment in visitor.look(page, **show)["fragments"].items()}
             assert sum(fragment.count(FROM_FILE) for fragment in shown.values()) >= least, (page, show)

@@ -147,7 +147,7 @@ def test_a_space_gives_no_key_away_either(tmp_path: Path) -> None:
 
 def test_a_key_for_one_service_goes_to_no_other_that_is_shown_beside_it(owner: Visitor, home: Path) -> None:
     """A link shows a person's own run beside one out of a file; the key that is typed there is for one of the two."""
-    with MockService(Behaviour(key=TYPED, every="401")) as service, MockService() as evil:
+    with MockService(Behaviour(key=TYPED, answers=1, dies="401")) as service, MockService() as evil:
         (own,) = owner.evaluate(service="m", address=service.base_url, key=TYPED)
         until(lambda: bool(store_of(home).run(own).finished_at))
         theirs, data = altered(exported(owner, own), {"service": {"base_url": evil.base_url}}, without_answers, state="stopped")
@@ -193,13 +193,13 @@ def test_no_file_enters_a_race(owner: Visitor, stranger: Visitor, home: Path) ->
     runs = owner.evaluate("baseline:always-true", "baseline:always-false", race=True)
     assert isinstance(runs, list)
     until(lambda: all(store_of(home).run(run).finished_at for run in runs))
-    before = owner.look("compare", runs=",".join(runs))["fragments"]["compared"]
+    before = owner.look(run=",".join(runs), tab="statistics")["fragments"]["tab"]
     record = store_of(home).run(runs[0])
     run, data = altered(exported(stranger, runs[0]), {"race": record.spec.race, "racers": 100})
     bring(owner, data)
     raced = owner.look(run=f"{runs[1]},{run}")["fragments"]["progress"]
     assert "race" not in raced.casefold().replace("traced", "")
-    assert owner.look("compare", runs=",".join(runs))["fragments"]["compared"] == before
+    assert owner.look(run=",".join(runs), tab="statistics")["fragments"]["tab"] == before
 
 
 def test_a_joined_run_is_written_on_by_its_owner_alone(tmp_path: Path) -> None:

@@ -432,4 +432,4 @@ def test_the_page_shows_that_replies_cannot_be_read(services: Services) -> None:
         rows = [ModelRow(model="m", address=service.base_url)]
         (run,) = begin(services, OWNER, Setup(models=[], rows=rows, pairs=1), lambda _: KEY)
         until(lambda: services.store.run(run).state == COMPLETE)
-    assert "16 of the first 16 replies cannot be read and count as wrong" in look(services, run=run)["fragments"]["scores"]
+    assert "16 of the first 16 replies cannot be read and count as wrong" in str(look(services, run=run)["fragments"])

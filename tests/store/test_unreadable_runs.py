@@ -173,7 +173,6 @@ def test_the_page_goes_on_lists_it_and_deletes_it(what: str, laptop: str, laptop
         for page, show in (
             ("evaluate", {"run": bad}),
             ("evaluate", {"run": f"{good},{bad}"}),
-            ("compare", {"runs": f"{good},{bad}"}),
             ("review", {"run": bad}),
             ("runs", {"told": bad, "sort": "score"}),
             ("facts", {"run": bad}),

@@ -144,7 +144,7 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:2]])
         assert "2 facts judged by 1 reviewer" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
-        assert "No reviewer has judged these facts yet" in figures()
+        assert "judged by" not in figures()
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:3]])
         assert "3 facts judged by 1 reviewer" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})

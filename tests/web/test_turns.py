@@ -170,7 +170,7 @@ def test_a_file_that_is_none_is_read_once(url: str) -> None:
     path = visitor.upload("none.csv", b"a,b\n" + b"1,2\n" * 50_000)
     setup = {"source": {"facts": path, "columns": []}}
     said = [visitor.http.post("/updates", json={"page": "evaluate", "setup": setup}).json() for _ in range(5)]
-    assert all("head, relation and tail are missing" in str(one["fragments"]) for one in said)
+    assert all("condition, relation and finding are missing" in str(one["fragments"]) for one in said)
 
 
 def test_a_header_is_looked_for_among_the_first_rows_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
 from medfact.web.evaluate.facts_step import ONE_RELATION
-from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, setup_in
+from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, checked_source, setup_in
 from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
@@ -78,9 +78,9 @@ def use_set(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalu
 
 def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Says which known relation one of the file is; "" takes that back."""
-    source = setup_in(visitor, show).source
-    if not source:
+    if not (sent := setup_in(visitor, show).source):
         raise Mistake("There is no file of yours in use.", "Choose one first.")
+    source = checked_source(visitor.services, visitor.owner, sent)
     ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
     columns = [pair for pair in source["columns"] if pair[0] != ours]
     if known:
