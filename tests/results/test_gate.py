@@ -35,7 +35,6 @@ def test_what_bounds_say_with_a_margin_of_two_points(low: float | None, high: fl
     assert verdict_of(low, high, 0.02) == verdict
 
 
-@pytest.mark.slow
 def test_an_equal_model_seldom_fails_and_a_worse_one_nearly_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     sys.modules.pop("gate", None)
