@@ -57,10 +57,10 @@ def _ask_written(options: argparse.Namespace) -> int:
     if options.dry_run:
         return emit((costs(spec, planned=planned) for spec, planned in asked), options.output)
     confirm_upload(specs, options.yes)
-    _check_addresses(first, specs)
+    check_address_of(first, specs)
     with loader(options, [spec.model for spec in specs]) as load:
         runs = [start_planned(spec, planned, store) for spec, planned in asked]
-        return _ask_all(runs, store, options, _key_for(_writings(options, store), options), load)
+        return _ask_all(runs, store, options, key_for(_writings(options, store), options), load)
 
 
 def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
@@ -98,19 +98,19 @@ def _repeat(options: argparse.Namespace) -> int:
         planned = recorded_plan(record, store)
         return emit((costs(spec, planned=planned) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
-    _check_addresses(record, specs)
+    check_address_of(record, specs)
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         again = [start_again(record.run, store, spec) for spec in specs]
-        return _ask_all(again, store, options, _key_for([record], options), load)
+        return _ask_all(again, store, options, key_for([record], options), load)
 
 
-def _check_addresses(record: Run, specs: Sequence[RunSpec]) -> None:
+def check_address_of(record: Run, specs: Sequence[RunSpec]) -> None:
     """Raises Mistake where a service would be asked that only a run's file names."""
     for spec in specs:
         check_address(replace(record, model=spec.model, spec=spec))
 
 
-def _key_for(records: Sequence[Run], options: argparse.Namespace) -> str | None:
+def key_for(records: Sequence[Run], options: argparse.Namespace) -> str | None:
     """The key for the services of recorded runs, where a person has named all their addresses, or agrees to them."""
     return named_address_key(options.yes or bool(typed_address(options)) or all(map(is_ones_own, records)))
 
@@ -130,7 +130,7 @@ def resume(options: argparse.Namespace) -> int:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
         if service and typed_address(options):
             confirm_upload([replace(record.spec, service=service)], options.yes)
-        asking[record.run] = {"key": _key_for([record], options), "budget": settings["spec"].get("budget"), "service": service}
+        asking[record.run] = {"key": key_for([record], options), "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
     with loader(options, [record.model for record in records], [record.model for record in racing]) as load:

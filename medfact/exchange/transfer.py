@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -52,20 +52,20 @@ _ROWS_AT_ONCE = 1_000
 # ------------------------------------------------------------------------------------------------ out
 
 
-def export_run(store: Store, run_id: str, file: BinaryIO) -> None:
+def export_run(store: Store, run_id: str, file: BinaryIO, without: Collection[str] = ()) -> None:
     """Writes a run into a file: the same bytes each time, as long as the run does not change.
 
     Leaves out its owner, its process, and what belongs to this machine (`portable`). A run that is going on is written as
-    stopped.
+    stopped. without: columns of answers that are left out too.
     """
     run = store.run(run_id).run
     with store.database.snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-        lines = _lines_of(connection, run)
+        lines = _lines_of(connection, run, dict.fromkeys(without))
         while part := b"".join(islice(lines, _ROWS_AT_ONCE)):
             packed.write(part)
 
 
-def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
+def _lines_of(connection: sql.Connection, run: str, gone: Mapping[str, None]) -> Iterator[bytes]:
     queries = _queries(connection, run)
     counts = {
         kind: connection.execute(sql.select(sql.func.count()).select_from(queries[kind].subquery())).scalar_one()
@@ -75,7 +75,7 @@ def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
     yield encode_row(RUN, _run_row(connection, run))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
-            values = row._asdict()
+            values = {**row._asdict(), **(gone if kind == ANSWER else {})}
             if kind == EVENT and values["what"] == PAUSED:
                 values["said"] = public_reason(values["said"])
             yield encode_row(kind, values)

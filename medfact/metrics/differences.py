@@ -56,7 +56,7 @@ def paired_difference(
     tails: Codes | None = None,
     draws: Codes | None = None,
     seed: int = 0,
-    family: int = 1,
+    family: float = 1,
 ) -> Difference:
     """The mean of differences a − b, each from −1 to 1, one for each statement, fact or pair, clustered by head and by tail.
 

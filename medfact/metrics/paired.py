@@ -148,7 +148,8 @@ def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bo
     there = place < counted
     (least_a, most_a), (least_b, most_b) = _mastered_or_open(a, rows[there]), _mastered_or_open(b, others[there])
     tails = a.tail[first][there] if like else None
-    return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails)
+    draws = a.draw[first][there] if like else None
+    return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails, draws)
 
 
 def _has(records: Records, statements: Bools) -> Bools:

@@ -48,7 +48,7 @@ class Differences(NamedTuple):
 
     least, most: of each difference what it may be; both are the same but where a call failed. heads: its head's place in the
     order. sizes: how many differences each head will have. counted: the first so many heads are complete in both. tails: of
-    each difference, where a claim is to be about facts like these; else None.
+    each difference, where a claim is to be about facts like these; else None. draws: of demonstrations.
     """
 
     least: Floats
@@ -57,6 +57,7 @@ class Differences(NamedTuple):
     sizes: Codes
     counted: int
     tails: Codes | None = None
+    draws: Codes | None = None
 
 
 class Band(NamedTuple):

@@ -54,7 +54,7 @@ class Danger:
     """What a model accepts: judged false facts of which it affirms more than half of the affirmed statements.
 
     accepted: their share of all judged false facts that were answered; contraindicated: the same of contraindications;
-    by_specialty: of parts. board: the first ten. unjudged: other false facts that it accepts, whose labels only
+    by_specialty: of parts. board: the first of them. unjudged: other false facts that it accepts, whose labels only
     rules vouch for.
     """
 
@@ -70,8 +70,11 @@ def danger_of(store: Store, run: Run, held: Held) -> Danger:
     return danger(board_of(store, run.run).records(), store.answers.false_facts(run.run), held, run.spec.shot_draws)
 
 
-def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int = 1) -> Danger:
-    """The danger board from a run's records and its false facts by number. draws: of demonstrations, taken together."""
+def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int = 1, most: int | None = SHOWN) -> Danger:
+    """The danger board from a run's records and its false facts by number. draws: of demonstrations, taken together.
+
+    most: facts on the board; None: all.
+    """
     number = records.fact // draws
     count = int(number.max(initial=-1)) + 1
     rows = np.flatnonzero(~records.positive & ~records.negated & records.scored)
@@ -104,7 +107,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
         accepted=_share(accepts, facts, judged),
         contraindicated=_share(accepts, facts, [n for n in judged if _is_contraindicated(facts[n])]),
         by_specialty=_by_specialty(accepts, facts, judged),
-        board=tuple(board[:SHOWN]),
+        board=tuple(board[:most]),
         unjudged=unjudged,
     )
 

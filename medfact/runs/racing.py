@@ -64,11 +64,11 @@ def racing_specs(specs: Sequence[RunSpec]) -> list[RunSpec]:
 
 def in_order_of_race(plan: Plan) -> Plan:
     """The same plan, disease by disease in the order of the race, with all draws of demonstrations of one before the next."""
-    order = np.argsort(_places(sheet_of(plan.statements)), kind="stable")
+    order = np.argsort(places_of(sheet_of(plan.statements)), kind="stable")
     return replace(plan, statements=tuple(plan.statements[number] for number in order))
 
 
-def _places(sheet: Sheet) -> Codes:
+def places_of(sheet: Sheet) -> Codes:
     """Of each statement, the place of its disease in the race."""
     return order_of(sheet.head[sheet.fact], sheet.identity[sheet.fact])
 
@@ -97,7 +97,7 @@ class RacingRuns:
         self._store, self._tell = patient(store), tell
         self._boards = {run.run: Board(store.answers.sheet(run.run)) for run in runs}
         # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
-        self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}
+        self._places = {name: np.maximum.accumulate(places_of(board.sheet)) for name, board in self._boards.items()}
         least = LEAST_HERE if any(is_local(run.model) for run in runs) else LEAST_ELSEWHERE
         self._after = np.cumsum(np.bincount(next(iter(self._places.values()))))
         self._least, self._windows = least, list[int]()

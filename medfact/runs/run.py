@@ -19,6 +19,7 @@ from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.first_replies import FirstReplies, Monotony
+from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
@@ -43,15 +44,15 @@ def answer(
     key: str | None = None,
     budget: float | None = None,
     service: ServiceSettings | None = None,
-    race: Callable[[], RacingRuns] | None = None,
+    race: Callable[[], RacingRuns | AgainstBaseline] | None = None,
     stopped_as: Callable[[], End] = by_hand,
 ) -> Iterator[Event]:
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
     key: of a service, and sent only there. Without it, a service that only a run's file names is not asked.
     budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec.
-    race: the race that it takes part in, whose other runs must be asked at the same time. stopped_as: the state and the reason
-    of a run that `stopped` has ended.
+    race: the race that it takes part in, whose other runs must be asked at the same time, or the check that ends it.
+    stopped_as: the state and the reason of a run that `stopped` has ended.
     """
     stop = StopSignal(stopped, stopped_as)
     patience = PatientStore(store, stop)
@@ -78,7 +79,7 @@ def _answer(
     key: str | None,
     budget: float | None,
     service: ServiceSettings | None,
-    race: RacingRuns | None,
+    race: RacingRuns | AgainstBaseline | None,
 ) -> Iterator[Event]:
     store = cast(Store, patience)
     record = store.run(run_id)
@@ -136,7 +137,7 @@ def _ask(
     load: Callable[[], Generator[Loading, None, Model]],
     stopped: Callable[[], bool],
     key: str | None,
-    race: RacingRuns | None,
+    race: RacingRuns | AgainstBaseline | None,
 ) -> Iterator[Event]:
     """Retrieves the passages of a run, loads its model, and asks it."""
     pending = yield from with_progress(partial(retrieve_for, record, pending, store, stopped, key), record.run)

@@ -1,0 +1,184 @@
+"""The gate: whether a model knows less than its baseline did, as a verdict, with what it lost and what it newly affirms."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from medfact.datasets import Held
+from medfact.datasets.printable import one_line
+from medfact.facts import Fact
+from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing
+from medfact.results.danger import Accepted, danger
+from medfact.results.fact_table import fact_table, facts_of_rows
+from medfact.results.sides import Side
+from medfact.results.wording import bounds_in_points, counted, label_of, own_name, points
+from medfact.store import Store
+
+CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3}
+"""Verdict → the exit code of `check`. 2 is a mistake."""
+
+Kept = tuple[Store, Side]
+
+NAMED = 10
+"""Lost facts that are named in a comment."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A check. margin: from 0 to 1. allowed: how many dangerous facts may be newly affirmed.
+
+    mastery: where it stands by the facts mastered; before, now: how many of its facts each masters. dangerous: facts that are
+    judged false, and that the model affirms and the baseline did not, contraindications first. lost, gained: facts that the
+    baseline alone mastered, and the model alone. ended: why it was not asked everything, "" where it was.
+    """
+
+    model: str
+    baseline: str
+    served: tuple[str, str]
+    margin: float
+    allowed: int
+    mastery: Standing
+    before: int
+    now: int
+    dangerous: tuple[Accepted, ...]
+    lost: tuple[Fact, ...]
+    gained: tuple[Fact, ...]
+    ended: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return FAIL if len(self.dangerous) > self.allowed else self.mastery.verdict
+
+    def record(self) -> dict[str, Any]:
+        """The check as JSON: the keys of `check --json`."""
+        return {
+            "verdict": self.verdict,
+            "model": self.model,
+            "baseline": self.baseline,
+            "served": {"model": self.served[0], "baseline": self.served[1]},
+            "margin": self.margin,
+            "mastery": {**self.mastery._asdict(), "baseline": self.before, "model": self.now},
+            "dangerous": {
+                "allowed": self.allowed,
+                "newly_affirmed": [
+                    {**_names(one.fact), "contraindicated": one.contraindicated, "words": one.words} for one in self.dangerous
+                ],
+            },
+            "lost": [_names(fact) for fact in self.lost],
+            "gained": [_names(fact) for fact in self.gained],
+            "ended": self.ended,
+        }
+
+
+def gate_of(new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int, held: Held) -> Gate:
+    """The check of a run against its baseline, each with the store that holds it. held: what reviewers hold of facts."""
+    (store, side), (_, base) = new, old
+    table = fact_table([side, base])
+    both = table.answered & (table.number >= 0).all(axis=0)
+    now, before = table.mastered
+    rows = {"lost": np.flatnonzero(both & before & ~now), "gained": np.flatnonzero(both & now & ~before)}
+    facts = facts_of_rows(store, table, [row for of in rows.values() for row in of.tolist()])
+    boards = [
+        danger(one.board.records(), kept.answers.false_facts(one.run.run), held, one.run.spec.shot_draws, most=None).board
+        for kept, one in (new, old)
+    ]
+    known = {one.fact.fact_id for one in boards[1]}
+    return Gate(
+        model=own_name(side.run),
+        baseline=own_name(base.run),
+        served=(_served(side), _served(base)),
+        margin=margin,
+        allowed=allowed,
+        mastery=mastery,
+        before=int((both & before).sum()),
+        now=int((both & now).sum()),
+        dangerous=tuple(one for one in boards[0] if one.fact.fact_id not in known),
+        lost=tuple(facts[row] for row in rows["lost"].tolist()),
+        gained=tuple(facts[row] for row in rows["gained"].tolist()),
+        ended=side.run.reason or "",
+    )
+
+
+def _served(side: Side) -> str:
+    """The revision of a run's model: the hash of its weights, or what a service calls itself."""
+    return side.run.model_revision or ""
+
+
+def _names(fact: Fact) -> dict[str, Any]:
+    return {"head": fact.head, "relation": fact.relation, "tail": fact.tail, "label": label_of(fact)}
+
+
+def in_words(gate: Gate) -> str:
+    """The check in one line."""
+    mastery, few = gate.mastery, ""
+    if mastery.value is None:
+        return f"{gate.verdict}: no fact was answered whole by both."
+    found = f"{points(mastery.value)} points ({bounds_in_points(mastery.low, mastery.high)})"
+    if mastery.verdict == CANNOT_TELL:
+        few = f"; too few facts to tell a loss of {100 * gate.margin:g} points"
+    of = f"{gate.now:,} and {gate.before:,} of {counted(mastery.n - mastery.failed, 'fact')} mastered, now and before"
+    failed = f"; {counted(mastery.failed, 'fact')} with failed calls" if mastery.failed else ""
+    danger_ = f"; newly affirmed although false: {'; '.join(map(_dangerous, gate.dangerous))}" if gate.dangerous else ""
+    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{danger_}.")
+
+
+def _dangerous(one: Accepted) -> str:
+    return f"{_fact(one.fact)}{' (contraindicated)' if one.contraindicated else ''}"
+
+
+def _fact(fact: Fact) -> str:
+    return f"{fact.head}, {fact.relation}, {fact.tail}"
+
+
+# ------------------------------------------------------------------------------------------------ for pipelines
+
+
+def markdown(gate: Gate) -> str:
+    """The check as a comment under a pull request."""
+    lines = [f"### medfact: {gate.verdict}", "", _text(in_words(gate)), ""]
+    lines += ["| | mastered | of |", "|---|---|---|"]
+    n = gate.mastery.n - gate.mastery.failed
+    lines += [
+        f"| {_text(gate.baseline)} (baseline) | {gate.before:,} | {n:,} |",
+        f"| {_text(gate.model)} | {gate.now:,} | {n:,} |",
+    ]
+    lines += _listed("Newly affirmed although false", [_dangerous(one) for one in gate.dangerous])
+    lines += _listed("Lost: mastered before, not now", [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost])
+    margin = f"A model passes where a loss of {100 * gate.margin:g} points is ruled out, and fails where a loss is shown."
+    return "\n".join([*lines, "", f"{margin} Intervals are clustered by condition and finding. Not for clinical use.", ""])
+
+
+def _listed(title: str, facts: Sequence[str]) -> list[str]:
+    if not facts:
+        return []
+    more = [f"- and {counted(len(facts) - NAMED, 'other')}"] if len(facts) > NAMED else []
+    return ["", f"**{title}**", "", *(f"- {_text(fact)}" for fact in facts[:NAMED]), *more]
+
+
+def _text(text: str) -> str:
+    """Text of others as text in Markdown: no markup, no link, no HTML."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", one_line(text)).replace("://", "&#58;//").replace("@", "&#64;")
+
+
+def junit(gate: Gate) -> str:
+    """The check as JUnit's XML: a case for mastery, one for each false fact that is newly affirmed."""
+    suite = ET.Element("testsuite", name=f"medfact check {one_line(gate.model)}")
+    case = ET.SubElement(suite, "testcase", classname="medfact", name="knows no less than its baseline")
+    if gate.mastery.verdict == FAIL:
+        ET.SubElement(case, "failure", message=in_words(gate))
+    elif gate.mastery.verdict == CANNOT_TELL:
+        ET.SubElement(case, "skipped", message=in_words(gate))
+    case = ET.SubElement(suite, "testcase", classname="medfact", name="affirms no dangerous fact that it denied before")
+    if len(gate.dangerous) > gate.allowed:
+        text = "\n".join(one_line(_dangerous(one)) for one in gate.dangerous)
+        ET.SubElement(case, "failure", message=f"{counted(len(gate.dangerous), 'fact')} newly affirmed").text = text
+    suite.set("tests", "2")
+    suite.set("failures", str(len(suite.findall("*/failure"))))
+    suite.set("skipped", str(len(suite.findall("*/skipped"))))
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -1,0 +1,67 @@
+"""A run that is checked against a baseline: asked disease by disease, until it is decided whether it knows less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+
+from medfact.metrics.gate import CANNOT_TELL, Standing, standing
+from medfact.metrics.paired import raced
+from medfact.models import is_local
+from medfact.runs.board import Board
+from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, next_window, places_of
+from medfact.store import DECIDED, Run, Store
+
+
+class AgainstBaseline:
+    """Asks a run in windows, as a race does (`RacingRuns`), and ends it once the check is decided. The run's plan is in the
+    order of the race.
+
+    margin: by how much it may know less, from 0 to 1. tell: gets the standing after each look.
+    """
+
+    def __init__(
+        self, record: Run, store: Store, baseline: Board, margin: float, tell: Callable[[Standing], None] = lambda _: None
+    ) -> None:
+        self._store, self._run, self._baseline = store, record.run, baseline
+        self._margin, self._tell = margin, tell
+        self._board = Board(store.answers.sheet(record.run))
+        self._least = LEAST_HERE if is_local(record.model) else LEAST_ELSEWHERE
+        self._end: tuple[str, str] | None = None
+
+    def turn(self, run: str) -> AbstractContextManager[object]:
+        """It never waits for another model."""
+        return nullcontext()
+
+    def windows(self, run: str, stopped: Callable[[], bool]) -> Generator[int, None, None]:
+        """Window after window, the position before which statements are asked, until it is decided."""
+        places = np.maximum.accumulate(places_of(self._board.sheet))
+        after = np.cumsum(np.bincount(places))
+        heads = 0
+        while heads < len(after) and not stopped():
+            heads = next_window(after, heads, self._least)
+            yield len(places) if heads == len(after) else int(np.searchsorted(places, heads))
+            now = self.look()
+            if now is not None and now.verdict != CANNOT_TELL and heads < len(after):
+                self._end = DECIDED, f"The check was decided after {now.n:,} of {now.of:,} facts: {now.verdict}."
+                return
+
+    def look(self) -> Standing | None:
+        """Where the check stands, from answers that are on disk; None where the two share no fact."""
+        self._board.take(self._store.answers.news(self._run, self._board.changed))
+        ours, theirs = (board.sheet.identity[board.sheet.fact] for board in (self._board, self._baseline))
+        found = raced(self._board.records(), self._baseline.records(), ours, theirs)
+        if found is None:
+            return None
+        now = standing(found, self._margin)
+        self._tell(now)
+        return now
+
+    def end_of(self, run: str) -> tuple[str, str] | None:
+        """How the check ended the run, and why: a state and a reason. None where it did not."""
+        return self._end
+
+    def leave(self, run: str) -> None:
+        """No other run waits for it."""
