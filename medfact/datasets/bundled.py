@@ -76,6 +76,12 @@ def label_words() -> dict[tuple[str, str], str]:
 
 
 @cache
+def sources() -> dict[str, str]:
+    """What each source of the bundled sets is, by the name that facts give it."""
+    return {row["source"]: row["about"] for row in _rows("sources.csv")}
+
+
+@cache
 def lay_names() -> tuple[tuple[str, str], ...]:
     """Everyday names of diseases, findings and drugs, each with the name that facts have: for searching alone."""
     return tuple((row["lay"], row["name"]) for row in _rows("lay_names.csv"))

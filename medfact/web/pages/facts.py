@@ -114,7 +114,12 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
         "in-use": _own_file(collection, show),
         "mapping": mapping(kept),
         "cards": render(
-            "facts_list", lines=lines, reasons=REASONS, unknown=_unknown_relation(show, facts, pool), **listed.numbers
+            "facts_list",
+            lines=lines,
+            listed=[one for line in lines for one in (line.fact, *line.partners)],
+            reasons=REASONS,
+            unknown=_unknown_relation(show, facts, pool),
+            **listed.numbers,
         ),
         "rejected": _statistics(collection) + _rejections(visitor, facts),
     }
