@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import served, trouble_of
+from browser import served, watched
 from pages import HOSTILE
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,13 +19,9 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A browser; at the end nothing was executed, refused or asked of another host."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    trouble = trouble_of(opened, address)
-    yield opened
-    context.close()
-    assert trouble == []
+    """A page of a browser of its own."""
+    with watched(browser, address) as opened:
+        yield opened
 
 
 def open_review(page: Page, address: str, name: str) -> None:
