@@ -67,12 +67,14 @@
 
   const keyOf = (node) => node.dataset?.key ?? node.id ?? "";
 
-  const servedIn = (field) => (field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
+  const isTick = (field) => field.type === "checkbox" || field.type === "radio";
+  const servedIn = (field) => (isTick(field) ? field.hasAttribute("checked") : field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
 
-  /* What was typed stays, unless the server's own value has changed. */
+  /* What was typed stays, and what is ticked in a form that is not saved yet, unless the server's own value has changed. */
   const syncField = (field, before) => {
-    if (field.type === "checkbox" || field.type === "radio") field.checked = field.hasAttribute("checked");
-    else if (field !== document.activeElement && servedIn(field) !== before) field.value = servedIn(field) ?? "";
+    const served = servedIn(field);
+    if (isTick(field)) field.checked = served === before && field.closest("[data-draft]") ? field.checked : served;
+    else if (field !== document.activeElement && served !== before) field.value = served ?? "";
   };
 
   /* Makes a node equal to another one, and keeps the node: with it focus, scroll and what was typed. */

@@ -371,7 +371,7 @@ def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSho
     """Records the verdict on a fact, the exceptions among its statements, and what is said of it; then shows the next one."""
     show, material, fact = _begun(visitor, show, action)
     if action.fields.get("verdict", "") not in FACT_VERDICTS:
-        raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
+        raise Mistake("Say first whether the fact is true.", "Tick one of the five.")
     return _recorded(visitor, show, material, _of_fact(visitor, show, fact, action), action.fields)
 
 
