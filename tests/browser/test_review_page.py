@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import served, watched
-from pages import HOSTILE
+from pages import HOSTILE, SLOWLY
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
@@ -290,3 +290,13 @@ def test_a_verdict_before_a_name_is_not_lost(browser: Browser, address: str) -> 
     expect(page.get_by_text("Say who you are first")).to_be_visible()
     expect(page.locator("[data-key^=verdict-true]")).to_be_checked()
     page.context.close()
+
+
+def test_what_is_ticked_while_the_name_is_on_its_way_stays_ticked(page: Page, address: str) -> None:
+    page.goto(f"{address}review")
+    page.get_by_label("Your name or initials").fill("quick")
+    page.evaluate(SLOWLY)
+    page.keyboard.press("Enter")
+    page.locator(".mf-verdicts input").first.check()
+    expect(page.locator(".mf-packet")).to_contain_text("reviewed by quick")
+    expect(page.locator(".mf-verdicts input").first).to_be_checked()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser import choose_models, choose_pairs, served, trouble_of
 from mock_service import Behaviour, MockService
-from pages import upload, write_facts
+from pages import SLOWLY, upload, write_facts
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -162,11 +162,6 @@ def test_back_leads_to_the_form_and_forward_to_the_run(page: Page, address: str)
     page.go_forward()
     expect(page).to_have_url(of_run)
     expect(page.locator("#progress")).to_contain_text("160 of 160 statements")
-
-
-SLOWLY = """() => { const fetched = window.fetch.bind(window);
-    window.fetch = async (...asked) => (await new Promise((done) => setTimeout(done, 700)), fetched(...asked)); }"""
-"""The way to the server takes longer."""
 
 
 def test_evaluate_pressed_while_a_choice_is_on_its_way_goes_once_it_has_arrived(page: Page) -> None:
