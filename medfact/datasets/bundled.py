@@ -3,7 +3,8 @@
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
 states), `NAME.synonyms.csv` (pairs of names for one entity), `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what
-is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease); its data card is `NAME.md`. `sources.csv` says what the sources of all sets are.
+is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease); its data card is `NAME.md`.
+`sources.csv` says what the sources of all sets are.
 """
 
 from __future__ import annotations
