@@ -222,7 +222,7 @@ def set_up(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateSho
     rows = [
         ModelRow(id=secrets.token_hex(4), model=record.model, address=record.spec.service.base_url or "") for record in remote
     ]
-    local = [record.model for record in records if record not in remote]
+    local = [record.model for record in records if record not in remote and not record.imported]  # whose file may name a folder
     return changed(visitor, show, models=local, rows=rows).model_copy(update={"run": ""}), Message()
 
 
