@@ -67,12 +67,14 @@
 
   const keyOf = (node) => node.dataset?.key ?? node.id ?? "";
 
-  const servedIn = (field) => (field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
+  const isTick = (field) => field.type === "checkbox" || field.type === "radio";
+  const servedIn = (field) => (isTick(field) ? field.hasAttribute("checked") : field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
 
-  /* What was typed stays, unless the server's own value has changed. */
+  /* What was typed stays, and what is ticked in a form that is not saved yet, unless the server's own value has changed. */
   const syncField = (field, before) => {
-    if (field.type === "checkbox" || field.type === "radio") field.checked = field.hasAttribute("checked");
-    else if (field !== document.activeElement && servedIn(field) !== before) field.value = servedIn(field) ?? "";
+    const served = servedIn(field);
+    if (isTick(field)) field.checked = served === before && field.closest("[data-draft]") ? field.checked : served;
+    else if (field !== document.activeElement && served !== before) field.value = served ?? "";
   };
 
   /* Makes a node equal to another one, and keeps the node: with it focus, scroll and what was typed. */
@@ -414,6 +416,18 @@
     else if (document.activeElement === document.body && button.isConnected) button.focus({ preventScroll: true });
   };
 
+  /* Whether the server has not answered yet to what is chosen. */
+  const isUntold = () => setup !== null && !same(setup, settled);
+
+  /* A button that waits for what was chosen just before is pressed once the server knows that, if it may be then. */
+  const pressLater = async (button) => {
+    const { key } = button.dataset;
+    if (!key || acting || !isUntold()) return;
+    while (isUntold() && !failures) await Promise.all([look(), new Promise((done) => setTimeout(done, TELLING_MS))]);
+    const now = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (now?.getAttribute("aria-disabled") !== "true") now?.click();
+  };
+
   const copy = async (button) => {
     const text = document.getElementById(button.dataset.copy)?.textContent ?? window.location.href;
     if (navigator.clipboard && window.isSecureContext) await navigator.clipboard.writeText(text);
@@ -433,7 +447,8 @@
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
     const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle], [data-dark], [data-says], [data-bring], [data-paste]");
-    if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
+    if (!target || target.disabled) return;
+    if (target.getAttribute("aria-disabled") === "true") return void pressLater(target);
     const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
     if (values !== undefined) change(JSON.parse(values));
     else if (target.dataset.dark !== undefined) switchColours();

@@ -4,6 +4,7 @@ A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links t
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
 states), `NAME.synonyms.csv` (pairs of names for one entity), `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what
 is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease); its data card is `NAME.md`.
+`sources.csv` says what the sources of all sets are.
 """
 
 from __future__ import annotations
@@ -73,6 +74,12 @@ def _negative(row: dict[str, str]) -> Fact:
 def label_words() -> dict[tuple[str, str], str]:
     """Disease and drug → the words in which the drug's label calls it contraindicated."""
     return {(row["head"], row["tail"]): row["words"] for row in _rows("not-indicated.label-words.csv")}
+
+
+@cache
+def sources() -> dict[str, str]:
+    """What each source of the bundled sets is, by the name that facts give it."""
+    return {row["source"]: row["about"] for row in _rows("sources.csv")}
 
 
 @cache

@@ -34,6 +34,19 @@ DIAGNOSES = {
 }
 """Diagnosis → what it means; exclusive and exhaustive. “Wrong” on one side of four means that at most one of them is right."""
 
+PLAIN = {
+    MASTERED: "mastered",
+    OPPOSITE: "believes the opposite",
+    BLIND: "overlooks “not”",
+    YES: "says “true”, affirmed or denied",
+    NO: "says “false”, affirmed or denied",
+    DIRECTION: "right in one direction alone",
+    CASE: "right in general alone, or in a patient alone",
+    CHANCE: "half right, without a pattern",
+    MIXED: "mixed",
+}
+"""Diagnosis → what a figure calls it."""
+
 _OF_ONE_FACT = {
     True: "it says “true” to this true fact, affirmed or denied: it overlooks “not”, or says “true” to everything",
     False: "it says “false” to this false fact, affirmed or denied: it overlooks “not”, or says “false” to everything",

@@ -43,6 +43,8 @@ class Baseline:
 
 PREFIX = "baseline:"
 
+COIN = f"{PREFIX}random"
+
 
 def _load(spec: str, options: LoadOptions) -> Baseline:
     """Raises UnknownName if there is no such rule."""
@@ -57,10 +59,16 @@ RULES = Provider(
     load=_load,
     ready=tuple(f"{PREFIX}{name}" for name in BASELINES),
     titles={
-        "baseline:random": "a coin",
+        COIN: "a coin",
         "baseline:always-true": "always says true",
         "baseline:always-false": "always says false",
         "baseline:negation-cue": "true unless denied",
+    },
+    explained={
+        COIN: "Answers true or false at random: what guessing scores.",
+        "baseline:always-true": "Answers true to every sentence.",
+        "baseline:always-false": "Answers false to every sentence.",
+        "baseline:negation-cue": "Answers false to sentences with “not” or “no”, true to all others: it knows no medicine.",
     },
     title=str,
     help=(f"{PREFIX}NAME",),

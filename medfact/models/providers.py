@@ -123,6 +123,9 @@ class Provider:
     titles: Mapping[str, str] = field(default_factory=dict)
     """Specs without a name after the prefix, and others that have a title of their own → what the page calls them."""
 
+    explained: Mapping[str, str] = field(default_factory=dict)
+    """Specs whose title says too little → what such a model does, in a sentence."""
+
     title: Callable[[str], str] | None = None
     """What to call the model of any other spec; None for its name."""
 

@@ -106,6 +106,10 @@ WORDS_ALONE = Provider(
     load=load_words_alone,
     ready=(TAIL,),
     titles={TAIL: "how often the finding is true", EMBEDDING: "word matching (embedding)"},
+    explained={
+        TAIL: "Answers by how often the finding is true of other conditions; it reads no condition.",
+        EMBEDDING: "Calls a fact true if the names of condition and finding look alike; it knows no medicine.",
+    },
     title=str,
     patterns=(EMBEDDING,),
     check_spec=_check_encoder,

@@ -115,6 +115,17 @@ class FactTable:
         begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
         return sorted(rows.tolist(), key=lambda row: (not begun[row], -int(wrong[row])))
 
+    def worst(self, facts: Sequence[Fact]) -> list[int]:
+        """The rows that some run does not master, as a page and a report begin with them: most wrong answers first, and of
+        each condition one before a second of any. facts: of all rows.
+        """
+        met: Counter[str] = Counter()
+        turn: dict[int, int] = {}
+        for row in self.worst_first(np.flatnonzero(self.passing("missed").any(axis=0))):
+            turn[row] = met[facts[row].head]
+            met[facts[row].head] += 1
+        return sorted(turn, key=lambda row: turn[row])
+
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The commonest rows of ticks, each with how many facts show it in one run at least."""
         counted: Counter[str] = Counter()

@@ -71,7 +71,7 @@ def of_diagnoses(reports: Reports) -> str:
             first = found.first if found.first == report.stands_out else None  # one diagnosis a model, wherever it stands
             if first is None and report.stands_out:
                 continue  # what stands out is how its P(True) misleads
-            said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
+            said[name] = f"{STANDS_OUT[first]} ({share(found.by_name[first].share)} of facts)" if first else ""
     return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 
 

@@ -114,8 +114,8 @@ def _beside(cell: Cell) -> str:
 _OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, "."))
 """The colour of each part, and a pattern where two share one. None is so dark that black text cannot be read on it."""
 
-_NAMED_FROM, _NUMBERED_FROM = 14, 5
-"""Percent from which a part has room for its name, and for its number."""
+_NUMBERED_FROM = 9
+"""Percent from which a part has room for its number, on a telephone too. Its name stands in the legend."""
 
 
 def _stack(block: Parts) -> Plot:
@@ -150,7 +150,7 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
         "x": shares,
         "y": list(range(len(names))),
         "marker": marks,
-        "text": [_on_part(row.name, share) for share in shares],
+        "text": [f"{share:.0f}%" if share >= _NUMBERED_FROM else "" for share in shares],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
@@ -160,11 +160,6 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
         "customdata": [[cell.many, _beside(cell), plain(row.note)] for cell in cells],
         "hovertemplate": hover,
     }
-
-
-def _on_part(name: str, percent: float) -> str:
-    """What stands on a part of a bar, as far as there is room."""
-    return "" if percent < _NUMBERED_FROM else f"{percent:.0f}%" if percent < _NAMED_FROM else f"{name} {percent:.0f}%"
 
 
 # ------------------------------------------------------------------------------------------------ squares

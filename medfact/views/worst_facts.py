@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import meaning
+from medfact.results.fact_table import fact_table
 from medfact.results.pairs import Pairs
+from medfact.results.sides import Side
 from medfact.results.wording import FATES, Fate, fate
 from medfact.runs.board import Board
 from medfact.statements import ABSENT, Statement
@@ -47,20 +49,28 @@ class Asking:
         """Each true fact as all runs know it → the place of its pair in this one."""
         return {int(self.board.sheet.identity[members[0]]): place for place, members in enumerate(self.pairs.members)}
 
+    @property
+    def true_facts(self) -> dict[int, int]:
+        """Number of each fact → the true fact of its pair, as all runs know it."""
+        return {number: int(self.board.sheet.identity[members[0]]) for members in self.pairs.members for number in members}
+
 
 def worst_facts(store: Store, runs: Mapping[str, Asking]) -> list[tuple[Missed, ...]]:
-    """The pairs that the runs miss most, by the share of right answers, the worst first. runs: by name."""
+    """The pairs of the worst facts (`FactTable.worst`). runs: by name."""
     places = {name: one.places for name, one in runs.items()}
-    missed = {name: set(one.pairs.chosen("missed")) for name, one in runs.items()}
-    found = dict.fromkeys(true for name, of in places.items() for true, place in of.items() if place in missed[name])
-    worst = sorted(
-        found, key=lambda true: _share_right([(runs[name].pairs, of[true]) for name, of in places.items() if true in of])
-    )
+    worst = list(dict.fromkeys(_worst_true_facts(store, list(runs.values()))))
     return [tuple(_pair(store, runs, {name: of.get(true) for name, of in places.items()})) for true in worst[:SHOWN]]
 
 
-def _share_right(asked: Sequence[tuple[Pairs, int]]) -> float:
-    return sum(pairs.right(place) for pairs, place in asked) / sum(pairs.asked(place) for pairs, place in asked)
+def _worst_true_facts(store: Store, runs: Sequence[Asking]) -> Iterator[int]:
+    """The true fact of the pair of each of the worst facts, as all runs know it."""
+    table = fact_table([Side(one.run, one.board) for one in runs])
+    facts, true_facts = [store.answers.facts(one.run.run) for one in runs], [one.true_facts for one in runs]
+    first = (table.number >= 0).argmax(axis=0).tolist()
+    numbers = [(run, int(table.number[run, row])) for row, run in enumerate(first)]
+    for row in table.worst([facts[run][number] for run, number in numbers]):
+        run, number = numbers[row]
+        yield true_facts[run][number]
 
 
 def _pair(store: Store, runs: Mapping[str, Asking], places: Mapping[str, int | None]) -> Iterator[Missed]:

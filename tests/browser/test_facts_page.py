@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import trouble_of
+from browser import watched
 from pages import upload, write_facts
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,15 +19,11 @@ WHOLE = "document.documentElement.scrollHeight"
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The list of facts; at the end nothing was executed, refused or asked of another host."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    opened = context.new_page()
-    trouble = trouble_of(opened, address)
-    opened.goto(f"{address}facts")
-    expect(opened.locator(".mf-fact")).to_have_count(20)
-    yield opened
-    context.close()
-    assert trouble == []
+    """The list of facts."""
+    with watched(browser, address, height=800) as opened:
+        opened.goto(f"{address}facts")
+        expect(opened.locator(".mf-fact")).to_have_count(20)
+        yield opened
 
 
 def search(page: Page, words: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import trouble_of
+from browser import watched
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
@@ -20,15 +20,11 @@ UP = "#game .mf-question:visible"
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The game, open; at the end nothing was executed, refused or asked of another host."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    trouble = trouble_of(opened, address)
-    opened.goto(f"{address}game")
-    expect(opened.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
-    yield opened
-    context.close()
-    assert trouble == []
+    """The game, open."""
+    with watched(browser, address) as opened:
+        opened.goto(f"{address}game")
+        expect(opened.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
+        yield opened
 
 
 def log_of(page: Page, app_home: Path) -> list[str]:

@@ -108,6 +108,29 @@ def test_back_leads_to_the_tab_before_and_a_reload_to_the_same(opened: Opened) -
     assert "tab=" not in page.url
 
 
+def test_search_and_page_are_undone_by_back_and_an_open_drawer_leaves_the_tabs_free(opened: Opened) -> None:
+    page = opened("&tab=facts")
+    where = page.locator("#tab .mf-where").first
+    every = where.inner_text()
+    page.get_by_role("button", name="Next →").first.click()
+    expect(where).to_contain_text("facts 21 to")
+    page.get_by_role("searchbox", name="Search").press_sequentially("ma", delay=50)
+    expect(where).to_contain_text("facts 1 to")
+    page.locator(".mf-pair").first.click()
+    expect(page.locator(".mf-drawer")).to_be_visible()
+    drawer, tab = page.locator(".mf-drawer").bounding_box(), page.get_by_role("tab", name="Statistics").bounding_box()
+    assert drawer is not None
+    assert tab is not None
+    assert tab["x"] + tab["width"] <= drawer["x"]
+    page.go_back()
+    expect(page.locator(".mf-drawer")).to_have_count(0)
+    page.go_back()
+    expect(page.get_by_role("searchbox", name="Search")).to_have_value("")
+    expect(where).to_contain_text("facts 21 to")
+    page.go_back()
+    expect(where).to_have_text(every)
+
+
 def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
     page = opened("&tab=groups")
     point = page.locator("#relations .scatterlayer .trace").first.locator(".points path").first
@@ -119,7 +142,7 @@ def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
     expect(page.get_by_role("tab", name="Groups")).to_have_attribute("aria-selected", "true")
     page.get_by_role("tab", name="Summary").click()
     page.locator("[data-key=table-diagnoses]").click()
-    page.locator("[data-key^=row-diagnoses]", has_text="negation-blind").click()
+    page.locator("[data-key^=row-diagnoses]", has_text="overlooks “not”").click()
     expect(page.locator("[data-key=choose-only]")).to_have_value("negation-blind")
 
 

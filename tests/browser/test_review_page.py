@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import served, trouble_of
-from pages import HOSTILE
+from browser import served, watched
+from pages import HOSTILE, SLOWLY
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
@@ -19,13 +19,9 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A browser; at the end nothing was executed, refused or asked of another host."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    trouble = trouble_of(opened, address)
-    yield opened
-    context.close()
-    assert trouble == []
+    """A page of a browser of its own."""
+    with watched(browser, address) as opened:
+        yield opened
 
 
 def open_review(page: Page, address: str, name: str) -> None:
@@ -294,3 +290,13 @@ def test_a_verdict_before_a_name_is_not_lost(browser: Browser, address: str) -> 
     expect(page.get_by_text("Say who you are first")).to_be_visible()
     expect(page.locator("[data-key^=verdict-true]")).to_be_checked()
     page.context.close()
+
+
+def test_what_is_ticked_while_the_name_is_on_its_way_stays_ticked(page: Page, address: str) -> None:
+    page.goto(f"{address}review")
+    page.get_by_label("Your name or initials").fill("quick")
+    page.evaluate(SLOWLY)
+    page.keyboard.press("Enter")
+    page.locator(".mf-verdicts input").first.check()
+    expect(page.locator(".mf-packet")).to_contain_text("reviewed by quick")
+    expect(page.locator(".mf-verdicts input").first).to_be_checked()

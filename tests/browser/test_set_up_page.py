@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser import choose_models, choose_pairs, served, trouble_of
 from mock_service import Behaviour, MockService
-from pages import upload, write_facts
+from pages import SLOWLY, upload, write_facts
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -162,3 +162,13 @@ def test_back_leads_to_the_form_and_forward_to_the_run(page: Page, address: str)
     page.go_forward()
     expect(page).to_have_url(of_run)
     expect(page.locator("#progress")).to_contain_text("160 of 160 statements")
+
+
+def test_evaluate_pressed_while_a_choice_is_on_its_way_goes_once_it_has_arrived(page: Page) -> None:
+    """The server is slow to hear of the model; the press is not lost."""
+    choose_models(page)
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    page.evaluate(SLOWLY)
+    page.get_by_role("checkbox", name="a coin").check()
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress h1")).to_have_text("a coin on clinical-core")

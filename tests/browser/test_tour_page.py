@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import trouble_of
+from browser import watched
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.runs.run import answer
@@ -38,12 +38,8 @@ def fits(page: Page) -> bool:
 @pytest.fixture(params=LOOKS)
 def opened(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
     scheme, width = LOOKS[request.param]
-    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, reduced_motion="reduce")
-    page = context.new_page()
-    trouble = trouble_of(page, address)
-    yield page
-    context.close()
-    assert trouble == []
+    with watched(browser, address, width, 844, color_scheme=scheme, reduced_motion="reduce") as page:
+        yield page
 
 
 def test_a_visitor_goes_through_by_keyboard_alone(page: Page, address: str) -> None:

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from installed import app_command
@@ -134,19 +134,26 @@ def trouble_of(opened: Page, address: str) -> list[str]:
     return trouble
 
 
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The set-up of an evaluation, opened; at the end nothing was executed, refused or asked of another host."""
-    from playwright.sync_api import expect
-
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+@contextmanager
+def watched(browser: Browser, address: str, width: int = 1280, height: int = 900, **more: Any) -> Iterator[Page]:
+    """A page of a browser of its own; at the end nothing was executed, refused or asked of another host."""
+    context = browser.new_context(viewport={"width": width, "height": height}, **more)
     opened = context.new_page()
     trouble = trouble_of(opened, address)
-    opened.goto(f"{address}evaluate")
-    expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()
     assert trouble == []
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """The set-up of an evaluation, opened."""
+    from playwright.sync_api import expect
+
+    with watched(browser, address) as opened:
+        opened.goto(f"{address}evaluate")
+        expect(opened.locator("#models input").first).to_be_visible()
+        yield opened
 
 
 def show_demonstration(page: Page, address: str) -> None:

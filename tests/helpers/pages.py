@@ -18,6 +18,11 @@ HOSTILE = [
 ]
 
 
+SLOWLY = """() => { const fetched = window.fetch.bind(window);
+    window.fetch = async (...asked) => (await new Promise((done) => setTimeout(done, 700)), fetched(...asked)); }"""
+"""The way to the server takes longer."""
+
+
 def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])

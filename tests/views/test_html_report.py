@@ -170,7 +170,8 @@ def test_the_sentences_of_the_worst_ten_stand_with_a_sign_beside_each(store: Sto
     runs = [asked(store, limit=14), asked(store, model="baseline:always-true", limit=14)]
     html = html_report(store, runs, AT)
     text = text_of(html)
-    assert "The 10 with the fewest right answers stand here; all sentences with all answers are in the file of answers" in text
+    assert "The 10 that were answered worst stand here" in text
+    assert "all sentences with all answers are in the file of answers" in text
     rows = sentence_rows(html)
     assert len(rows) == 10 * 16
     assert all(len(re.findall("[✓✗] (?:true|false)", row)) == len(runs) for row in rows)

@@ -90,3 +90,27 @@ def test_no_word_of_the_file_format_is_on_the_page(visitor: Visitor) -> None:
     for shown in (visitor.look("facts", fact=fact), visitor.look("facts", fact=fact, protocol="pretexttrans")):
         text = re.sub(r"<[^>]*>", " ", " ".join(shown["fragments"].values()))
         assert not re.search(r"\b(heads?|tails?)\b", text), re.findall(r".{30}\b(?:heads?|tails?)\b.{30}", text)
+
+
+def test_sources_are_named_and_linked_by_what_the_bundled_files_give_alone(visitor: Visitor) -> None:
+    """Not by a bare code; and an address in somebody's own file is text."""
+    (first, *_) = ids(visitor.look("facts", search="myocardial infarction", relation="symptoms"))
+    shown = visitor.look("facts", search="myocardial infarction", fact=first)["fragments"]["cards"]
+    assert "Source: medfact editors (this project, from textbook knowledge" in shown
+    assert ">Disease Ontology DOID:5844</a>" in shown
+    (label, *_) = ids(visitor.look("facts", data="not-indicated", search="benznidazole Cockayne"))
+    shown = visitor.look("facts", data="not-indicated", fact=label, search="benznidazole Cockayne")["fragments"]["cards"]
+    assert "a label approved by the US Food and Drug Administration" in shown
+    assert ">the drug&#39;s labels at DailyMed</a>" in shown
+    rows = OWN.replace(b"tail\n", b"tail,source,source_id\n", 1).replace(b"sign 0\n", b"sign 0,me,https://evil.example/x\n")
+    visitor.act("take_file", visitor.upload("own.csv", rows), of="facts")
+    (own, *_) = ids(visitor.look("facts", search="disease 0"))
+    shown = visitor.look("facts", search="disease 0", fact=own)["fragments"]["cards"]
+    assert "Source: me, entry https://evil.example/x" in shown
+    assert 'href="https://evil' not in shown
+
+
+def test_near_and_far_are_explained_where_they_stand(visitor: Visitor) -> None:
+    shown = visitor.look("facts")["fragments"]["cards"]
+    assert re.search(r"<details[^>]*><summary[^>]*>What “(near|far)” and “(near|far)” mean</summary>", shown)
+    assert "<b>near</b>: true of a related disease" in shown

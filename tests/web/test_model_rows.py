@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from html import unescape
@@ -16,7 +17,7 @@ from visitors import Visitor
 from waiting import until
 
 from medfact.errors import Mistake
-from medfact.store import COMPLETE, Store
+from medfact.store import COMPLETE, FAILED_RUN, Store
 from medfact.web.trials import MOST_OF_ONE, Trials
 
 ONE, OTHER = "sk-of-one-0123456789", "sk-of-other-0123456789"
@@ -210,3 +211,32 @@ def test_so_many_services_are_tried_at_once() -> None:
             pass
     with trials.trying("ada"):
         pass
+
+
+def test_a_run_whose_key_was_withdrawn_is_resumed_with_another_at_its_own_host(visitor: Visitor, app_home: Path) -> None:
+    """Two services, a field each; what is typed for one goes to no other. The way to another address is beside them."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}")
+    with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other:
+        setup = keyed(visitor, of(row("a", one), row("b", other)), a=ONE, b=OTHER)
+        for name in ("a", "b"):
+            setup = visitor.act("test_row", name, setup=setup)["setup"] or setup
+        new = {service.base_url.split("/")[2]: f"sk-new-{service.port}-0123456789" for service in (one, other)}
+        for service in (one, other):
+            service.does = Behaviour(key=new[service.base_url.split("/")[2]])
+        ids = visitor.act("evaluate", setup=setup)["show"]["run"]
+        until(lambda: all(store.run(run).state == FAILED_RUN for run in ids.split(",")))
+        head = visitor.look(run=ids)["fragments"]["progress"]
+        fields = dict(re.findall(r'key for ([\w.:]+) <input type="password" name="([^"]+)"', head))
+        assert set(fields) == set(new)
+        before = len(one.calls), len(other.calls)
+        visitor.act("resume", run=ids, fields={fields[host]: key for host, key in new.items()})
+        until(lambda: all(store.run(run).state == COMPLETE for run in ids.split(",")))
+        for service, old in zip((one, other), before, strict=True):
+            asked = {call.headers["authorization"] for call in service.calls[old:]}
+            assert asked == {f"Bearer {new[service.base_url.split('/')[2]]}"}
+        changed = visitor.act("set_up", run=ids, setup=setup)
+        assert [(one["model"], one["address"]) for one in changed["setup"]["rows"]] == [
+            ("openai:m", one.base_url),
+            ("openai:m", other.base_url),
+        ]
+        assert changed["show"]["run"] == ""

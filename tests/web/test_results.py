@@ -13,6 +13,7 @@ from asked_updates import services as services
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
+from medfact.views.report import html_report
 from medfact.web.old_links import moved
 from medfact.web.services import Services
 
@@ -152,3 +153,45 @@ def test_a_difference_has_the_sign_of_its_headline(services: Services, two: str)
     shown = text_of(part(look(services, run=turned, tab="statistics"), "tab"))
     assert "true unless denied less always says true +50.0 points" in shown
     assert shown.count("does not mean that they are equal") == 1
+
+
+def test_words_of_the_board_are_explained_at_hand(services: Services, two: str) -> None:
+    scores = unescape(part(look(services, run=two), "scores"))
+    for word, means in [
+        ("a coin", "at random"),
+        ("word matching", "names of condition and finding look alike"),
+        ("true unless denied", "Answers false to sentences with “not”"),
+    ]:
+        found = re.search(rf'aria-label="what “{word}” means"><i>i</i></summary><div><p>([^<]*)', scores)
+        assert found
+        assert means in found[1]
+
+
+def test_diagnoses_have_a_clinicians_words(services: Services, two: str) -> None:
+    drawn = unescape(part(look(services, run=two), "tab"))
+    legend = re.findall(r'"name": "([^"]+)"', drawn)
+    assert "believes the opposite" in legend
+    assert "half right, without a pattern" in legend
+    assert not {"by-chance", "opposite", "negation-blind", "mixed-up"} & set(legend)
+
+
+def test_the_head_says_which_run_is_in_which_state(services: Services, two: str) -> None:
+    begun = start(RunSpec(model="baseline:random", limit=12, shots=0), services.store.of(OWNER))
+    head = text_of(part(look(services, run=f"{two},{begun}"), "progress"))
+    assert "true unless denied and always says true: complete; a coin: " in head
+
+
+def test_search_page_and_order_are_steps_that_back_undoes(services: Services, two: str) -> None:
+    for field, value in (("search", "gout"), ("page", 1), ("sort", "average_accuracy"), ("pattern", "✓✓✓✓✗✗✗✗")):
+        assert look(services, run=two, tab="facts", **{field: value})["stop"][field] == value
+
+
+def test_page_and_report_begin_with_the_same_facts(services: Services, two: str) -> None:
+    """Three stand on the page; the report's pairs begin with theirs."""
+    shown = unescape(part(look(services, run=two), "tab"))
+    section = shown.split('aria-label="The facts answered worst"')[1].split("</section>")[0]
+    on_page = re.findall(r"<article.*?<bdi>([^<]+)</bdi>", section, re.DOTALL)
+    told = unescape(html_report(services.store, two.split(","), "2026-11-27T00:00:00+00:00"))
+    in_report = re.findall(r'class="mf-failure.*?<bdi>([^<]+)</bdi>', told, re.DOTALL)
+    assert len(set(on_page)) == 3
+    assert in_report[:3] == on_page

@@ -68,3 +68,11 @@ def test_a_file_of_verdicts_is_offered_and_the_setup_is_folded(visitor: Visitor)
     choice = visitor.look("review", reviewer="ada")["fragments"]["choice"]
     assert choice.index("What you review: clinical-core, a random sample") < choice.index('data-set="data"')
     assert "<details open" not in choice
+
+
+def test_it_says_that_false_partners_are_among_the_facts_and_that_all_fine_saves(visitor: Visitor) -> None:
+    shown = visitor.look("review", reviewer="ada")
+    assert "false partners of true facts" in shown["fragments"]["fact"]
+    assert re.search("All 8 fine: save", shown["fragments"]["fact"])
+    seen = visitor.look("review", reviewer="ada", checking=True)["fragments"]["fact"]
+    assert "false partners of true facts" not in seen, "the label is there"

@@ -234,3 +234,26 @@ def test_two_pages_of_a_visitor_do_not_take_turns(visitor: Visitor) -> None:
     visitor.look(setup={"pairs": 30})
     visitor.http.post("/updates", json={"page": "evaluate", "setup": {"pairs": 20}, "settled": True})
     assert visitor.look()["setup"]["pairs"] == 30
+
+
+def test_no_more_pairs_are_offered_than_the_file_has(visitor: Visitor) -> None:
+    visitor.act("take_file", visitor.upload("own12.csv", OWN))
+    sizes = visitor.look()["fragments"]["sizes"]
+    assert re.search(r'max="12" value="12"', sizes)
+    assert "up to 12" in sizes
+    visitor.act("drop_file")
+    assert re.search(r'max="1000" value="60"', visitor.look()["fragments"]["sizes"]), "what was chosen is kept"
+
+
+def test_a_bundled_model_that_is_chosen_is_shown_once(visitor: Visitor) -> None:
+    shown = unescape(visitor.look(setup={"models": ["medfact-tiny", "baseline:always-false"]})["fragments"]["models"])
+    assert shown.count('value="medfact-tiny"') == 1
+    assert re.findall(r'<span class="mf-chip">([^<]+?) <', shown) == ["always says false"], "which has no box to tick"
+    assert "Answers false to sentences with “not”" in shown
+
+
+def test_having_sentences_drafted_opens_with_that_kind(visitor: Visitor) -> None:
+    visitor.act("take_file", visitor.upload("odd.csv", OWN.replace(b"symptoms", b"is eaten by")))
+    (link,) = re.findall(r'href="(write[^"]*)"', visitor.look()["fragments"]["facts"])
+    opened = visitor.http.post("/updates", json={"page": "write", "address": link.partition("write")[2]}).json()
+    assert '<option value="templates" selected>' in opened["fragments"]["form"]

@@ -8,7 +8,7 @@ from typing import Any
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.contrasts import Contrasted, title_of
-from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, Diagnosed, Diagnosis
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed, Diagnosis
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import findings
@@ -105,9 +105,10 @@ def diagnoses(figures: Figures) -> Section | None:
 
     rows = tuple(
         Row(
-            name,
+            PLAIN[name],
             {run: cell(run, of.by_name[name]) for run, of in found.items()},
             meaning,
+            term=name,
             opens=None if name in (CHANCE, MIXED) else facts_where(name),
         )
         for name, meaning in DIAGNOSES.items()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from medfact.errors import Mistake, ModelError
-from medfact.models import ServiceSettings, key_for, provider_of, service_of
+from medfact.facts import digest
+from medfact.models import key_for, provider_of, service_of
 from medfact.models.services.addresses import parsed_address
-from medfact.models.services.policy import check_new_run, hosts_of
+from medfact.models.services.policy import address_of, check_new_run, each_address
 from medfact.runs.checks import check_settings
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
@@ -16,7 +19,7 @@ from medfact.runs.run_model import check_source
 from medfact.runs.start import recorded_plan, start_again, start_planned
 from medfact.spec import BOUNDS, RunSpec
 from medfact.store import Run
-from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, setup_in
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
 from medfact.web.evaluate.plan import PlannedRun, planned_runs
 from medfact.web.evaluate.room import check_room, pairs_of
 from medfact.web.evaluate.rows import key_in, tried_rows
@@ -166,31 +169,61 @@ def stop(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow,
 
 def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Goes on with those of the runs that did not end, and asks failed calls again."""
-    key, budget = action.key, _dollars(action.fields.get("budget", ""))
+    budget = _dollars(action.fields.get("budget", ""))
     with visitor.services.planning:
         lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
         records = [live.run for live in lives if live.resumable]
-        if key and len(hosts := services_of(records)) > 1:
-            raise Mistake(f"These runs ask {' and '.join(hosts)}, and a key is for one of them.", "Resume them one by one.")
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
-        asking = {record.run: (key_for(record.model, key), budget) for record in records}
+        keys = {one.runs: action.fields.get(one.field, "").strip() or None for one in services_of(records)}
+        key_of = {run: key for runs, key in keys.items() for run in runs}
+        asking = {record.run: (key_for(record.model, key_of.get(record.run)), budget) for record in records}
         _submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()
 
 
-def services_of(records: Sequence[Run]) -> list[str]:
-    """The services that runs ask, each once: the names of their hosts."""
-    asked = (service_of(record.model, record.spec.service) for record in records)
-    by_address = {(one.base_url, one.replicas): one for one in asked if one is not None}
-    return [_hosts(service) for service in by_address.values()]
+@dataclass(frozen=True)
+class AskedService:
+    """A service that runs ask. hosts: where their prompts and its key go. field: in which its key is typed."""
+
+    hosts: str
+    field: str
+    runs: tuple[str, ...]
 
 
-def _hosts(service: ServiceSettings) -> str:
+def services_of(records: Sequence[Run]) -> list[AskedService]:
+    """The services that runs ask, each once: a key that is typed for one goes to no other."""
+    by_address: dict[tuple[str, ...], list[Run]] = {}
+    for record in records:
+        if (service := service_of(record.model, record.spec.service)) is not None:
+            by_address.setdefault((service.base_url or "", *service.replicas), []).append(record)
+    return [
+        AskedService(_hosts(of[0]), f"key-{digest(*address)}", tuple(one.run for one in of))
+        for address, of in by_address.items()
+    ]
+
+
+def _hosts(record: Run) -> str:
+    """The hosts of a run's service, with the port where it is no usual one."""
     try:
-        return ", ".join(hosts_of(service))
+        service = service_of(record.model, record.spec.service)
+        each = each_address(service) if service else ()
+        return ", ".join(dict.fromkeys(urlsplit(address_of(one).base).netloc for one in each))
     except ModelError:  # an old record may hold what is no address
         return "a service without an address"
+
+
+def set_up(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Leads to the set-up with the models of the shown runs, where addresses and keys can be changed; the facts stay as they
+    were chosen last.
+    """
+    records = [visitor.services.run(run) for run in _own(visitor, show)]
+    remote = [record for record in records if provider_of(record.model).is_remote]
+    rows = [
+        ModelRow(id=secrets.token_hex(4), model=record.model, address=record.spec.service.base_url or "") for record in remote
+    ]
+    local = [record.model for record in records if record not in remote and not record.imported]  # whose file may name a folder
+    return changed(visitor, show, models=local, rows=rows).model_copy(update={"run": ""}), Message()
 
 
 def _dollars(text: str) -> float | None:
@@ -205,4 +238,4 @@ def _dollars(text: str) -> float | None:
     return dollars
 
 
-ACTIONS: dict[str, Act] = {"evaluate": evaluate, "again": again, "stop": stop, "resume": resume}
+ACTIONS: dict[str, Act] = {"evaluate": evaluate, "again": again, "stop": stop, "resume": resume, "set_up": set_up}

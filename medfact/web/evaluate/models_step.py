@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from medfact.errors import MedfactError, ModelError
-from medfact.models import known_models, service_of
+from medfact.models import known_models, provider_of, service_of
 from medfact.models.services.policy import hosts_of, is_on_this_machine
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.words_alone import TAIL
@@ -24,13 +24,13 @@ from medfact.web.pages import Visitor
 
 
 def models(visitor: Visitor, setup: Setup) -> Markup:
-    """The chosen models, those that come with the app, and a row for each of the others."""
+    """The models that come with the app, a tick each; the others that are chosen, a chip each; and the rows that are open."""
     rows = row_views(visitor.services, visitor.owner, setup)
-    bundled = [(spec, model_name(spec)) for spec in model_choices()]
+    choices = model_choices()
     return render(
         "models_choice",
-        chosen=[(spec, model_name(spec)) for spec in setup.models],
-        bundled=bundled,
+        others=[(spec, model_name(spec)) for spec in setup.models if spec not in choices],
+        bundled=[(spec, model_name(spec), provider_of(spec).explained.get(spec, "")) for spec in choices],
         models=setup.models,
         rows=rows,
         may_add=len(rows) < MOST_MODELS,

@@ -44,14 +44,16 @@ class Size:
 
 
 def sizes(visitor: Visitor, setup: Setup) -> Markup:
-    """Three sizes, each with what it takes and what it can show, and a number of one's own."""
+    """Three sizes, each with what it takes and what it can show, and a number of one's own: no more than there are."""
     told = setup.unfit.get("pairs", (setup.pairs, ""))[0]
     listed: list[Size] = []
     with suppress(MedfactError):  # said beside the button
         listed = _listed(visitor, setup)
-    asked = min(setup.pairs, listed[-1].pairs) if listed else 0
-    chosen = next((size.value for size in listed if size.pairs == asked and told == setup.pairs), None)
-    return render("sizes_choice", sizes=listed, chosen=chosen, pairs=told, most=MOST_PAIRS)
+    most = listed[-1].pairs if listed else MOST_PAIRS
+    asked = min(setup.pairs, most)
+    fits = told == setup.pairs
+    chosen = next((size.value for size in listed if size.pairs == asked and fits), None)
+    return render("sizes_choice", sizes=listed, chosen=chosen, pairs=asked if fits else told, most=most)
 
 
 def _listed(visitor: Visitor, setup: Setup) -> list[Size]:

@@ -183,7 +183,6 @@ class Bring:
     action: str
     kinds: Sequence[str]
     button: str
-    min_width: int | None = None
 
 
 @dataclass(frozen=True)

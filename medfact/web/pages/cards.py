@@ -3,7 +3,6 @@ any."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,14 +17,6 @@ from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import Asked, Retrieved, Run
 from medfact.views.fragments import render
 from medfact.web.services import Services
-
-REGISTERS = {
-    r"DOID:\d{1,9}": "https://disease-ontology.org/?id={}",
-    r"DB\d{5}": "https://go.drugbank.com/drugs/{}",
-    r"UBERON:\d{7}": "https://www.ebi.ac.uk/ols4/search?q={}",
-    r"SYMP:\d{7}": "https://www.ebi.ac.uk/ols4/search?q={}",
-}
-"""Where an identifier opens. Only identifiers of exactly these shapes become links; nothing else from a file does."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +56,11 @@ class WayRow:
 
 @dataclass(frozen=True)
 class Card:
-    """A true fact with its false partners, or a false one that has no true one. links: (identifier, address)."""
+    """A true fact with its false partners, or a false one that has no true one."""
 
     fact: Fact
     partners: tuple[Fact, ...]
     rows: tuple[WayRow, ...]
-    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def right(self) -> int:
@@ -82,17 +72,6 @@ class Card:
         return sum(bool(line.replies) for row in self.rows for line in (*row.fact, *row.partners))
 
 
-def links_of(fact: Fact) -> tuple[tuple[str, str], ...]:
-    """The identifiers of a fact that a register of the web explains, with their addresses."""
-    identifiers = dict.fromkeys(filter(None, (fact.head_id, fact.tail_id)))
-    return tuple(
-        (identifier, address.format(identifier))
-        for identifier in identifiers
-        for shape, address in REGISTERS.items()
-        if re.fullmatch(shape, identifier)
-    )
-
-
 def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequence[tuple[Statement, str]]) -> Card:
     """A card without answers. statements: of the fact and its partners, each with a remark or ""."""
     rows = []
@@ -100,7 +79,7 @@ def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequenc
         lines = [(s, StatementLine(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
         own, others = ([line for s, line in lines if (s.fact.positive is fact.positive) is same] for same in (True, False))
         rows.append(WayRow(VARIANTS[key], tuple(own), tuple(others)))
-    return Card(fact, tuple(partners), tuple(rows), links_of(fact))
+    return Card(fact, tuple(partners), tuple(rows))
 
 
 def card_of_answers(services: Services, sides: Sequence[tuple[str, Run, Sequence[Asked]]]) -> Card | None:
@@ -115,7 +94,7 @@ def card_of_answers(services: Services, sides: Sequence[tuple[str, Run, Sequence
         for item in items:
             lines.setdefault((item.statement.variant, item.statement.text), []).append((name, item, run))
     rows = [_row(services, about, key, lines) for key in VARIANTS if any(variant == key for variant, _ in lines)]
-    return Card(about, tuple(fact for fact in facts if fact is not about), tuple(rows), links_of(about))
+    return Card(about, tuple(fact for fact in facts if fact is not about), tuple(rows))
 
 
 def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> WayRow:

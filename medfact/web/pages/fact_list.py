@@ -221,14 +221,10 @@ class Worst:
 
 
 def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
-    """The facts with the fewest right answers over all models, one of each condition, with what was answered to them."""
+    """The worst facts (`FactTable.worst`), with what was answered to them."""
     services, table = visitor.services, table_of(visitor.services, lives)
-    missed = np.flatnonzero(table.passing("missed").any(axis=0))
-    facts, heads, found = facts_of(services, table), set(), []
-    for row in table.worst_first(missed):
-        if facts[row].head in heads:
-            continue
-        heads.add(facts[row].head)
+    found = []
+    for row in table.worst(facts_of(services, table))[:most]:
         asked = [(place, int(table.number[place, row])) for place in range(len(table.runs))]
         sides = [
             (name, live.run, of_facts(services, live.run.run, [asked[place][1]]))
@@ -237,8 +233,6 @@ def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
         ]
         if (card := card_of_answers(services, sides)) is not None:
             found.append(_worst(row, card))
-        if len(found) == most:
-            break
     return found
 
 

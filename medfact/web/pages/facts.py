@@ -29,7 +29,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, data_called, data_sets, kept_setup, source_called
-from medfact.web.pages import Act, Action, Bring, Message, Page, Show, View, Visitor, paged
+from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Source, collection_of, spec_of
@@ -114,7 +114,12 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
         "in-use": _own_file(collection, show),
         "mapping": mapping(kept),
         "cards": render(
-            "facts_list", lines=lines, reasons=REASONS, unknown=_unknown_relation(show, facts, pool), **listed.numbers
+            "facts_list",
+            lines=lines,
+            listed=[one for line in lines for one in (line.fact, *line.partners)],
+            reasons=REASONS,
+            unknown=_unknown_relation(show, facts, pool),
+            **listed.numbers,
         ),
         "rejected": _statistics(collection) + _rejections(visitor, facts),
     }
@@ -179,6 +184,7 @@ def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Mark
     return render(
         "facts_filters",
         show=show,
+        accept=",".join(FORMATS),
         datasets=data_sets(own),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
@@ -282,7 +288,6 @@ PAGE = Page(
     (
         "about",
         "filters",
-        Bring("Your own file …", "take_file", tuple(FORMATS), "upload", min_width=130),
         "said",
         "in-use",
         "mapping",

@@ -9,6 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.datasets.bundled import words_alone
+from medfact.models import provider_of
+from medfact.models.baseline import COIN
+from medfact.models.words_alone import EMBEDDING
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
 from medfact.results.live import Live
@@ -36,16 +39,24 @@ class BoardRow:
     def name(self) -> str:
         return self.progress.name
 
+    @property
+    def explained(self) -> str:
+        """What a rule does, whose name says too little; "" of any other model."""
+        return provider_of(self.live.run.model).explained.get(self.live.run.model, "")
+
 
 @dataclass(frozen=True)
 class Comparator:
-    """What needs no medicine, beside the models. values: by score, in words; share: in the first score, for its mark."""
+    """What needs no medicine, beside the models. values: by score, in words; share: in the first score, for its mark.
+    explained: what it does.
+    """
 
     name: str
     note: str
     values: Mapping[str, str]
     share: float | None
     mark: str
+    explained: str
 
 
 def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str], *, is_demonstration: bool) -> Markup:
@@ -81,11 +92,15 @@ def _comparators(first: Live, scores: Sequence[Score]) -> Iterator[Comparator]:
     if known:
         values = {score.name: wording.percent(known[score.name]) for score in scores if score.name in known}
         note = f"knows no medicine; of {wording.counted(int(known['facts']), 'fact')}"
-        yield Comparator("word matching", note, values, known.get(scores[0].name), "words")
+        yield Comparator("word matching", note, values, known.get(scores[0].name), "words", _explained(EMBEDDING))
     chance = first.report.chance
     values = {score.name: _bare(score.of_coin(chance)) for score in scores}
     share = None if scores[0].signed else scores[0].of_coin(chance)
-    yield Comparator("a coin", "at random", values, share, "coin")
+    yield Comparator("a coin", "at random", values, share, "coin", _explained(COIN))
+
+
+def _explained(spec: str) -> str:
+    return provider_of(spec).explained[spec]
 
 
 def _bare(share: float | None) -> str:

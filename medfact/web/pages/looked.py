@@ -14,7 +14,9 @@ RESULTS_ADDRESS = (
 )  # fmt: skip
 """The fields that a link to results holds."""
 
-RESULTS_STOPS = ("run", "tab", "group", "statistics", "only", "within", "model", "fact")
+RESULTS_STOPS = (
+    "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "fact", "sort",
+)  # fmt: skip
 """The fields whose change the browser's back button takes back."""
 
 

@@ -48,13 +48,18 @@ def progress_of(name: str, live: Live) -> Progress:
     return Progress(name, live, done, " · ".join(filter(None, _how_it_goes(live, done))), reason)
 
 
-def state_of(lives: Sequence[Live]) -> str:
-    """The state of all runs in a line: how many statements are asked, and how it goes."""
-    done, total = sum(map(done_of, lives)), sum(live.report.statements for live in lives)
-    told = dict.fromkeys(state_in_words(live.state, live.run.reason) for live in lives)
-    if len(lives) == 1 and lives[0].going:
-        told = dict.fromkeys(filter(None, _how_it_goes(lives[0], done)))
-    return " · ".join([f"{wording.count(done)} of {wording.count(total)} statements", ", ".join(told)])
+def state_of(lives: Mapping[str, Live]) -> str:
+    """The state of all runs in a line: how many statements are asked, and how it goes; which is in which state, where they
+    are in several. lives: by name.
+    """
+    done, total = sum(map(done_of, lives.values())), sum(live.report.statements for live in lives.values())
+    names: dict[str, list[str]] = {}
+    for name, live in lives.items():
+        names.setdefault(state_in_words(live.state, live.run.reason), []).append(name)
+    told = list(names) if len(names) == 1 else [f"{' and '.join(of)}: {state}" for state, of in names.items()]
+    if len(lives) == 1 and (only := next(iter(lives.values()))).going:
+        told = list(filter(None, _how_it_goes(only, done)))
+    return " · ".join([f"{wording.count(done)} of {wording.count(total)} statements", "; ".join(told)])
 
 
 def endings(lives: Mapping[str, Live]) -> list[str]:

@@ -126,7 +126,7 @@ def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         "results_head",
         names=_names(lives, " and "),
         data=_data(lives),
-        state=state_of(list(lives.values())),
+        state=state_of(lives),
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
         services=begin.services_of([live.run for live in mine if live.resumable]),

@@ -46,7 +46,6 @@ from medfact.store.engine import home
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
-from medfact.web.pages.cards import links_of
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.pages.review_material import SEED, Material, contested_facts, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
@@ -287,7 +286,6 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         "review_fact",
         fact=fact,
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
-        links=links_of(fact),
         show=show,
         in_packet=show.place % PACKET + 1,
         packet=len(packet),
@@ -296,6 +294,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         following=_unreviewed(said, queue, show.place + 1),
         opinion=opinion,
         is_shown=is_shown,
+        has_false=not all(one.positive for one in queue),
         others=others,
         lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),
@@ -372,7 +371,7 @@ def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSho
     """Records the verdict on a fact, the exceptions among its statements, and what is said of it; then shows the next one."""
     show, material, fact = _begun(visitor, show, action)
     if action.fields.get("verdict", "") not in FACT_VERDICTS:
-        raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
+        raise Mistake("Say first whether the fact is true.", "Tick one of the five.")
     return _recorded(visitor, show, material, _of_fact(visitor, show, fact, action), action.fields)
 
 

@@ -82,7 +82,8 @@ def view(visitor: Visitor, show: TourShow) -> View:
         shown, again = _two_models(visitor, show)
     else:
         story = _story(visitor.services, live.run.run, live.version)
-        shown = render("tour", story=story, step=step, steps=len(STEPS), report=live.report)
+        variants = list(IMPLICATIONS.values())
+        shown = render("tour", story=story, step=step, steps=len(STEPS), report=live.report, variants=variants)
     return View({"tour": shown}, show, again=again)
 
 

@@ -436,7 +436,7 @@ PAGE = Page(
         "save_draft": save_draft,
     },
     says={"start": "form-said"},
-    address=("writing",),
+    address=("writing", "kind"),
     place=4,
     under="facts",
     tab="Rewrite with a model",
