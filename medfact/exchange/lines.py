@@ -113,7 +113,7 @@ _VERBATIM = {
     DEMONSTRATION: {"shots_of", "text"},
     PLACE: {"shots_of"},
     RETRIEVED: {"passages"},
-    ANSWER: {"raw"},
+    ANSWER: {"raw", "stated"},
 }
 """Texts that ids are made of, and those that a model was shown or has said."""
 
@@ -295,7 +295,7 @@ _MAX_CHARS = {
     **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
     "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
     "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
-    "passages": 1_000_000,
+    "passages": 1_000_000, "stated": 1_000,
 }  # fmt: skip
 _MAX_JSON_CHARS = {
     "spec": 50_000,
@@ -307,7 +307,9 @@ _MAX_JSON_CHARS = {
 }
 _MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
 _TIMES = {"started_at", "finished_at", "at", "asked_at"}
-_AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
+_AMOUNTS = {
+    "shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "reasoning_tokens", "seconds", "attempts",
+}  # fmt: skip
 
 _SPEC = TypeAdapter(RunSpec)
 _PASSAGES: Any = TypeAdapter(
