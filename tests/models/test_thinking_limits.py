@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 from odd_service import OddService, Reply, Request, delta, error, events, said
+from small_models import small_llama
 
-from medfact.models import ServiceSettings
+from medfact.answers import make_prompt
+from medfact.models import ServiceSettings, is_settled, load_model
+from medfact.models.prompt import is_cut_in_thinking
 from medfact.models.services.effort import EFFORTS, effort_forms, effort_parameters
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER, EFFORT_REFUSED
 from medfact.results.report import report_of
@@ -362,3 +365,25 @@ def test_two_efforts_of_one_model_are_compared_in_pairs(
     assert (wrong.code, len(wrong.err.strip().splitlines())) == (2, 1)
     assert "There is no effort 'huge'" in wrong.err
     assert report_of(store, store.run(runs[0])).right is not None
+
+
+# ------------------------------------------------------------------------------------------------ on this machine
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("context", "limit"), [(1400, 4096), (700, 1024)])
+def test_a_model_on_this_machine_gets_room_for_thinking_as_far_as_its_context_has_it(
+    context: int, limit: int, tmp_path: Path
+) -> None:
+    """A random model whose template begins the thinking never ends it: nothing is read of that."""
+    folder = small_llama(tmp_path, chat=True, context=context)
+    template = (folder / "chat_template.jinja").read_text(encoding="utf-8")
+    (folder / "chat_template.jinja").write_text(f"{template}<think>\n", encoding="utf-8")
+    model = load_model(f"hf:{folder}")
+    statement = "fever is a symptom of gout."
+    ((_, done),) = model.complete([make_prompt(statement, (), chat=True)])
+    assert done.cut == "length"
+    assert (done.text or "").startswith("<think>")
+    assert not is_settled(done.text or "")
+    assert is_cut_in_thinking(done.text or "")
+    assert model.thinking_tokens == limit  # type: ignore[attr-defined]

@@ -33,6 +33,9 @@ from medfact.models.thinking import BEGINNING, begun_by_template, shows_thinking
 MAX_TIMEOUTS = 10
 """A call may take this many times the timeout, as long as the service keeps answering the calls before it."""
 
+THINKING_TOKENS_IN_TIMEOUT = 1024
+"""Tokens of thinking that the timeout allows for; where there may be more, a call has more time."""
+
 REPLIES_WITHOUT_LOGPROBS = 8
 """Replies without log-probabilities, counted from the first, after which a note says so."""
 
@@ -59,11 +62,14 @@ PROOFS, VAIN_TRIES = 2, 3
 
 @dataclass
 class _Request:
-    """A request from its preparation to its end. number: counts requests in the order sent, 0 before that."""
+    """A request from its preparation to its end. number: counts requests in the order sent, 0 before that. seconds: its time
+    limit.
+    """
 
     gate: Gate
     on_sent: Callable[[], None]
     deadline: asyncio.Timeout
+    seconds: float
     task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
     sent_at: float = field(default_factory=time.monotonic)
     in_gate: bool = False
@@ -236,7 +242,7 @@ class Caller:
     ) -> tuple[Outcome, float]:
         body = {"model": self._endpoint.model, **parameters.body(prompt, repeat)}
         await self._preparing.acquire()
-        self._prepared = request = _Request(gate, on_sent, asyncio.timeout(None))
+        self._prepared = request = _Request(gate, on_sent, asyncio.timeout(None), self._seconds)
         try:
             outcome: Outcome = await self._completion(request, parameters, prompt, body)
         except (Malformed, openai.APIStatusError, openai.APIConnectionError, TimeoutError, ModelError) as error:
@@ -274,9 +280,15 @@ class Caller:
             return failure_from_status(error.status_code, response.content, response.headers, self._endpoint, quotable)
         failure = failure_from_connection(error, self._endpoint)
         if failure.action is Action.RETRY and isinstance(error, openai.APITimeoutError | TimeoutError):
-            reason = f"no reply within {self.settings.timeout:g} s"
+            reason = f"no reply within {self._seconds:g} s"
             return CallFailure(Action.RETRY, reason, overloaded=True, billed=True)
         return failure
+
+    @property
+    def _seconds(self) -> float:
+        """The time limit of one call: as many times the timeout as thinking may take times THINKING_TOKENS_IN_TIMEOUT."""
+        times = self.parameters.thinking_tokens / THINKING_TOKENS_IN_TIMEOUT
+        return self.settings.timeout * min(max(times, 1), MAX_TIMEOUTS)
 
     def _extend_deadlines(self, answered: _Request) -> None:
         """Gives calls that were sent after one that is answered now more time: a service that takes one call at a time has not
@@ -286,7 +298,7 @@ class Caller:
         for number, request in self._in_flight.items():
             if number > answered.number and not request.deadline.expired():
                 latest = now - (time.monotonic() - request.sent_at) + MAX_TIMEOUTS * self.settings.timeout
-                request.deadline.reschedule(min(now + self.settings.timeout, latest))
+                request.deadline.reschedule(max(request.deadline.when() or 0.0, min(now + self.settings.timeout, latest)))
 
     async def _on_request(self, _: httpx2.Request) -> None:
         """The client has prepared a request: waits at the gate, then lets it go."""
@@ -297,7 +309,7 @@ class Caller:
         self._sent += 1
         request.in_gate, request.sent_at, request.number = True, time.monotonic(), self._sent
         self._in_flight[request.number] = request
-        request.deadline.reschedule(asyncio.get_running_loop().time() + self.settings.timeout)
+        request.deadline.reschedule(asyncio.get_running_loop().time() + request.seconds)
         self._release_preparation(request)
 
     def _release_preparation(self, request: _Request) -> None:
