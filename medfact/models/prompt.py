@@ -175,7 +175,8 @@ class Served:
     model:         its name for the model that answered. fingerprint: its name for the model's configuration.
     prompt_tokens, completion_tokens: its counts, summed over the calls; None if it does not count.
     reasoning_tokens: the part of completion_tokens that is thinking; None if it does not count that apart.
-    wasted_tokens: the part of prompt_tokens that calls without a reply may have cost, as estimated here.
+    wasted_tokens: the part of prompt_tokens of calls whose reply was not used: where there was none, as estimated here.
+    wasted_completion: the same of completion_tokens. Both are paid for before the reply that counts is there.
     seconds:       duration of the call that gave the answer, or of the last one.
     attempts:      number of calls; 0, with no tokens, if the answer to an identical prompt was reused.
     """
@@ -187,6 +188,7 @@ class Served:
     seconds: float = 0.0
     attempts: int = 1
     wasted_tokens: int = 0
+    wasted_completion: int = 0
     reasoning_tokens: int | None = None
 
 

@@ -167,7 +167,7 @@ class _Prompts(Sequence[Prompt]):
         if completion.served is not None:
             served = dataclasses.asdict(completion.served)
             served["served_model"] = served.pop("model")
-            del served["wasted_tokens"]  # part of prompt_tokens
+            del served["wasted_tokens"], served["wasted_completion"]  # parts of prompt_tokens and of completion_tokens
         return Answer(
             statement_id=item.statement.statement_id,
             key=self._keys.pop(index, "") or self.key(self[index]),

@@ -23,7 +23,7 @@ from medfact.runs.costs import bill_in_words, bill_of
 from medfact.runs.events import Finished
 from medfact.runs.run import run
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, Asked, Run, Store
+from medfact.store import COMPLETE, STOPPED, Asked, Run, Store
 
 NEEDED = 2000
 """Tokens that the model needs to think and to answer."""
@@ -146,7 +146,7 @@ class Thinker:
 
 def spec_of(service: OddService, facts: Path, settings: dict[str, Any] = NO_SETTINGS, **more: Any) -> RunSpec:
     own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, **settings)
-    return RunSpec(model="openai:m", facts=str(facts), limit=1, shots=0, service=own, **more)
+    return RunSpec(**{"model": "openai:m", "facts": str(facts), "limit": 1, "shots": 0, "service": own, **more})
 
 
 def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
@@ -257,6 +257,17 @@ def test_a_reply_that_was_paid_for_counts_although_the_call_after_it_fails(facts
         cut = sum(request.body["max_tokens"] == 256 for request in service.requests)
     (record,) = store.runs()
     assert store.answers.tokens_used(record.run)[1] in range(256, 256 * cut + 1)
+
+
+def test_a_budget_ends_a_run_while_the_limit_still_rises(facts_file: Path, store: Store) -> None:
+    """Each reply that is cut is paid for at once: a model that thinks for ever cannot spend many budgets."""
+    with OddService(Thinker(hidden, needed=10**9)) as service:
+        spec = spec_of(service, facts_file, {"in_flight": 1}, model="openai:gpt-4o", budget=0.02)
+        *_, last = run(spec, store)
+        assert len(service.requests) <= 4  # 256, 1,024 and 4,096 tokens cost 5 cents at 10 USD a million
+    assert isinstance(last, Finished)
+    assert last.state == STOPPED
+    assert "budget" in str(last.reason)
 
 
 # ------------------------------------------------------------------------------------------------ effort

@@ -96,6 +96,7 @@ class Caller:
         self._doubt = LogprobDoubt()
         self._without_logprobs: int | None = 0  # None once a reply had them
         self._begun_by_template = False
+        self.on_discarded: Callable[[Served], None] = lambda served: None
         self.client = service_client(settings, self._on_request, max_retries=0)
 
     @property
@@ -118,7 +119,7 @@ class Caller:
         used, outcome, seconds, discarded = await self._adapted(send, prompt)
         if isinstance(outcome, Completion) and used.max_tokens is None and not used.messages and outcome.cut == LENGTH:
             outcome, seconds, before = await self._continued(send, used, outcome, seconds, prompt)
-            discarded += [before] if before else []
+            discarded += [self._discard(before)] if before else []
         is_new = not self._answers or used != self.parameters
         if isinstance(outcome, CallFailure) and used.top_logprobs is not None and is_new:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
@@ -138,7 +139,7 @@ class Caller:
             outcome, seconds = await send(used)
             if not self._adapt(used, outcome, prompt):
                 break
-            discarded += [outcome.served] if isinstance(outcome, Completion) and outcome.served else []
+            discarded += [self._discard(outcome.served)] if isinstance(outcome, Completion) and outcome.served else []
         self._answers += isinstance(outcome, Completion)
         return used, outcome, seconds, discarded
 
@@ -175,6 +176,11 @@ class Caller:
                 self.parameters = without
                 self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
             return outcome if succeeded else failure, seconds
+
+    def _discard(self, served: Served) -> Served:
+        """What was reported of a reply that is not used, which is paid for now."""
+        self.on_discarded(served)
+        return replace(served, wasted_tokens=served.prompt_tokens or 0, wasted_completion=served.completion_tokens or 0)
 
     def _adapt(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> bool:
         """Whether to try again with other parameters. Of calls refused together, the first changes the parameters, and the

@@ -276,6 +276,7 @@ def total(served: Sequence[Served]) -> Served | None:
         completion_tokens=_sum([one.completion_tokens for one in served]),
         attempts=sum(one.attempts for one in served),
         wasted_tokens=sum(one.wasted_tokens for one in served),
+        wasted_completion=sum(one.wasted_completion for one in served),
         reasoning_tokens=_sum([one.reasoning_tokens for one in served]),
     )
 

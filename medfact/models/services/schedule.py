@@ -149,6 +149,7 @@ class Schedule:
         """Sends all prompts. Raises ModelError if the run must end."""
         for replica in self._replicas.all:
             replica.open(self._monitor)
+            replica.caller.on_discarded = self._note_discarded
             replica.health.restart()
         several = len(self._replicas.all) > 1
         division = Division(groups_of(self._prompts) if several else [None] * len(self._prompts))
@@ -357,6 +358,10 @@ class Schedule:
         """Whether the service was not reached, and has never answered."""
         return failure.action is Action.RETRY_UNREACHED and not replica.health.answers
 
+    def _note_discarded(self, served: Served) -> None:
+        self._monitor.discarded(served)
+        self._end_if_stopped()
+
     def _note_wasted(self, failure: CallFailure, prompt: Prompt) -> int:
         """Tells the monitor of a failed call that may be billed; returns its estimated tokens."""
         tokens = tokens_in(prompt.content) if failure.billed else 0
@@ -444,14 +449,20 @@ def _with_effort(completion: Completion, seconds: float, effort: Effort) -> Comp
     calls = effort.attempt + served.attempts - 1  # each attempt may have asked again with other parameters
     return replace(
         completion,
-        served=replace(served, seconds=seconds, attempts=calls, prompt_tokens=tokens, wasted_tokens=wasted),
+        served=replace(
+            served, seconds=seconds, attempts=calls, prompt_tokens=tokens, wasted_tokens=served.wasted_tokens + wasted
+        ),
     )
+
+
+_SPENT = ("prompt_tokens", "completion_tokens", "attempts", "wasted_tokens", "wasted_completion")
+"""What a reply has cost."""
 
 
 def _reused(completion: Completion) -> Completion:
     """The answer to an identical prompt: it took no call and cost nothing."""
     if completion.served is None:
         return completion
-    none: dict[str, Any] = dict.fromkeys(("prompt_tokens", "completion_tokens", "attempts", "wasted_tokens"), 0)
+    none: dict[str, Any] = dict.fromkeys(_SPENT, 0)
     thinking = completion.served.reasoning_tokens and 0
     return replace(completion, served=replace(completion.served, seconds=0.0, reasoning_tokens=thinking, **none))
