@@ -37,15 +37,16 @@ from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS, storable
 
-PLAIN_FORMAT, PARTNERS_FORMAT = 4, 5
+PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT = 4, 5, 6
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
-which false partners alone are asked. A file has the smallest that fits it.
+which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was. A
+file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
 """Column of facts → the format of files whose facts have something in it."""
 
-FORMAT = max(PARTNERS_FORMAT, *COLUMN_FORMATS.values())
+FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, *COLUMN_FORMATS.values())
 """The newest."""
 
 MAX_LINE_BYTES = 4 << 20
