@@ -11,6 +11,7 @@ from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.encoder import ENCODER
 from medfact.models.services.addresses import without_secrets
+from medfact.models.services.effort import EFFORTS
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR, PREFERENCES
 from medfact.retrieval.index import DENSE, RETRIEVERS
@@ -201,6 +202,10 @@ _PASSAGES_OF_DOCUMENTS = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
     "Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.", everywhere=True,
 )
+_NO_REPEATS = Need(
+    lambda spec: not spec.service.repeats,
+    "P(True) is either stated or comes from repeated answers.", "Leave out --stated or --repeats.", everywhere=True,
+)
 # fmt: on
 
 
@@ -361,6 +366,17 @@ class RunSpec:
     placement: Placement = HERE
     """How a local model is loaded."""
 
+    effort: str | None = setting(
+        None, "--effort", "LEVEL", f"how much a model thinks that can: {', '.join(EFFORTS)} (default: as it does by itself)",
+        group=METHOD, place=3, choices=EFFORTS, of="effort", compared="effort", label="Effort of thinking", has_input=True,
+        info="For models that think before they answer. Others refuse it, and a note says so.",
+    )
+    stated: bool = setting(
+        False, "--stated", "", "P(True) as the model states it: a second turn asks “How sure are you, 0 to 100?”",
+        group=METHOD, place=3, needs=_NO_REPEATS, compared="stated P(True)", label="Ask each time how sure the model is",
+        has_input=True, info="A second question after each answer: its P(True) is then what the model states.",
+    )
+
     race: str | None = None
     """An id that the runs of one race share: they are asked side by side, disease by disease, until it is decided."""
 
@@ -398,9 +414,10 @@ class RunSpec:
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
-        del record["service"]["key"]
-        if not self.imported:
-            del record["imported"]
+        del record["service"]["key"], record["service"]["effort"]  # that is the spec's own
+        for name in ("imported", "effort", "stated"):
+            if not record[name]:
+                del record[name]
         return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod

@@ -87,6 +87,12 @@ The relation of [X] to [Y], with an example: {statement}"""
 _KEEP = "\nKeep all medical terms exactly as they are. Write one sentence, without quotation marks."
 _KEEP_ALL = _KEEP + " Change as few words as you can: add nothing, leave nothing out, and keep every “not”."
 
+HOW_SURE = (
+    "How sure are you, 0 to 100? 0 means that your answer is surely wrong, 100 that it is surely right. Answer with the number "
+    "alone."
+)
+"""What a model is asked in a second turn, where its P(True) is the one that it states; our own."""
+
 INSTRUCTIONS = {
     REPHRASE: QuestionFormat(question=_PARAPHRASE, full_stop=True, max_tokens=128, writes=True),
     AGAIN: QuestionFormat(question=_PARAPHRASE + _KEEP, full_stop=True, max_tokens=128, writes=True),

@@ -37,15 +37,16 @@ from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS, storable
 
-PLAIN_FORMAT, PARTNERS_FORMAT = 4, 5
+PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT = 4, 5, 6
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
-which false partners alone are asked. A file has the smallest that fits it.
+which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was. A
+file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
 """Column of facts → the format of files whose facts have something in it."""
 
-FORMAT = max(PARTNERS_FORMAT, *COLUMN_FORMATS.values())
+FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, *COLUMN_FORMATS.values())
 """The newest."""
 
 MAX_LINE_BYTES = 4 << 20
@@ -113,7 +114,7 @@ _VERBATIM = {
     DEMONSTRATION: {"shots_of", "text"},
     PLACE: {"shots_of"},
     RETRIEVED: {"passages"},
-    ANSWER: {"raw"},
+    ANSWER: {"raw", "stated"},
 }
 """Texts that ids are made of, and those that a model was shown or has said."""
 
@@ -295,7 +296,7 @@ _MAX_CHARS = {
     **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
     "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
     "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
-    "passages": 1_000_000,
+    "passages": 1_000_000, "stated": 1_000,
 }  # fmt: skip
 _MAX_JSON_CHARS = {
     "spec": 50_000,
@@ -307,7 +308,9 @@ _MAX_JSON_CHARS = {
 }
 _MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
 _TIMES = {"started_at", "finished_at", "at", "asked_at"}
-_AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
+_AMOUNTS = {
+    "shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "reasoning_tokens", "seconds", "attempts",
+}  # fmt: skip
 
 _SPEC = TypeAdapter(RunSpec)
 _PASSAGES: Any = TypeAdapter(

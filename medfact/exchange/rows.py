@@ -18,6 +18,7 @@ from medfact.store import Asked, Run
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+_THINKING = ("reasoning_tokens", "stated")
 
 
 def fact_rows(facts: Sequence[Fact]) -> Iterator[dict[str, Any]]:
@@ -49,8 +50,10 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
         **statement_row(asked.statement),
         "model": run.model,
         **_fields(asked.answer, _ANSWER),
+        "p_true_source": run.p_true_source if asked.answer and asked.answer.p_true is not None else None,
         "shot_draw": asked.draw,
         **_fields(asked.answer, _CALL),
+        **_fields(asked.answer, _THINKING),
         **({"passages": [one._asdict() for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
     }
 

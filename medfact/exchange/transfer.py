@@ -34,6 +34,7 @@ from medfact.exchange.lines import (
     STATED,
     STATEMENT,
     TABLES,
+    THINKING_FORMAT,
     encode_header,
     encode_row,
     read_lines,
@@ -113,7 +114,10 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     joined = schema.run_facts.join(schema.facts, facts.record == of_run.record)
     present = [sql.func.count(of_run.statement_id), *(sql.func.count(facts[name]) for name in COLUMN_FORMATS)]
     counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
-    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values())
+    answer = schema.answers.c
+    thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
+    counts = (*counts, connection.execute(thinking).scalar_one())
+    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT)
     return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 
 

@@ -9,13 +9,16 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from medfact.models.thinking import end_of_thinking
+from medfact.models.thinking import end_of_thinking, without_thinking
 
 REPLY_TOKENS = 256
 """Most tokens in a reply by default, of local models and services alike. A reply that settles its answer earlier ends there."""
 
-THINKING_TOKENS = 4096
-"""The same for thinking and answer together."""
+THINKING_TOKENS, MOST_THINKING_TOKENS = 4096, 32_768
+"""The same for thinking and answer together, and how far that limit is raised where thinking takes all of it."""
+
+THINKING_STEP = 4
+"""How many times as many tokens are allowed then, at a time."""
 
 
 class Message(TypedDict):
@@ -42,6 +45,7 @@ class Prompt:
     answers:       exactly what a demonstration says after a true and after a false statement.
     place:         the index of the character where the deciding word of a reply begins; None if no word decides.
     reads:         the answer of a reply; None if it is unreadable.
+    second:        what the model is asked in a second turn, once it has answered: how sure it is; "" for nothing.
     """
 
     content: str | tuple[Message, ...]
@@ -56,6 +60,7 @@ class Prompt:
     reads: Callable[[str], bool | None] = lambda reply: None
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
+    second: str = ""
 
     @property
     def is_chat(self) -> bool:
@@ -124,13 +129,19 @@ LENGTH, CONTENT_FILTER = "length", "content_filter"
 CONTINUES = r"\s*(?:or\b|/)|\w|[\s,]*(?:only|if|unless|when|provided|assuming|depending)\b"
 """What follows a word that is no answer: an echo of "True or False", the rest of a longer word ("Falsehood"), a condition."""
 
-_SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
+_SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES}|\s*\?)", re.IGNORECASE)
+"""“True?” begins a thought."""
 
 
 def is_settled(reply: str) -> bool:
     """Whether a reply opens with a True or False that the next word does not undo, so that the rest need not be known."""
     begin = end_of_thinking(reply)
     return begin is not None and _SETTLED.match(reply, begin) is not None
+
+
+def is_cut_in_thinking(reply: str) -> bool:
+    """Whether a reply that its limit cut had not begun to answer: nothing but thinking is there, or nothing at all."""
+    return end_of_thinking(reply) is None or not without_thinking(reply).strip()
 
 
 _SPACE_SIGNS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
@@ -163,7 +174,9 @@ class Served:
 
     model:         its name for the model that answered. fingerprint: its name for the model's configuration.
     prompt_tokens, completion_tokens: its counts, summed over the calls; None if it does not count.
-    wasted_tokens: the part of prompt_tokens that calls without a reply may have cost, as estimated here.
+    reasoning_tokens: the part of completion_tokens that is thinking; None if it does not count that apart.
+    wasted_tokens: the part of prompt_tokens of calls whose reply was not used: where there was none, as estimated here.
+    wasted_completion: the same of completion_tokens. Both are paid for before the reply that counts is there.
     seconds:       duration of the call that gave the answer, or of the last one.
     attempts:      number of calls; 0, with no tokens, if the answer to an identical prompt was reused.
     """
@@ -175,6 +188,8 @@ class Served:
     seconds: float = 0.0
     attempts: int = 1
     wasted_tokens: int = 0
+    wasted_completion: int = 0
+    reasoning_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +204,8 @@ class Completion:
     p_low, p_high: bounds of `p_true` over all values of the alternatives that a service did not return; None if all are known.
     cut:     why a service cut the reply short: LENGTH or CONTENT_FILTER.
     served:  what a service reported of the call; None for a local model.
+    thinks:  whether a service's reply shows that the model thinks before it answers.
+    stated:  what the model said of how sure it is, where it was asked; then p_true follows from that.
     """
 
     text: str | None
@@ -199,3 +216,5 @@ class Completion:
     p_high: float | None = None
     cut: str | None = None
     served: Served | None = None
+    thinks: bool = False
+    stated: str | None = None

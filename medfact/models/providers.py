@@ -10,7 +10,7 @@ from medfact.errors import UnknownName
 from medfact.facts import Fact, KnowledgeBase
 from medfact.models.encoder import Encoder
 from medfact.models.local.placement import HERE, Placement
-from medfact.models.prompt import Completion, Prompt
+from medfact.models.prompt import Completion, Prompt, Served
 from medfact.models.services.prices import Price
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
@@ -67,6 +67,9 @@ class Monitor:
 
     def wasted(self, prompt_tokens: int) -> None:
         """Called for each call without a reply that may still be billed, with the estimated tokens of its prompt."""
+
+    def discarded(self, served: Served) -> None:
+        """Called for each reply that is not used, since the prompt is asked again in another way."""
 
     def seconds_left(self) -> float | None:
         """Seconds that calls in flight have left once no further calls may start; None while they may."""

@@ -107,6 +107,9 @@ Apertus. `begin alone`: Solar. `turns`: s1. `folds`: web interfaces in front of 
 Granite.
 """
 
+BEGINNING = "<think>\n"
+"""The commonest beginning."""
+
 _FLAGS = re.IGNORECASE | re.ASCII
 _ENDS = re.compile("|".join(f"(?P<_{number}>{form.ends})" for number, form in enumerate(FORMATS.values())), _FLAGS)
 _BEGINS = re.compile("|".join(f"(?P<_{number}>{form.begins})" for number, form in enumerate(FORMATS.values())), _FLAGS)
@@ -172,6 +175,17 @@ def end_of_thinking(reply: str) -> int | None:
     """The index where the text after all thinking begins, 0 if there is no thinking; None if nothing ends it."""
     last = max(_thinking_in(reply), key=lambda thinking: thinking.end, default=None)
     return 0 if last is None else None if last.is_cut else last.end
+
+
+def shows_thinking(reply: str) -> bool:
+    """Whether a reply has marks of thinking."""
+    return next(_thinking_in(reply), None) is not None
+
+
+def begun_by_template(reply: str) -> bool:
+    """Whether a reply ends thinking that it has not begun: the chat template wrote the beginning."""
+    first = next(iter(_marks(reply)), None)
+    return first is not None and not first.begins and first.form.template_may_open
 
 
 def opened_by(prompt: str) -> str:

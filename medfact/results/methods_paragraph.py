@@ -196,10 +196,23 @@ def _figures(reports: Sequence[Report]) -> Iterator[str]:
         yield "Average accuracy is the share of right answers, joint accuracy the share of facts with all answers right."
     if any(report.calibration.n for report in reports):
         yield (
-            "P(True) is the model's probability of its True words over that of its True and False words; its calibration is "
-            "reported as ECE in 20 bins, with consistency bands that draw heads [@brocker2007], ECE without what chance adds "
-            "[@kumar2019], smooth ECE [@blasiok2023], and the Brier score decomposed by isotonic regression [@dimitriadis2021]."
+            f"{_p_true(reports)} Its calibration is reported as ECE in 20 bins, with consistency bands that draw heads "
+            "[@brocker2007], ECE without what chance adds [@kumar2019], smooth ECE [@blasiok2023], and the Brier score "
+            "decomposed by isotonic regression [@dimitriadis2021]."
         )
+
+
+_P_TRUE = {
+    "repeats": "P(True) was estimated from repeated answers: with t True and f False ones it is (t + 1/2) / (t + f + 1).",
+    "stated": "P(True) is the one that the model stated when it was asked, after its answer, how sure it was from 0 to 100.",
+}
+_MEASURED = "P(True) is the model's probability of its True words over that of its True and False words."
+
+
+def _p_true(reports: Sequence[Report]) -> str:
+    """Where P(True) comes from, each source once."""
+    known = (_P_TRUE.get(report.p_true_source, _MEASURED) for report in reports if report.calibration.n)
+    return " ".join(dict.fromkeys(known))
 
 
 def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:

@@ -36,9 +36,6 @@ from medfact.spec import method_label
 from medfact.store import RUNNING, WAITING, Run, Store
 from medfact.version import VERSION
 
-FIRST_TOKEN = "first token"
-"""Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Measures):
@@ -129,7 +126,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         reason=run.reason,
         imported=run.imported,
         cut=store.answers.replies_cut(run.run, LENGTH),
-        p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
+        p_true_source=run.p_true_source,
         service=bill,
         stands_out=named_first(diagnosed, good),
         estimand=estimand,

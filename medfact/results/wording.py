@@ -247,7 +247,7 @@ def title_of_runs(runs: Sequence[Run]) -> str:
 
 def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = [own_name(run) for run in runs]
-    for trait in (_sentences_of, _passages_of):
+    for trait in (_sentences_of, _passages_of, _effort_of, _stated_of):
         often = Counter(names)
         told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
         names = told if len(set(map(trait, runs))) > 1 else names
@@ -268,6 +268,29 @@ def _passages_of(run: Run) -> str:
     if spec.retrieval == NO_RETRIEVAL:
         return "without passages"
     return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
+
+
+def _effort_of(run: Run) -> str:
+    """How much a model was told to think."""
+    return f"effort {run.spec.effort}" if run.spec.effort else "effort as usual"
+
+
+def _stated_of(run: Run) -> str:
+    return "P(True) stated" if run.spec.stated else "P(True) not stated"
+
+
+SOURCES = {
+    "first token": "measured, from the model's own log-probabilities",
+    "logprobs": "measured, from the model's own log-probabilities",
+    "repeats": "estimated from repeated answers",
+    "stated": "stated by the model when asked how sure it is",
+}
+"""Where P(True) comes from → in words."""
+
+
+def source_in_words(source: str) -> str:
+    """Where a run's P(True) comes from; a file of a run may name anything."""
+    return SOURCES.get(source, "of a kind that is not known")
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -385,12 +408,13 @@ def verdict(item: Asked) -> str:
     return f"says {'true' if answer.answer else 'false'}: {name}"
 
 
-def probability(answer: Answer | None) -> str:
-    """The model's probability of true, in words; "" where it is not known."""
+def probability(answer: Answer | None, source: str = "") -> str:
+    """The model's probability of true, in words; "" where it is not known. source: of it, as a run records it."""
     if answer is None or answer.p_true is None:
         return ""
     if answer.p_low is None or answer.p_high is None:
-        return f"probability of true {answer.p_true:.3f}"
+        named = {"repeats": " (from repeated answers)", "stated": f" (stated: “{shortened(answer.stated or '', 30)}”)"}
+        return f"probability of true {answer.p_true:.3f}{named.get(source, '')}"
     return f"probability of true about {answer.p_true:.3f}, between {answer.p_low:.3f} and {answer.p_high:.3f}"
 
 

@@ -8,13 +8,16 @@ import hashlib
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
-from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, takes_all
+from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, provider_of, takes_all
+from medfact.models.stated import second_turn, with_stated
 from medfact.runs.pool import protocol_of
-from medfact.runs.prompts import Demonstrations, prompt_of
+from medfact.runs.prompts import Demonstrations, prompt_of, states
+from medfact.runs.run_model import decoding_of
 from medfact.store import Answer, Asked, Run, Store
 
 BATCH = 128
@@ -22,6 +25,9 @@ BATCH = 128
 
 _BATCH_SECONDS = 0.5
 """How long an answer waits for others before it is saved."""
+
+SECOND_TURNS = 64
+"""Answers after which a model on this machine is asked how sure it was of each."""
 
 _WINDOW_STATEMENTS = 512
 """Statements that a model gets at once, at least, so that it can share the computation of what they have in common."""
@@ -56,13 +62,33 @@ def ask(
         if stopped():
             return
         window = prompts.only(items)
-        answers = (window.answer(index, completion) for index, completion in model.complete(window))
+        answers = (window.answer(index, completion) for index, completion in _completions(model, window))
         for batch in _batches(answers, saved):
             store.answers.save(record.run, batch)
             saved += len(batch)
             yield batch
             if stopped() and not takes_all(model):
                 return  # others end by themselves, after what is on its way
+
+
+def _completions(model: Model, prompts: _Prompts) -> Iterator[tuple[int, Completion]]:
+    """The completions of prompts, with what the model states of how sure it is where that is asked. Services ask it by
+    themselves, right after each answer.
+    """
+    completed = iter(model.complete(prompts))
+    if not prompts.second or provider_of(model.spec).is_remote:
+        yield from completed
+        return
+    while some := list(islice(completed, None if takes_all(model) else SECOND_TURNS)):
+        yield from _stated(model, [(index, prompts[index], reply) for index, reply in some])
+
+
+def _stated(model: Model, replies: Sequence[tuple[int, Prompt, Completion]]) -> Iterator[tuple[int, Completion]]:
+    """The second turns of some replies, together."""
+    seconds = {index: second_turn(prompt, reply, chat=model.chat) for index, prompt, reply in replies}
+    asked = {index: second for index, second in seconds.items() if second is not None}
+    told = {list(asked)[place]: done for place, done in model.complete(list(asked.values()))} if asked else {}
+    yield from ((index, with_stated(prompt, reply, told.get(index))) for index, prompt, reply in replies)
 
 
 def _windows(record: Run, items: Sequence[Asked], model: Model) -> Iterator[Sequence[Asked]]:
@@ -88,6 +114,7 @@ def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:
     keys = [prompts.key(prompt) for prompt in prompts]
     known = store.answers.reusable(keys)
     free: dict[str, Any] = {"attempts": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
+    free["reasoning_tokens"] = None
     return [
         dataclasses.replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, **free)
         for key, item in zip(keys, prompts.items, strict=True)
@@ -103,7 +130,8 @@ class _Prompts(Sequence[Prompt]):
         self._spec, self._demonstrations = record.spec, demonstrations
         self._reading = protocol_of(record.spec).reading
         self._chat, self._model_spec = model.chat, model.spec
-        self._revision, self._decoding = model.info["revision"], dict(model.info["decoding"])
+        self._revision, self._decoding = model.info["revision"], decoding_of(record, model)
+        self.second = states(record.spec)
         self._keys: dict[int, str] = {}
 
     def only(self, items: Sequence[Asked]) -> _Prompts:
@@ -139,7 +167,7 @@ class _Prompts(Sequence[Prompt]):
         if completion.served is not None:
             served = dataclasses.asdict(completion.served)
             served["served_model"] = served.pop("model")
-            del served["wasted_tokens"]  # part of prompt_tokens
+            del served["wasted_tokens"], served["wasted_completion"]  # parts of prompt_tokens and of completion_tokens
         return Answer(
             statement_id=item.statement.statement_id,
             key=self._keys.pop(index, "") or self.key(self[index]),
@@ -147,6 +175,7 @@ class _Prompts(Sequence[Prompt]):
             failure=completion.failure,
             draw=item.draw,
             cut=completion.cut,
+            stated=completion.stated,
             **(_NO_ANSWER if self._spec.writes else _judged(completion, self._reading)),
             **served,
         )

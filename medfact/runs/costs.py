@@ -12,14 +12,14 @@ import numpy as np
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
-from medfact.models.prompt import CONTENT_FILTER
+from medfact.models.prompt import CONTENT_FILTER, Prompt
 from medfact.models.services.policy import hosts_of
 from medfact.models.services.prices import PRICES, Price, estimate, tokens_in
 from medfact.models.services.replies import TOKENS_ESTIMATED
 from medfact.runs.checks import check_budget
 from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
-from medfact.runs.prompts import prompt_of
+from medfact.runs.prompts import prompt_of, states
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Asked, Plan, Run, Store
 
@@ -39,10 +39,10 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     provider = provider_of(spec.model)
     chat = provider.is_remote and takes_messages(spec.model, service=spec.service)
     prompts = (prompt_of(item, planned.demonstrations, spec, chat=chat) for item in planned.statements)
-    tokens = sum(tokens_in(prompt.content) for prompt in prompts) + _passage_tokens(planned, spec, collection)
+    tokens = sum(map(_entering, prompts)) + _passage_tokens(planned, spec, collection)
     times = max(spec.service.repeats, 1)
     count, entering = len(planned.statements), tokens * times
-    leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times
+    leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times * (2 if states(spec) else 1)
     price = provider.price_of(spec.model)
     usd = estimate(1, entering, leaving, price) if price else None
     return {
@@ -53,6 +53,13 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "usd": None if usd is None else _rounded(usd),
         "said": _in_words(spec, count, entering + leaving, usd, price),
     }
+
+
+def _entering(prompt: Prompt) -> int:
+    """Estimate of what is sent for a prompt: itself, and in a second turn all of it once more."""
+    return tokens_in(prompt.content) + (tokens_in(prompt.content) + tokens_in(prompt.second) + _REPLY_TOKENS) * bool(
+        prompt.second
+    )
 
 
 def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None) -> int:
@@ -116,6 +123,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,
         "completion_tokens": leaving,
+        "reasoning_tokens": _thinking(calls),
         "uncounted": uncounted,
         "estimated": TOKENS_ESTIMATED in record.notes,
         "usd": paid if provider.is_paid else 0.0,
@@ -126,6 +134,12 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "cut": sum(call.cut == LENGTH for call in calls),
         "bounded": _bounded([call.p_high - call.p_low for call in calls if None not in (call.p_low, call.p_high)]),
     }
+
+
+def _thinking(calls: Sequence[Any]) -> int | None:
+    """The tokens of thinking; None where the service does not count them apart."""
+    known = [call.reasoning_tokens for call in calls if call.reasoning_tokens is not None]
+    return sum(known) if known else None
 
 
 def _is_uncounted(call: Any) -> bool:
@@ -179,7 +193,8 @@ def cut_in_words(count: int) -> list[str]:
 def _tokens_in_words(bill: dict[str, Any]) -> str:
     if bill["uncounted"]:
         return f"the service did not count the tokens of {bill['uncounted']:,} replies"
-    tokens = f"{bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} out"
+    thinking = f", {bill['reasoning_tokens']:,} of them for thinking" if bill.get("reasoning_tokens") else ""
+    tokens = f"{bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} out{thinking}"
     return f"about {tokens} (estimated: the service does not count them all)" if bill["estimated"] else tokens
 
 

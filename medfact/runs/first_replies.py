@@ -27,7 +27,7 @@ _EMPTY, _UNCLEAR = "empty", "unclear"
 _WHY = {
     LENGTH: (
         "were cut off at their limit of tokens",
-        f"Allow longer ones with --max-tokens {THINKING_TOKENS}; a local model that thinks also needs --thinking.",
+        "Allow longer ones with a higher --max-tokens, or ask for less thinking with --effort low or none.",
     ),
     CONTENT_FILTER: ("were held back by the service's content filter", "Ask another model, or this one at another service."),
     _EMPTY: (
@@ -86,6 +86,14 @@ def _why(answer: Answer) -> str:
     if answer.cut in (LENGTH, CONTENT_FILTER):
         return answer.cut
     return _UNCLEAR if without_thinking(answer.raw or "").strip() else _EMPTY
+
+
+def thinking_in_words(count: int) -> str | None:
+    """A note on statements without an answer since their limit cut the thinking; None where there are none."""
+    if not count:
+        return None
+    answers = "1 answer" if count == 1 else f"{count:,} answers"
+    return f"Thinking was cut off for {answers}, which cannot be read and count as wrong: nothing is read of thinking."
 
 
 class Monotony:

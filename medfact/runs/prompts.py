@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
-from medfact.models import Prompt
+from medfact.answers.instructions import HOW_SURE
+from medfact.models import Prompt, provider_of
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
 from medfact.spec import RunSpec
@@ -19,7 +21,7 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     if spec.task is not None:
         return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])
-    return make_prompt(
+    prompt = make_prompt(
         item.statement,
         demonstrations.get(item.shots_of, ()),
         chat=chat,
@@ -27,6 +29,12 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
         reading=protocol_of(spec).reading,
         passages=[passage.text for passage in item.passages or ()],
     )
+    return replace(prompt, second=HOW_SURE) if states(spec) else prompt
+
+
+def states(spec: RunSpec) -> bool:
+    """Whether the model is asked how sure it is: a rule has nothing to say to that, and gives its P(True) as ever."""
+    return spec.stated and not spec.writes and not provider_of(spec.model).is_rule
 
 
 def prompt_text(run: Run, item: Asked, demonstrations: Demonstrations) -> str:

@@ -18,12 +18,12 @@ from medfact.runs.ask import ask
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
-from medfact.runs.first_replies import FirstReplies, Monotony
+from medfact.runs.first_replies import FirstReplies, Monotony, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
-from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
+from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, note_on_turns, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import BOUNDS, LOCAL_OWNER, RunSpec, check_numbers
@@ -154,7 +154,8 @@ def _ask(
             yield AnswersSaved(answers)
             of_questions = () if record.spec.writes else answers  # what is written answers nothing
             yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))
-        yield from map(Noted, notes.new(first.note_at_end()))
+        cut = thinking_in_words(store.answers.thinking_cut(record.run))
+        yield from map(Noted, notes.new(first.note_at_end(), note_on_turns(record, model), cut))
 
 
 def _until_end(

@@ -18,6 +18,7 @@ from medfact.models import Model, check_spec, provider_of
 from medfact.models.providers import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
+from medfact.runs.prompts import states
 from medfact.store import Run, Store
 
 
@@ -28,8 +29,11 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
     """
     spec = record.spec
     check_source(record)
-    service = replace(spec.service, key=key)
-    options = {"placement": spec.placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
+    service = replace(spec.service, key=key, effort=spec.effort)
+    if states(spec):
+        service = replace(service, top_logprobs=0)  # nothing would come of them
+    placement = spec.placement.at_effort(spec.effort)
+    options = {"placement": placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
     model = yield from with_progress(lambda tell: load(record.model, seed=spec.seed, tell=tell, **options), record.model)
     yield from (Loading(note) for note in model.info.get("notes", ()))
     return model
@@ -47,6 +51,9 @@ def check_source(record: Run) -> None:
 
 
 Result = TypeVar("Result")
+
+STATED = "stated"
+"""Where P(True) comes from if the model was asked how sure it is."""
 
 PATIENCE_S = 30.0
 """Seconds that Python waits at its end for work that still goes on in threads."""
@@ -94,7 +101,21 @@ def record_model(record: Run, model: Model, store: Store, changed: Sequence[str]
     """
     info = model.info
     notes = [*info.get("notes", ()), *changed]
-    store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
+    decoding = decoding_of(record, model)
+    store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=decoding, notes=notes)
+
+
+def decoding_of(record: Run, model: Model) -> dict[str, Any]:
+    """The settings that answers depend on: the model's, and where P(True) comes from if the run asks for it."""
+    return {**model.info["decoding"], **({"p_true": STATED} if states(record.spec) else {})}
+
+
+def note_on_turns(record: Run, model: Model) -> str | None:
+    """A note where a model that takes no messages is asked how sure it is."""
+    takes_turns = not model.info["decoding"].get("completions") if provider_of(record.model).is_remote else model.chat
+    if takes_turns or not states(record.spec):
+        return None
+    return "The model takes no messages, so how sure it is was asked in a text that it goes on with."
 
 
 class NotesOnModel:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from medfact.errors import StoreError
-from medfact.models import Completion
+from medfact.models import Completion, Served
 from medfact.models.providers import Monitor
 from medfact.runs.costs import Purse
 from medfact.store import BEAT_SECONDS, STOPPED, Store
@@ -99,10 +99,15 @@ class RunMonitor(Monitor):
     def completed(self, completion: Completion) -> None:
         served = completion.served
         if served is not None:
-            self._purse.pay((served.prompt_tokens or 0) - served.wasted_tokens, served.completion_tokens or 0)
+            self._purse.pay(
+                (served.prompt_tokens or 0) - served.wasted_tokens, (served.completion_tokens or 0) - served.wasted_completion
+            )
 
     def wasted(self, prompt_tokens: int) -> None:
         self._purse.pay(prompt_tokens, 0)
+
+    def discarded(self, served: Served) -> None:
+        self._purse.pay(served.prompt_tokens or 0, served.completion_tokens or 0)
 
     def seconds_left(self) -> float | None:
         if self._stop():

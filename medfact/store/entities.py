@@ -33,12 +33,18 @@ IMPORTED, STOP_ASKED, NOTED = "imported", "stop asked", "noted"
 its model gave rise to a note."""
 
 
+FIRST_TOKEN = "first token"
+"""Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A model's answer to one statement. `answer` is None if the reply is unreadable or the call failed (`failure`).
 
     key: hash of model, revision, prompt and decoding settings. draw: number of the draw of demonstrations, from 0.
     p_low, p_high: bounds of p_true, if a service does not show all alternatives. cut: why a service ended the reply early.
+    reasoning_tokens: the part of its completion_tokens that is thinking. stated: what the model said of how sure it is, from
+    which p_true follows then.
     The other fields come from a service: its name for the model, its fingerprint, its token counts, seconds of the call, and
     the number of calls (0: the answer to an identical prompt was reused).
     """
@@ -60,6 +66,8 @@ class Answer:
     completion_tokens: int | None = None
     seconds: float | None = None
     attempts: int | None = None
+    reasoning_tokens: int | None = None
+    stated: str | None = None
 
 
 class Retrieved(NamedTuple):
@@ -170,6 +178,11 @@ class Run:
     beat_at: str | None
     deleted_at: str | None
     imported: bool = False
+
+    @property
+    def p_true_source(self) -> str:
+        """Where its P(True) comes from: FIRST_TOKEN, or what the model recorded of itself."""
+        return str(self.decoding.get("p_true", FIRST_TOKEN))
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,11 @@ def _narrow_statements(connection: sql.Connection) -> None:
     )
 
 
+def _thinking(connection: sql.Connection) -> None:
+    """15 → 16: tokens of thinking stand apart, and a model may be asked how sure it is."""
+    _add_columns(connection, "answers", "reasoning_tokens INTEGER", "stated TEXT")
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -306,6 +311,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _fact_records,
     _new_table,  # labels that were seen
     _new_table,  # set-ups
+    _thinking,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

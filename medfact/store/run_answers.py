@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from medfact.answers import Demonstration
 from medfact.errors import StoreError, UnreadableRun
 from medfact.facts import Fact
+from medfact.models.prompt import LENGTH, is_cut_in_thinking
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
 from medfact.store.database import Part, now, rows_among
@@ -199,12 +200,12 @@ class Answers(Part):
 
     def service_calls(self, run: str) -> list[Any]:
         """What a service reported about each call of a run: rows with served_model, fingerprint, prompt_tokens,
-        completion_tokens, seconds, attempts, p_low, p_high, cut, failure.
+        completion_tokens, reasoning_tokens, seconds, attempts, p_low, p_high, cut, failure.
         """
         row = schema.answers.c
         reported = (row.served_model, row.fingerprint, row.prompt_tokens, row.completion_tokens, row.seconds, row.attempts)
         with self.database.reading() as connection:
-            columns = (*reported, row.p_low, row.p_high, row.cut, row.failure)
+            columns = (*reported, row.reasoning_tokens, row.p_low, row.p_high, row.cut, row.failure)
             return list(connection.execute(sql.select(*columns).where(row.run == run)))
 
     def replies_cut(self, run: str, why: str) -> int:
@@ -213,6 +214,13 @@ class Answers(Part):
         with self.database.reading() as connection:
             count = sql.select(sql.func.count()).where(row.run == run, row.cut == why)
             return int(connection.execute(count).scalar_one())
+
+    def thinking_cut(self, run: str) -> int:
+        """For how many statements of a run the limit cut the thinking, so that there is no answer."""
+        row = schema.answers.c
+        cut = sql.select(row.raw).where(row.run == run, row.cut == LENGTH, row.answer.is_(None))
+        with self.database.reading() as connection:
+            return sum(is_cut_in_thinking(raw or "") for raw in connection.execute(cut).scalars())
 
     def tokens_used(self, run: str) -> tuple[int, int]:
         """Tokens of a run's prompts and of its replies, as its service counted them."""

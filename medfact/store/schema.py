@@ -305,6 +305,8 @@ answers = sql.Table(
     sql.Column("completion_tokens", sql.Integer),
     sql.Column("seconds", sql.Float(53)),
     sql.Column("attempts", sql.Integer),
+    sql.Column("reasoning_tokens", sql.Integer),
+    sql.Column("stated", StoredText()),
     sql.Column("position", sql.Integer),
     sql.Column("batch", sql.Integer, nullable=False, server_default="0"),
     sql.Index("ix_answers_batch", "run", "batch"),

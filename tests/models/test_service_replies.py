@@ -15,6 +15,7 @@ from service_models import load as load
 from medfact.errors import ModelError
 from medfact.models import Completion, Prompt
 from medfact.models.services.contents import ending_of
+from medfact.models.services.parameters import CUT_BEFORE_ANSWER
 from medfact.models.services.replies import READ_IN_THINKING, TOKENS_ESTIMATED, shortened
 
 __all__ = ["load"]
@@ -360,7 +361,7 @@ def test_an_answer_in_the_thinking_alone_is_read_and_noted(load: Load, fields: d
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_thinking_that_was_cut_is_no_answer(load: Load, reason: str) -> None:
     done, _, notes = asked(load, Reply(said(None, reason, reasoning_content="True")))
-    assert (done.text, done.cut, notes) == ("", reason, ())
+    assert (done.text, done.cut, notes) == ("", reason, (CUT_BEFORE_ANSWER,) if reason == "length" else ())
 
 
 def test_of_long_thinking_the_answer_is_kept() -> None:

@@ -132,7 +132,7 @@ def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(name: str, facts_
 @pytest.mark.parametrize(
     ("reply", "why", "remedy"),
     [
-        (said("<think>It could be", "length"), "were cut off at their limit of tokens", "--max-tokens 4096"),
+        (said("<think>It could be", "length"), "were cut off at their limit of tokens", "--effort low"),
         (said("", "SAFETY"), "were held back by the service's content filter", "another model"),
         (said(""), "are empty", "--completions"),
         (said("<think>Hm.</think>"), "are empty", "--max-tokens 4096"),

@@ -70,6 +70,7 @@ def test_every_setting_of_a_run_has_an_option() -> None:
         "spec.task",
         "spec.writer",
         "spec.writing",
+        "service.effort",  # --effort, which is the run's: its model is loaded with it
         "service.key",
     }
 

@@ -136,8 +136,10 @@ class ChatFormat:
         return RENDERER.render(template, messages, values) or ""
 
     def note(self, tokenizer: Any) -> str | None:
-        """A note for a model that thinks although its template cannot turn that off."""
+        """A note for a model that thinks although its template cannot turn that off, or that cannot be told how much."""
         template = str(tokenizer.chat_template or "")
+        if "reasoning_effort" in self.arguments and not (THINKING_SWITCH in template or "reasoning_effort" in template):
+            return "The model's chat template takes no effort, so that it thinks as much as it does by itself."
         if self.thinking or THINKING_SWITCH in template or not thinks(template):
             return None
-        return "This model seems to think before it answers. Use --thinking, or its replies may end before the answer."
+        return "This model seems to think before it answers. With --thinking it is given room for that from the start."

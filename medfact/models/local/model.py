@@ -19,9 +19,17 @@ from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import Vocabulary, need_forcing
-from medfact.models.prompt import REPLY_TOKENS, Completion, Prompt, decoding_of
+from medfact.models.prompt import (
+    LENGTH,
+    REPLY_TOKENS,
+    THINKING_STEP,
+    Completion,
+    Prompt,
+    decoding_of,
+    is_cut_in_thinking,
+)
 from medfact.models.providers import ModelInfo
-from medfact.models.thinking import opened_by
+from medfact.models.thinking import opened_by, shows_thinking
 
 _Item = TypeVar("_Item")
 
@@ -63,7 +71,7 @@ class LocalModel:
     """A language model on this machine, decoded greedily.
 
     together: most tokens computed at once. chat_format: how messages become text. max_tokens: most tokens in a reply; None
-    takes the prompt's own limit.
+    takes the prompt's own limit. thinking_tokens: the limit of a chat's reply as it was raised for thinking.
     """
 
     spec: str
@@ -73,6 +81,7 @@ class LocalModel:
     together: int = LARGEST
     chat_format: ChatFormat = field(default_factory=ChatFormat)
     max_tokens: int | None = None
+    thinking_tokens: int = 0
 
     @property
     def chat(self) -> bool:
@@ -89,6 +98,8 @@ class LocalModel:
         options = decoding_of(prompt)
         if self.chat_format.thinking and options.is_chat:  # the answer follows the thinking
             options = replace(options, settled_after=None, max_tokens=self.chat_format.max_tokens)
+        if options.is_chat:
+            options = replace(options, max_tokens=max(options.max_tokens, self.thinking_tokens))
         return replace(options, max_tokens=self.max_tokens, enough_tokens=None) if self.max_tokens else options
 
     def _alike(self, prompts: Sequence[Prompt], options: Prompt) -> Iterator[tuple[int, Completion]]:
@@ -103,8 +114,27 @@ class LocalModel:
             else:
                 failure = f"the prompt has {len(tokens)} tokens, but the model accepts {self._context}"
                 yield index, Completion(None, failure=failure)
+        cut: list[int] = []
         for limit, indices in by_limit.items():
-            yield from self._completions({index: (texts[index], ids[index]) for index in indices}, options, limit)
+            for index, done in self._completions({index: (texts[index], ids[index]) for index in indices}, options, limit):
+                if self._needs_room(done, options, limit, self._context - len(ids[index])):
+                    cut.append(index)
+                else:
+                    yield index, done
+        if cut:
+            self.thinking_tokens = self._longer(options)
+            longer = replace(options, max_tokens=self.thinking_tokens)
+            yield from ((cut[place], done) for place, done in self._alike([prompts[index] for index in cut], longer))
+
+    def _needs_room(self, done: Completion, options: Prompt, limit: int, left: int) -> bool:
+        """Whether thinking took all of a reply, and a longer one is allowed and fits. Nothing is read of such a reply."""
+        if self.max_tokens or not options.is_chat or done.cut != LENGTH or not is_cut_in_thinking(done.text or ""):
+            return False
+        return shows_thinking(done.text or "") and shared_limit(self._longer(options), left) > limit
+
+    def _longer(self, options: Prompt) -> int:
+        """The next limit of a reply that thinks, which then holds for all that follow."""
+        return max(options.max_tokens, min(options.max_tokens * THINKING_STEP, self.chat_format.max_tokens))
 
     def _completions(
         self, prompts: dict[int, tuple[str, Sequence[int]]], options: Prompt, limit: int

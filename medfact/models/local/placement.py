@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from medfact.errors import Mistake
+from medfact.models.services.effort import NONE, template_arguments
 from medfact.setting import LOCAL, NOTHING, TOKENS, Bounds, setting
 
 DTYPES = ("auto", "float32", "bfloat16", "float16", "8bit", "4bit")
@@ -72,6 +73,13 @@ class Placement:
                 raise Mistake(f"There is no {name} {value!r}.", f"There is: {', '.join(known)}.")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise Mistake(f"A reply cannot have {self.max_tokens} tokens.", "Use --max-tokens 1 or more.")
+
+    def at_effort(self, effort: str | None) -> Placement:
+        """The same for a model that is to think so much; None changes nothing."""
+        if effort is None:
+            return self
+        arguments = tuple(template_arguments(effort).items())
+        return replace(self, thinking=effort != NONE, template=(*arguments, *self.template))
 
     @classmethod
     def from_record(cls, record: dict[str, Any] | None) -> Placement:

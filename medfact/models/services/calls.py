@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
+from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled
 from medfact.models.services.connection import TRUNCATED, service_client
 from medfact.models.services.failures import (
     Action,
@@ -28,16 +28,22 @@ from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, failure_in_reply
 from medfact.models.services.replies import GenerationFailed, Malformed, completion_of, total
 from medfact.models.services.settings import ServiceSettings
-from medfact.models.thinking import without_thinking
+from medfact.models.thinking import BEGINNING, begun_by_template, shows_thinking, without_thinking
 
 MAX_TIMEOUTS = 10
 """A call may take this many times the timeout, as long as the service keeps answering the calls before it."""
 
+THINKING_TOKENS_IN_TIMEOUT = 1024
+"""Tokens of thinking that the timeout allows for; where there may be more, a call has more time."""
+
 REPLIES_WITHOUT_LOGPROBS = 8
 """Replies without log-probabilities, counted from the first, after which a note says so."""
 
-_MAX_CHANGES = 8
-"""Parameters that may be dropped one after the other within one call."""
+_MAX_CHANGES = 12
+"""How often the parameters may be changed within one call."""
+
+LONG_CHARACTERS = 200
+"""A reply that was cut off and is longer may be thinking whose marks are not there yet."""
 
 _OPTIONS: Any = {"security": {"bearer_auth": True}}
 
@@ -56,11 +62,14 @@ PROOFS, VAIN_TRIES = 2, 3
 
 @dataclass
 class _Request:
-    """A request from its preparation to its end. number: counts requests in the order sent, 0 before that."""
+    """A request from its preparation to its end. number: counts requests in the order sent, 0 before that. seconds: its time
+    limit.
+    """
 
     gate: Gate
     on_sent: Callable[[], None]
     deadline: asyncio.Timeout
+    seconds: float
     task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
     sent_at: float = field(default_factory=time.monotonic)
     in_gate: bool = False
@@ -86,6 +95,8 @@ class Caller:
         self._sent = self._answers = 0
         self._doubt = LogprobDoubt()
         self._without_logprobs: int | None = 0  # None once a reply had them
+        self._begun_by_template = False
+        self.on_discarded: Callable[[Served], None] = lambda served: None
         self.client = service_client(settings, self._on_request, max_retries=0)
 
     @property
@@ -107,26 +118,28 @@ class Caller:
         send: Send = partial(self._send, prompt=prompt, repeat=repeat, gate=gate, on_sent=on_sent)
         used, outcome, seconds, discarded = await self._adapted(send, prompt)
         if isinstance(outcome, Completion) and used.max_tokens is None and not used.messages and outcome.cut == LENGTH:
-            outcome, seconds, discarded = await self._continued(send, used, outcome, seconds, prompt)
+            outcome, seconds, before = await self._continued(send, used, outcome, seconds, prompt)
+            discarded += [self._discard(before)] if before else []
         is_new = not self._answers or used != self.parameters
         if isinstance(outcome, CallFailure) and used.top_logprobs is not None and is_new:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
             self._note_missing_logprobs(outcome)
-            return replace(outcome, served=total([*filter(None, (outcome.served, discarded))])), seconds
+            text = self._with_beginning(outcome)
+            return replace(outcome, text=text, served=total([*filter(None, [outcome.served]), *discarded])), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
-            return Completion("", cut=CONTENT_FILTER), seconds
-        return _settled(outcome, self._has_answered), seconds
+            return Completion("", cut=CONTENT_FILTER, served=total([Served(), *discarded]) if discarded else None), seconds
+        return replace(_settled(outcome, self._has_answered), served=total(discarded)), seconds
 
-    async def _adapted(self, send: Send, prompt: Prompt) -> tuple[Parameters, Outcome, float, Served | None]:
-        """The outcome with parameters that the service accepts, and those; what was reported of a reply that was discarded."""
-        discarded: Served | None = None
+    async def _adapted(self, send: Send, prompt: Prompt) -> tuple[Parameters, Outcome, float, list[Served]]:
+        """The outcome with parameters that the service accepts, and those; what was reported of replies that were discarded."""
+        discarded: list[Served] = []
         for _ in range(_MAX_CHANGES):
             used = self.parameters
             outcome, seconds = await send(used)
             if not self._adapt(used, outcome, prompt):
                 break
-            discarded = outcome.served if isinstance(outcome, Completion) else discarded
+            discarded += [self._discard(outcome.served)] if isinstance(outcome, Completion) and outcome.served else []
         self._answers += isinstance(outcome, Completion)
         return used, outcome, seconds, discarded
 
@@ -164,6 +177,11 @@ class Caller:
                 self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
             return outcome if succeeded else failure, seconds
 
+    def _discard(self, served: Served) -> Served:
+        """What was reported of a reply that is not used, which is paid for now."""
+        self.on_discarded(served)
+        return replace(served, wasted_tokens=served.prompt_tokens or 0, wasted_completion=served.completion_tokens or 0)
+
     def _adapt(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> bool:
         """Whether to try again with other parameters. Of calls refused together, the first changes the parameters, and the
         others find them changed.
@@ -184,13 +202,36 @@ class Caller:
             if used.sends_stop(prompt) and is_empty:
                 note = "The service stops before the answer, so medfact requests whole replies and cuts them itself."
                 return replace(used, stop=False), note
-            return None
+            return self._with_room(used, outcome, prompt)
         if outcome.action is Action.USE_COMPLETIONS and used.messages:
             note = "The model does not accept chat messages, so medfact uses text completions (/completions)."
             return replace(used, messages=False), note
         if outcome.action is Action.CHANGE_PARAMETERS:
             return without_refused(used, outcome.message, outcome.parameter)
         return None
+
+    def _with_room(self, used: Parameters, reply: Completion, prompt: Prompt) -> tuple[Parameters, str] | None:
+        """A higher limit, where a reply was cut before it answered: nothing is read of thinking that was cut. Once a reply has
+        shown that the chat template begins the thinking, one that was cut may be nothing else, whatever it opens with.
+        """
+        text = reply.text or ""
+        self._begun_by_template = self._begun_by_template or begun_by_template(text)
+        if reply.cut != LENGTH:
+            return None
+        thinks = reply.thinks or self._begun_by_template or not text.strip()
+        tokens = reply.served.completion_tokens or 0 if reply.served else 0
+        in_the_open = not shows_thinking(text) and (len(text) > LONG_CHARACTERS or tokens >= used.token_limit(prompt))
+        if is_settled(text) and not (in_the_open and self._begun_by_template):
+            return None
+        return used.with_room(prompt, thinks=thinks) if thinks or in_the_open else None
+
+    def _with_beginning(self, reply: Completion) -> str | None:
+        """The text of a reply. To thinking that was cut, whose beginning the chat template wrote, the beginning is added, as it
+        is on this machine: nobody reads it for an answer.
+        """
+        text = reply.text or ""
+        is_thinking = self._begun_by_template and reply.cut == LENGTH and not shows_thinking(text)
+        return f"{BEGINNING}{text}" if is_thinking else reply.text
 
     def _note_missing_logprobs(self, completion: Completion) -> None:
         if not self.parameters.top_logprobs or not completion.text or self._without_logprobs is None:
@@ -207,7 +248,7 @@ class Caller:
     ) -> tuple[Outcome, float]:
         body = {"model": self._endpoint.model, **parameters.body(prompt, repeat)}
         await self._preparing.acquire()
-        self._prepared = request = _Request(gate, on_sent, asyncio.timeout(None))
+        self._prepared = request = _Request(gate, on_sent, asyncio.timeout(None), self._seconds)
         try:
             outcome: Outcome = await self._completion(request, parameters, prompt, body)
         except (Malformed, openai.APIStatusError, openai.APIConnectionError, TimeoutError, ModelError) as error:
@@ -245,9 +286,15 @@ class Caller:
             return failure_from_status(error.status_code, response.content, response.headers, self._endpoint, quotable)
         failure = failure_from_connection(error, self._endpoint)
         if failure.action is Action.RETRY and isinstance(error, openai.APITimeoutError | TimeoutError):
-            reason = f"no reply within {self.settings.timeout:g} s"
+            reason = f"no reply within {self._seconds:g} s"
             return CallFailure(Action.RETRY, reason, overloaded=True, billed=True)
         return failure
+
+    @property
+    def _seconds(self) -> float:
+        """The time limit of one call: as many times the timeout as thinking may take times THINKING_TOKENS_IN_TIMEOUT."""
+        times = self.parameters.thinking_tokens / THINKING_TOKENS_IN_TIMEOUT
+        return self.settings.timeout * min(max(times, 1), MAX_TIMEOUTS)
 
     def _extend_deadlines(self, answered: _Request) -> None:
         """Gives calls that were sent after one that is answered now more time: a service that takes one call at a time has not
@@ -257,7 +304,7 @@ class Caller:
         for number, request in self._in_flight.items():
             if number > answered.number and not request.deadline.expired():
                 latest = now - (time.monotonic() - request.sent_at) + MAX_TIMEOUTS * self.settings.timeout
-                request.deadline.reschedule(min(now + self.settings.timeout, latest))
+                request.deadline.reschedule(max(request.deadline.when() or 0.0, min(now + self.settings.timeout, latest)))
 
     async def _on_request(self, _: httpx2.Request) -> None:
         """The client has prepared a request: waits at the gate, then lets it go."""
@@ -268,7 +315,7 @@ class Caller:
         self._sent += 1
         request.in_gate, request.sent_at, request.number = True, time.monotonic(), self._sent
         self._in_flight[request.number] = request
-        request.deadline.reschedule(asyncio.get_running_loop().time() + self.settings.timeout)
+        request.deadline.reschedule(asyncio.get_running_loop().time() + request.seconds)
         self._release_preparation(request)
 
     def _release_preparation(self, request: _Request) -> None:

@@ -86,6 +86,8 @@ class ServiceModel:
             "shots_as_turns": settings.shots_as_turns,
             "p_true": source,
             **({} if parameters.messages else {"completions": True}),
+            **({"effort": settings.effort if parameters.effort else "refused"} if settings.effort else {}),
+            **({"thinking_tokens": parameters.thinking_tokens} if parameters.thinking_tokens else {}),
         }
         return {"revision": self.host, "decoding": decoding, "notes": self.notes}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from medfact.models.prompt import CONTENT_FILTER, LENGTH
@@ -143,18 +143,37 @@ MAX_TOKENS = 10_000_000
 _PROMPT = ("prompt_tokens", "input_tokens", "promptTokens", "promptTokenCount", "prompt_eval_count")
 _COMPLETION = ("completion_tokens", "output_tokens", "completionTokens", "candidatesTokenCount", "eval_count")
 _TOTAL = ("total_tokens", "totalTokens", "totalTokenCount")
+_THINKING = ("reasoning_tokens", "thinking_tokens", "reasoningTokens", "thoughtsTokenCount", "reasoning_token_count")
+_DETAILS = ("completion_tokens_details", "output_tokens_details", "completionTokensDetails")
 
 
-def counted_tokens(reply: dict[str, Any]) -> tuple[int | None, int | None]:
-    """The tokens of the prompt and of the completion as a reply counts them; None for what it does not count."""
+class Counted(NamedTuple):
+    """The tokens of a call as its reply counts them; None for what it does not count. thinking: a part of completion."""
+
+    prompt: int | None
+    completion: int | None
+    thinking: int | None
+
+
+def counted_tokens(reply: dict[str, Any]) -> Counted:
+    """The tokens of a call. Some services leave thinking out of the completion, and count it in the total alone."""
     usage = next((found for name in ("usage", "usageMetadata") if isinstance(found := reply.get(name), dict)), reply)
-    prompt, completion, total = (
-        next((count for name in names if (count := _count(usage.get(name))) is not None), None)
-        for names in (_PROMPT, _COMPLETION, _TOTAL)
-    )
-    if completion is None and prompt and total:
-        completion = max(total - prompt, 0)
-    return prompt or None, completion  # no prompt has 0 tokens
+    prompt, completion, total = (_first_count(usage, names) for names in (_PROMPT, _COMPLETION, _TOTAL))
+    details = next((found for name in _DETAILS if isinstance(found := usage.get(name), dict)), {})
+    thinking = _first_count({**usage, **details}, _THINKING)
+    if prompt and total and total > prompt + (completion or 0):
+        if completion is not None and thinking is None:
+            thinking = total - prompt - completion
+        completion = total - prompt
+    elif completion is None and prompt and total:
+        completion = 0
+    elif thinking and completion is not None and thinking > completion:
+        completion += thinking
+    return Counted(prompt or None, completion, thinking)  # no prompt has 0 tokens
+
+
+def _first_count(counts: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    return next((count for name in names if (count := _count(counts.get(name))) is not None), None)
 
 
 def _count(value: object) -> int | None:

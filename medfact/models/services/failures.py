@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from medfact.errors import ModelError
+from medfact.models.prompt import Served
 
 
 class Action(Enum):
@@ -37,6 +38,7 @@ class CallFailure:
     billed:      the service may have done the work and may bill it.
     message:     the service's words on a parameter, as they came. parameter: the one that it names in a field of its own.
     otherwise:   what to do where no parameter can be left out.
+    served:      what was reported of replies before it, which were discarded.
     """
 
     action: Action
@@ -52,6 +54,7 @@ class CallFailure:
     otherwise: Action = Action.FAIL_PROMPT
     at_first: bool = False
     unexplained: bool = False
+    served: Served | None = None
 
     @property
     def kind(self) -> str:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from medfact.models.prompt import REPLY_TOKENS, THINKING_TOKENS, Message, Prompt
+from medfact.models.prompt import MOST_THINKING_TOKENS, REPLY_TOKENS, THINKING_STEP, THINKING_TOKENS, Message, Prompt
+from medfact.models.services.effort import THINKING_BUDGETS, Forms, effort_forms
+from medfact.models.services.policy import address_of
 from medfact.models.services.settings import ServiceSettings
+
+CUT_BEFORE_ANSWER = (
+    "Replies were cut off before they answered, as of a model that thinks: medfact asks these again, and allows longer ones. "
+    "The calls for them are counted, too."
+)
+"""A note for the reader of a run."""
+
+EFFORT_REFUSED = "The service does not accept an effort for this model"
+"""How a note begins where nothing could be said of the effort."""
 
 FEWER_ALTERNATIVES = 5
 """Alternatives requested next, when a service wants fewer but does not say how many."""
@@ -20,6 +32,9 @@ class Parameters:
     max_tokens: set by the user; None takes the prompt's own limit. limit_name: the service's name for that parameter.
     messages:   the model takes messages; otherwise it completes a text.
     stop:       the service is told where a completed text ends. In a chat it never is: it would stop within the thinking.
+    effort:     the ways to say how much the model is to think, the first of which is sent.
+    thinking_tokens: the limit of a reply as it was raised for thinking, or lowered where there was no room; 0 before that.
+    most_thinking:   how far it may be raised.
     """
 
     temperature: float | None
@@ -29,6 +44,9 @@ class Parameters:
     limit_name: str | None = "max_tokens"
     messages: bool = True
     stop: bool = True
+    effort: Forms = field(default=(), hash=False)
+    thinking_tokens: int = 0
+    most_thinking: int = MOST_THINKING_TOKENS
 
     @property
     def path(self) -> str:
@@ -48,6 +66,8 @@ class Parameters:
             body["seed"] = self.seed + repeat
         if self.sends_stop(prompt):
             body["stop"] = [prompt.stop]
+        if self.messages and self.effort:
+            body |= self.effort[0]
         return {name: value for name, value in body.items() if value is not None}
 
     def sends_stop(self, prompt: Prompt) -> bool:
@@ -61,8 +81,23 @@ class Parameters:
             return self.max_tokens
         if not self.messages:
             return prompt.enough_tokens or prompt.max_tokens
-        least = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
-        return max(least, prompt.max_tokens)
+        return max(self.least_tokens, prompt.max_tokens)
+
+    @property
+    def least_tokens(self) -> int:
+        """The limit of a chat's reply, unless its prompt takes more."""
+        usual = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
+        return self.thinking_tokens or usual
+
+    def with_room(self, prompt: Prompt, *, thinks: bool) -> tuple[Parameters, str] | None:
+        """The parameters with a higher limit, after one that cut a reply, and a note; None where it is not raised.
+
+        thinks: the reply shows thinking; otherwise it may be thinking in the open, which is given less.
+        """
+        limit, most = self.token_limit(prompt), self.most_thinking if thinks else min(self.most_thinking, THINKING_TOKENS)
+        if self.max_tokens is not None or not self.messages or self.limit_name is None or limit >= most:
+            return None
+        return replace(self, thinking_tokens=min(limit * THINKING_STEP, most)), CUT_BEFORE_ANSWER
 
 
 def messages_of(prompt: Prompt) -> list[Message]:
@@ -83,7 +118,14 @@ def parameters_of(settings: ServiceSettings) -> Parameters:
         max_tokens=settings.max_tokens,
         seed=settings.seed,
         messages=not settings.completions,
+        effort=effort_forms(address_of(settings).base, settings.effort) if settings.effort else (),
+        thinking_tokens=room_for(settings.effort),
     )
+
+
+def room_for(effort: str | None) -> int:
+    """The limit of a reply to begin with where a model is told to think; 0 where it is not."""
+    return THINKING_BUDGETS[effort] + THINKING_TOKENS if effort in THINKING_BUDGETS else 0
 
 
 # --------------------------------------------------------------------------------------------------------------- refused ones
@@ -91,13 +133,16 @@ def parameters_of(settings: ServiceSettings) -> Parameters:
 PARAMETER = re.compile(
     r"(?:top[ _-]?)?(?:num[ _-]?)?log[ _-]?prob(?:abilitie)?s?|top_n_tokens|n_probs"
     r"|max[ _-]?(?:new|output|completion)?[ _-]?tokens"
-    r"|(?<![a-z])(?:temperature|seed|stop)(?![a-z])",
+    r"|(?<![a-z])(?:temperature|seed|stop)(?![a-z])|reasoning[ _-]effort|chat_template_kwargs",
     re.IGNORECASE,
 )
 """Parameters named in a refusal that can be left out, lowered or replaced."""
 
 TOO_LONG = re.compile(r"context.{0,20}length|too (?:long|many tokens)|maximum context", re.IGNORECASE)
 """A complaint about the length of the prompt, whichever parameters it mentions."""
+
+_TOO_MUCH = re.compile(r"too (?:large|high|big)|exceed|at most|less than|greater than", re.IGNORECASE)
+"""A complaint about a number, rather than about a parameter's name."""
 
 _LIMIT = re.compile(
     r"(?:<=?|≤|less than(?: or equal to)?|at most|no more than|not exceed|up to|max(?:imum)?(?: \w+){0,3}?(?: is)?"
@@ -134,11 +179,38 @@ def without_refused(parameters: Parameters, message: str, named: str | None = No
         message: the service's words. named: the parameter that it names in a field of its own.
     """
     if TOO_LONG.search(message):
-        return None
+        return _with_less_room(parameters)
+    if named in _keys_of_effort(parameters):
+        return _without_effort(parameters)
     for name in parameters_named(message, named):
         if (change := _without(parameters, name, message)) is not None:
             return change
-    return None
+    return _without_effort(parameters) if any(key in message for key in _keys_of_effort(parameters)) else None
+
+
+def _keys_of_effort(parameters: Parameters) -> set[str]:
+    """What a refusal may name of the effort that is sent."""
+    sent = parameters.effort[0] if parameters.effort else {}
+    inner = {f"{name}.{key}" for name, value in sent.items() if isinstance(value, Mapping) for key in value}
+    return {*sent, *inner}
+
+
+def _without_effort(parameters: Parameters) -> tuple[Parameters, str]:
+    """The next way to say how much the model is to think, or none."""
+    refused, *others = parameters.effort
+    names = " and ".join(refused)
+    if others:
+        return replace(parameters, effort=tuple(others)), f"The service does not accept {names}; medfact says it otherwise."
+    return replace(parameters, effort=()), f"{EFFORT_REFUSED} ({names}), so the model thinks as much as it does by itself."
+
+
+def _with_less_room(parameters: Parameters) -> tuple[Parameters, str] | None:
+    """Half the limit, where there was no room for a raised one; None where prompts alone are too long."""
+    limit = parameters.least_tokens
+    if parameters.max_tokens is not None or not parameters.messages or limit <= REPLY_TOKENS:
+        return None
+    note = f"There is no room for replies of {limit:,} tokens, so they may have {limit // 2:,}."
+    return replace(parameters, thinking_tokens=limit // 2, most_thinking=limit // 2), note
 
 
 def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameters, str] | None:
@@ -156,10 +228,10 @@ def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameter
         if name == "top_logprobs" or says_how_many or not parameters.messages:
             return _fewer_alternatives(parameters, alternatives, message)
         return without_logprobs(parameters)
-    if name == parameters.limit_name and "too large" in message.lower():
-        allowed = limit_in(message, parameters.max_tokens or THINKING_TOKENS)
+    if name == parameters.limit_name and _TOO_MUCH.search(message):
+        allowed = limit_in(message, parameters.max_tokens or parameters.thinking_tokens or THINKING_TOKENS)
         note = f"The service allows at most {allowed} tokens in a reply."
-        return (replace(parameters, max_tokens=allowed), note) if allowed else None
+        return (replace(parameters, max_tokens=allowed), note) if allowed else _with_less_room(parameters)
     if name == "max_tokens" and parameters.limit_name == name:
         note = "For this model, the service limits replies by max_completion_tokens, which includes thinking."
         return replace(parameters, limit_name="max_completion_tokens"), note

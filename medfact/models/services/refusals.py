@@ -124,7 +124,7 @@ _NO_MODEL = re.compile(
 )
 """How services without an error code say that they have no such model."""
 
-_NO_MESSAGES = re.compile(r"chat[ _]?template|not a chat model|v1/completions", re.IGNORECASE)
+_NO_MESSAGES = re.compile(r"chat[ _]?template(?!_kwargs)|not a chat model|v1/completions", re.IGNORECASE)
 """How services say that a model takes no messages because it has no chat template."""
 
 _FILTERED_CODES = re.compile(r"content_?filter|content_?policy|responsibleai|data_?inspection|moderation|sensitive|safety")

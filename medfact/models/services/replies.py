@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled, until
+from medfact.models.prompt import (
+    CONTENT_FILTER,
+    LENGTH,
+    Completion,
+    Prompt,
+    Served,
+    is_cut_in_thinking,
+    is_settled,
+    until,
+)
 from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
 from medfact.models.services.contents import FAILED, NORMAL, MessageParts, counted_tokens, ending_of, parts_of_message
 from medfact.models.services.parameters import Parameters, parameters_of
@@ -17,7 +26,8 @@ from medfact.models.services.prices import tokens_in
 from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
 from medfact.models.services.streams import is_stream, reply_in
-from medfact.models.thinking import end_of_thinking
+from medfact.models.stated import answer_of
+from medfact.models.thinking import end_of_thinking, shows_thinking
 
 DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
 
@@ -91,8 +101,10 @@ def completion_of(
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise Malformed("an incomplete reply") from None
     _check_ending(choice, ending, parts, reply)
+    ending = _true_ending(ending, parts, reply, prompt, parameters)
     text, after_thinking = _answer(parts, ending, note)
     probability = _probability(choice, text, prompt, parameters, after_thinking)
+    served = _served(reply, parts, prompt, scrub, note)
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
         probability.p_true,
@@ -100,7 +112,8 @@ def completion_of(
         p_low=probability.p_low,
         p_high=probability.p_high,
         cut=CONTENT_FILTER if parts.refusal else None if ending == NORMAL else ending,
-        served=_served(reply, parts, prompt, scrub, note),
+        served=served,
+        thinks=bool(parts.thinking.strip() or served.reasoning_tokens) or shows_thinking(text),
     )
 
 
@@ -125,8 +138,15 @@ def _check_ending(choice: dict[str, Any], ending: str, parts: MessageParts, repl
         words = f"the reply ended with finish_reason {json.dumps(_reason(choice))[:60]}"
         raise GenerationFailed(ErrorBody(words), began=True)
     empty = not any(part.strip() for part in parts)
-    if empty and ending == NORMAL and counted_tokens(reply)[1] == 0:
+    if empty and ending == NORMAL and counted_tokens(reply).completion == 0:
         raise GenerationFailed(ErrorBody("an empty reply of 0 tokens"), began=True)
+
+
+def _true_ending(ending: str, parts: MessageParts, reply: dict[str, Any], prompt: Prompt, parameters: Parameters) -> str:
+    """How a reply ended. One without an answer that has used up its limit was cut, whatever its service says."""
+    limit = parameters.token_limit(prompt) if parameters.limit_name else None
+    is_full = limit is not None and (counted_tokens(reply).completion or 0) >= limit
+    return LENGTH if ending == NORMAL and is_full and is_cut_in_thinking(parts.text or parts.refusal) else ending
 
 
 def _reason(choice: dict[str, Any]) -> object:
@@ -143,6 +163,8 @@ def _message_parts(choice: dict[str, Any], parameters: Parameters) -> MessagePar
         return parts_of_message(choice)
     name = next((name for name in ("message", "delta") if name in choice), None)
     message = choice[name] if name else choice if "text" in choice else None
+    if message is None and ending_of(_reason(choice)) == LENGTH:
+        return MessageParts()  # all of it was thinking, which is not served
     if message is None:
         raise ValueError("a choice without a message")
     return parts_of_message(message)
@@ -208,7 +230,7 @@ def _served(
     reply: dict[str, Any], parts: MessageParts, prompt: Prompt, scrub: Callable[[str], str], note: Callable[[str], None]
 ) -> Served:
     """What the service reported of a call. Tokens that it does not count are estimated."""
-    entering, leaving = counted_tokens(reply)
+    entering, leaving, thinking = counted_tokens(reply)
     texts = "".join(parts)
     if entering is None or leaving is None or (leaving == 0 and texts):
         note(TOKENS_ESTIMATED)
@@ -217,6 +239,7 @@ def _served(
         _name(reply.get("system_fingerprint"), scrub),
         entering or tokens_in(prompt.content),
         leaving or (tokens_in(texts) if texts or leaving is None else 0),
+        reasoning_tokens=thinking,
     )
 
 
@@ -237,15 +260,10 @@ def combined(replies: Sequence[Completion], prompt: Prompt) -> Completion:
     served = total([reply.served for reply in replies if reply.served is not None])
     if not answered:
         return Completion(None, failure=replies[0].failure, served=served)
-    answers = [prompt.reads(reply.text or "") for reply in answered if _is_whole(reply)]
+    answers = [answer_of(prompt, reply) for reply in answered]
     true, false = answers.count(True), answers.count(False)
     p_true = (true + 0.5) / (true + false + 1) if true + false else None
     return Completion(answered[0].text, p_true, (true + false) / len(answered), cut=answered[0].cut, served=served)
-
-
-def _is_whole(reply: Completion) -> bool:
-    """Whether a reply can be read: one cut off for its length only where its opening settles the answer."""
-    return reply.cut is None or (reply.cut == LENGTH and is_settled(reply.text or ""))
 
 
 def total(served: Sequence[Served]) -> Served | None:
@@ -258,6 +276,8 @@ def total(served: Sequence[Served]) -> Served | None:
         completion_tokens=_sum([one.completion_tokens for one in served]),
         attempts=sum(one.attempts for one in served),
         wasted_tokens=sum(one.wasted_tokens for one in served),
+        wasted_completion=sum(one.wasted_completion for one in served),
+        reasoning_tokens=_sum([one.reasoning_tokens for one in served]),
     )
 
 

@@ -13,6 +13,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt, Served, groups_of
@@ -21,7 +22,8 @@ from medfact.models.services.failures import Action, CallFailure
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
 from medfact.models.services.replicas import Replica, Replicas
-from medfact.models.services.replies import combined
+from medfact.models.services.replies import combined, total
+from medfact.models.stated import second_turn, with_stated
 
 MAX_WAITING = 1024
 """Prompts that may wait for a retry, beside those in flight."""
@@ -55,13 +57,15 @@ class Effort:
     """What one reply has taken so far.
 
     attempt: calls. counted: those that count as tries. unreached: those that met no service. answers, fresh_answers: as many as
-    there were when the prompt first failed. refused_by: replicas that do not take the prompt.
+    there were when the prompt first failed. refused_by: replicas that do not take the prompt. discarded: what was reported of
+    replies that were not used.
     """
 
     attempt: int = 0
     counted: int = 0
     unreached: int = 0
     wasted_tokens: int = 0
+    discarded: list[Served] = field(default_factory=list)
     answers: int | None = None
     fresh_answers: int | None = None
     refused_by: set[Replica] = field(default_factory=set)
@@ -145,6 +149,7 @@ class Schedule:
         """Sends all prompts. Raises ModelError if the run must end."""
         for replica in self._replicas.all:
             replica.open(self._monitor)
+            replica.caller.on_discarded = self._note_discarded
             replica.health.restart()
         several = len(self._replicas.all) > 1
         division = Division(groups_of(self._prompts) if several else [None] * len(self._prompts))
@@ -266,12 +271,21 @@ class Schedule:
 
     async def _completion(self, prompt: Prompt, sent: asyncio.Event, replica: Replica) -> Completion:
         if not self._settings.repeats:
-            return await self._reply(prompt, 0, sent, replica)
+            reply = await self._reply(prompt, 0, sent, replica)
+            return await self._stated(prompt, reply, replica) if prompt.second else reply
         async with asyncio.TaskGroup() as tasks:
             replies = [
                 tasks.create_task(self._reply(prompt, repeat, sent, replica)) for repeat in range(self._settings.repeats)
             ]
         return combined([reply.result() for reply in replies], prompt)
+
+    async def _stated(self, prompt: Prompt, reply: Completion, replica: Replica) -> Completion:
+        """A reply with what the model says, when asked, of how sure it is; both calls count."""
+        second = second_turn(prompt, reply, chat=replica.caller.parameters.messages)
+        if second is None or self._ending.is_set():
+            return with_stated(prompt, reply, None)
+        told = await self._reply(second, 0, asyncio.Event(), replica)
+        return replace(with_stated(prompt, reply, told), served=total([*filter(None, (reply.served, told.served))]))
 
     # -------------------------------------------------------------------------------- tries
 
@@ -286,6 +300,7 @@ class Schedule:
                 if isinstance(outcome, Completion):
                     return _with_effort(outcome, seconds, effort)
                 effort.wasted_tokens += self._note_wasted(outcome, prompt)
+                effort.discarded += [outcome.served] if outcome.served else []
                 effort.counted += counts or effort.attempt - effort.counted > MAX_FREE_TRIES
                 others = self._others(replica, outcome, effort)
                 if not others:
@@ -342,6 +357,10 @@ class Schedule:
     def _is_unreached(self, replica: Replica, failure: CallFailure) -> bool:
         """Whether the service was not reached, and has never answered."""
         return failure.action is Action.RETRY_UNREACHED and not replica.health.answers
+
+    def _note_discarded(self, served: Served) -> None:
+        self._monitor.discarded(served)
+        self._end_if_stopped()
 
     def _note_wasted(self, failure: CallFailure, prompt: Prompt) -> int:
         """Tells the monitor of a failed call that may be billed; returns its estimated tokens."""
@@ -424,17 +443,26 @@ def _failed(failure: CallFailure, attempts: int) -> Completion:
 
 def _with_effort(completion: Completion, seconds: float, effort: Effort) -> Completion:
     """A completion with the time and the calls that it took."""
-    served, wasted = completion.served or Served(), effort.wasted_tokens
+    last, wasted = completion.served or Served(), effort.wasted_tokens
+    served = total([last, *effort.discarded]) or last
     tokens = (served.prompt_tokens or 0) + wasted if wasted else served.prompt_tokens
+    calls = effort.attempt + served.attempts - 1  # each attempt may have asked again with other parameters
     return replace(
         completion,
-        served=replace(served, seconds=seconds, attempts=effort.attempt, prompt_tokens=tokens, wasted_tokens=wasted),
+        served=replace(
+            served, seconds=seconds, attempts=calls, prompt_tokens=tokens, wasted_tokens=served.wasted_tokens + wasted
+        ),
     )
+
+
+_SPENT = ("prompt_tokens", "completion_tokens", "attempts", "wasted_tokens", "wasted_completion")
+"""What a reply has cost."""
 
 
 def _reused(completion: Completion) -> Completion:
     """The answer to an identical prompt: it took no call and cost nothing."""
     if completion.served is None:
         return completion
-    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, wasted_tokens=0)
-    return replace(completion, served=free)
+    none: dict[str, Any] = dict.fromkeys(_SPENT, 0)
+    thinking = completion.served.reasoning_tokens and 0
+    return replace(completion, served=replace(completion.served, seconds=0.0, reasoning_tokens=thinking, **none))

@@ -104,6 +104,9 @@ class ServiceSettings:
 
     replicas: tuple[str, ...] = setting((), travels=NOTHING, repr_=False)
     """Further addresses that serve the same model; calls are spread over all of them."""
+
+    effort: str | None = setting(None, travels=NOTHING)
+    """How much the model is to think, as the run's spec says where its model is loaded; None leaves it to the service."""
     # fmt: on
 
     def __post_init__(self) -> None:

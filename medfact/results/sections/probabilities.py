@@ -13,7 +13,7 @@ from medfact.results.findings import Reports
 from medfact.results.report import Report
 from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import Figures, section
-from medfact.results.wording import count, counted, percent, plain_value
+from medfact.results.wording import count, counted, percent, plain_value, source_in_words
 from medfact.statements import VARIANTS
 
 
@@ -93,10 +93,11 @@ def _off_by(name: str, report: Report, drawn: bool) -> str:
     found = report.calibration
     if not found.n:
         return f"{name} gives no probabilities, so there is nothing to draw."
+    source = source_in_words(report.p_true_source)
     if not drawn:
-        return f"{name} is not drawn: its probabilities come from repeated answers, which do not compare."
+        return f"{name} is not drawn: its probabilities are {source}, which does not compare."
     return (
-        f"{name}: its probability of “true” is off by {100 * (found.ece or 0):.1f} points on average (ECE, n = "
+        f"{name}: its probability of “true”, {source}, is off by {100 * (found.ece or 0):.1f} points on average (ECE, n = "
         f"{count(found.n)} statements). By chance alone a perfectly calibrated model would show "
         f"{100 * (found.ece_floor_coherent or 0):.1f} if it is coherent, one truth deciding all statements of a fact, and "
         f"{100 * (found.ece_floor or 0):.1f} if each statement were true or false by itself."
@@ -117,7 +118,7 @@ def coherence(figures: Figures) -> Section | None:
     square = Square(
         name="coherence",
         label="probability of true of a statement’s negation against its own",
-        finding=findings.of_coherence(figures.reports),
+        finding=findings.of_coherence(drawn),
         panels=panels,
         axes=("probability of true of a statement", "of its negation"),
         rising=False,
@@ -128,7 +129,18 @@ def coherence(figures: Figures) -> Section | None:
         "the dashed line the two probabilities add up to 1; at the upper right both are called true, at the lower left both "
         "false."
     )
-    return Section("Does a statement leave room for its negation?", (square, Note(lines=(about,), quiet=True)))
+    notes = (*_left_out(figures.reports), Note(lines=(about,), quiet=True))
+    return Section("Does a statement leave room for its negation?", (square, *notes))
+
+
+def _left_out(reports: Reports) -> tuple[Note, ...]:
+    """Which runs a plot leaves out, since their P(True) comes from another source than that of those it shows."""
+    drawn = of_one_source(reports)
+    others = {name: report for name, report in reports.items() if report.calibration.n and name not in drawn}
+    lines = (
+        f"{name} is not drawn: its probabilities are {source_in_words(one.p_true_source)}." for name, one in others.items()
+    )
+    return (Note(lines=tuple(lines)),) if others else ()
 
 
 def _couples(report: Report) -> tuple[Point, ...]:
@@ -149,7 +161,7 @@ def _probabilities(reports: Reports) -> dict[str, Probabilities]:
 
 @section("surest answers", 112, tab="confidence", where=NOT_IN_A_PAPER)
 def surest(figures: Figures) -> Section | None:
-    found = _probabilities(figures.reports)
+    found = _probabilities(of_one_source(figures.reports))
     if not found:
         return None
     rows = tuple(
@@ -161,10 +173,10 @@ def surest(figures: Figures) -> Section | None:
         for place, share in enumerate(COVERAGES)
     )
     label = "right answers among the surest, against the share of the answers that is kept"
-    finding = findings.of_sureness(figures.reports)
+    finding = findings.of_sureness(of_one_source(figures.reports))
     shares = Shares(name="coverage", label=label, heading="kept", rows=rows, finding=finding)
     about = "Surest: those whose probability of true is farthest from ½."
-    return Section("Are sure answers right?", (shares, Note(lines=(about,), quiet=True)))
+    return Section("Are sure answers right?", (shares, *_left_out(figures.reports), Note(lines=(about,), quiet=True)))
 
 
 @section("what probabilities are good for", 113, tab="confidence", where=NOT_IN_A_PAPER)
@@ -173,7 +185,8 @@ def good_for(figures: Figures) -> Section | None:
     found = _probabilities(figures.reports)
     if not found:
         return None
-    rows = []
+    sources = {run: Cell(text=source_in_words(figures.reports[run].p_true_source)) for run in found}
+    rows = [Row("where the probabilities come from", sources)]
     for field, title in (("overall", "all statements"), ("affirmed", "affirmed statements alone")):
         term = "all" if field == "overall" else "affirmed"
         of: Mapping[str, Discrimination | None] = {run: getattr(one, field) for run, one in found.items()}

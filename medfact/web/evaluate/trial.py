@@ -10,7 +10,7 @@ from dataclasses import replace
 from medfact.answers.formats import make_prompt
 from medfact.errors import MedfactError, Mistake
 from medfact.extras import importing
-from medfact.models import Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
+from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run, host_of
 from medfact.web.trials import Trial
@@ -30,7 +30,9 @@ def tried(spec: str, settings: ServiceSettings) -> Trial:
         if settings.base_url:
             parsed_address(settings.base_url)
         check_new_run(settings, own_facts=False, agreed=True)
-        with_probabilities = _answered(spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1))
+        with_probabilities = _answered(
+            spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1, max_tokens=REPLY_TOKENS)
+        )
     except MedfactError as error:
         return _failed(error, settings)
     key = "key accepted" if settings.key else "no key needed"
