@@ -36,7 +36,7 @@ OPENAI = Provider(
 )
 
 
-def _provider_of(named: NamedService) -> Provider:
+def provider_of_service(named: NamedService) -> Provider:
     """A provider of models at a service that has a name. One with a fixed address is asked there and nowhere else."""
 
     def service(settings: ServiceSettings) -> ServiceSettings:
@@ -56,4 +56,4 @@ def _provider_of(named: NamedService) -> Provider:
     )
 
 
-NAMED = tuple(_provider_of(named) for named in named_services() if named.prefix != OPENAI_PREFIX)
+NAMED = tuple(provider_of_service(named) for named in named_services() if named.prefix != OPENAI_PREFIX)
