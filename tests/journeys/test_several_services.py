@@ -123,7 +123,7 @@ def test_a_run_goes_on_at_its_service_with_its_key(
     assert run.state != COMPLETE
     refused = medfact("resume", run.run, "--base-url", other.base_url)
     assert (refused.code, other.calls) == (2, [])
-    assert "has an address of its own" in refused.err
+    assert "with an address of its own" in refused.err
     resumed = medfact("resume", run.run)
     assert resumed.code == 0, ran.err + resumed.err
     assert store.run(run.run).state == COMPLETE
