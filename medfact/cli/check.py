@@ -12,7 +12,7 @@ from pathlib import Path
 
 from medfact.cli import MISTAKE, OK, say
 from medfact.cli.consent import check_models, confirm_upload
-from medfact.cli.evaluate import check_address_of, key_for, loader
+from medfact.cli.evaluate import are_named, check_address_of, key_of, loader
 from medfact.cli.options import repeated_spec
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import kept
@@ -63,7 +63,7 @@ def check(options: argparse.Namespace) -> int:
         with loader(options, [spec.model]) as load:
             run = start_planned(spec, planned, store)
             asked = AgainstBaseline(store.run(run), store, base.board, options.margin / 100, _tell)
-            events = answer(run, store, key=key_for([record], options), load=load, race=lambda: asked)
+            events = answer(run, store, key=key_of(spec, are_named([record], options)), load=load, race=lambda: asked)
             code = show_progress(events, spec.model)
         now = asked.look()
         if code == MISTAKE or now is None:

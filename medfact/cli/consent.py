@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
-from medfact.models import check_spec
-from medfact.models.services.policy import named_address_key
+from medfact.models import check_spec, has_own_address, service_of
 from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.spec import RunSpec
 
 
-def check_models(specs: Iterable[RunSpec]) -> None:
-    """Raises an error where a model cannot be named, an address is none, or a budget cannot be kept."""
+def check_models(specs: Collection[RunSpec]) -> None:
+    """Raises an error where a model cannot be named, an address is none or not asked, or a budget cannot be kept."""
     for spec in specs:
         check_spec(spec.model)
         check_settings(spec)
+    check_addressed(specs)
+
+
+def check_addressed(specs: Collection[RunSpec]) -> None:
+    """Raises Mistake where an address was typed, and every model is asked at one of its own."""
+    if specs and all(_is_passed_over(spec) for spec in specs):
+        prefix, _, name = next(iter(specs)).model.partition(":")
+        raise Mistake(f"{prefix}: names a service with an address of its own.", f"Write {name}@ADDRESS for another one.")
+
+
+def _is_passed_over(spec: RunSpec) -> bool:
+    """Whether the address that was typed is not the one that is asked."""
+    asked = service_of(spec.model, spec.service) if has_own_address(spec.model) and spec.service.base_url else None
+    return asked is not None and asked.base_url != spec.service.base_url
 
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
@@ -30,11 +43,6 @@ def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     warning = f"Your facts{documents} go to {', '.join(remote)}. They must hold no patient data."
     if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
         raise Mistake(warning, "If you agree, add --yes.")
-
-
-def service_key(options: argparse.Namespace) -> str | None:
-    """The key for a service whose address was typed here, or for the standard one."""
-    return named_address_key(bool(typed_address(options)))
 
 
 def typed_address(options: argparse.Namespace) -> str | None:

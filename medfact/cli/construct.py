@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from medfact.cli import MISTAKE, OK
-from medfact.cli.consent import check_models, confirm_upload, service_key
+from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit
@@ -18,7 +18,7 @@ from medfact.datasets.table_writer import json_line
 from medfact.datasets.umls import needed_files_in
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
-from medfact.models import BUNDLED_MODEL, provider_of
+from medfact.models import BUNDLED_MODEL, key_of_named, provider_of
 from medfact.runs.costs import costs
 from medfact.runs.run import answer
 from medfact.store import Store
@@ -45,7 +45,7 @@ def make(options: argparse.Namespace) -> int:
     store, codes = Store(options.db), [OK]
 
     def ask(run: str) -> None:
-        codes.append(show_progress(answer(run, store, key=service_key(options)), spec.model))
+        codes.append(show_progress(answer(run, store, key=key_of_named(spec.model, spec.service)), spec.model))
         if codes[-1] == MISTAKE:
             raise _Refused("The construction stopped there.", "Run the same command again to go on.")
 

@@ -12,14 +12,13 @@ from itertools import product
 from typing import Any
 
 from medfact.cli import MISTAKE, resumable
-from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
+from medfact.cli.consent import check_addressed, check_models, confirm_upload, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, kept, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, Model, is_local, load_model, provider_of
-from medfact.models.services.policy import named_address_key
+from medfact.models import BUNDLED_MODEL, Model, is_local, key_of_named, load_model, provider_of
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
@@ -60,7 +59,7 @@ def _ask_written(options: argparse.Namespace) -> int:
     check_address_of(first, specs)
     with loader(options, [spec.model for spec in specs]) as load:
         runs = [start_planned(spec, planned, store) for spec, planned in asked]
-        return _ask_all(runs, store, options, key_for(_writings(options, store), options), load)
+        return _ask_all(runs, store, options, are_named(_writings(options, store), options), load)
 
 
 def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
@@ -81,7 +80,7 @@ def _start(options: argparse.Namespace) -> int:
     store = Store(options.db)
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         runs = [start(spec, store, collection, held) for spec in specs]
-        return _ask_all(runs, store, options, service_key(options), load)
+        return _ask_all(runs, store, options, True, load)
 
 
 def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:
@@ -101,7 +100,7 @@ def _repeat(options: argparse.Namespace) -> int:
     check_address_of(record, specs)
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         again = [start_again(record.run, store, spec) for spec in specs]
-        return _ask_all(again, store, options, key_for([record], options), load)
+        return _ask_all(again, store, options, are_named([record], options), load)
 
 
 def check_address_of(record: Run, specs: Sequence[RunSpec]) -> None:
@@ -110,9 +109,14 @@ def check_address_of(record: Run, specs: Sequence[RunSpec]) -> None:
         check_address(replace(record, model=spec.model, spec=spec))
 
 
-def key_for(records: Sequence[Run], options: argparse.Namespace) -> str | None:
-    """The key for the services of recorded runs, where a person has named all their addresses, or agrees to them."""
-    return named_address_key(options.yes or bool(typed_address(options)) or all(map(is_ones_own, records)))
+def are_named(records: Sequence[Run], options: argparse.Namespace) -> bool:
+    """Whether a person has named the addresses of what recorded runs ask, or agrees to them."""
+    return options.yes or bool(typed_address(options)) or all(map(is_ones_own, records))
+
+
+def key_of(spec: RunSpec, are_named: bool) -> str | None:
+    """The key of the environment for a model at an address that a person has named."""
+    return key_of_named(spec.model, spec.service) if are_named else None
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -129,8 +133,11 @@ def resume(options: argparse.Namespace) -> int:
     for record in records:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
         if service and typed_address(options):
+            check_addressed([replace(record.spec, service=service)])
             confirm_upload([replace(record.spec, service=service)], options.yes)
-        asking[record.run] = {"key": key_for([record], options), "budget": settings["spec"].get("budget"), "service": service}
+        asked = replace(record.spec, service=service or record.spec.service)
+        key = key_of(asked, are_named([record], options))
+        asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
     with loader(options, [record.model for record in records], [record.model for record in racing]) as load:
@@ -152,19 +159,20 @@ def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
 
 @resumable()
 def _ask_all(
-    run_ids: Sequence[str], store: Store, options: argparse.Namespace, key: str | None, load: Callable[..., Model]
+    run_ids: Sequence[str], store: Store, options: argparse.Namespace, are_named: bool, load: Callable[..., Model]
 ) -> int:
     """Asks models behind services and on a cluster all at once, and models on this machine one after the other meanwhile; a
-    race in step.
+    race in step. Each service gets its own key. are_named: whether a person has named their addresses.
     """
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
     records = [store.run(run_id) for run_id in run_ids]
+    keys = {record.run: key_of(record.spec, are_named) for record in records}
     if of_one_race(records):
-        code = _ask_in_race(records, store, {run_id: {"key": key, "load": load} for run_id in run_ids})
+        code = _ask_in_race(records, store, {run_id: {"key": keys[run_id], "load": load} for run_id in run_ids})
         return max(code, _print_rows(run_ids, store, options.output, code))
 
     def ask(run_id: str) -> int:
-        return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
+        return show_progress(answer(run_id, store, key=keys[run_id], load=load), store.run(run_id).model)
 
     remote = [one.run for one in records if provider_of(one.model).is_remote or (options.on and is_local(one.model))]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:

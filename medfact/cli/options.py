@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medfact.errors import Mistake
-from medfact.models import Placement, ServiceSettings, services_in_help
+from medfact.models import Placement, ServiceSettings, has_own_address, services_in_help, typed_model
 from medfact.setting import SERVICE, UMLS, Need, settings_in
 from medfact.spec import FIELDS, RECORDS, SETTINGS, RunSpec
 
@@ -122,10 +122,17 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
     """The spec of the typed settings and a model. Raises Mistake for an option that would change nothing."""
     settings = typed_settings(options)
+    model, settings["service"] = _asked_where(model, settings["service"])
     placement, service = Placement(**settings["placement"]), ServiceSettings(**settings["service"])
     spec = RunSpec(model, **settings["spec"], placement=placement, service=service)
     check_used(settings["spec"], spec)
     return spec
+
+
+def _asked_where(typed: str, service: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The spec of a model as it is typed, and the typed settings of its service: an address in its name goes before."""
+    model, address = typed_model(typed)
+    return model, {**service, "base_url": address, "replicas": ()} if address else service
 
 
 def _reads_umls(spec: RunSpec) -> bool:
@@ -163,9 +170,12 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
             f"Run {record.run} fixes what is asked.",
             "Leave out the options that choose facts, statements or demonstrations.",
         )
+    model, settings["service"] = _asked_where(model, settings["service"])
+    if model != record.model and (has_own_address(record.model) or has_own_address(model)):  # an address is no other service's
+        settings["service"] = {"base_url": None, "replicas": (), **settings["service"]}
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
     spec = record.spec.chosen(**{"reuse": False, "race": None, "racers": 0, **settings["spec"]})
     asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}
-    named = {"model": bool(options.model) or options.yes, "service": "base_url" in settings["service"] or options.yes}
+    named = {"model": bool(options.model) or options.yes, "service": bool(settings["service"].get("base_url")) or options.yes}
     spec = replace(spec, **asked, placement=replace(placement, **settings["placement"]))
     return spec.chosen(**{name: value for name, value in asked.items() if named[name]})

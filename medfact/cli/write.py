@@ -10,14 +10,14 @@ from typing import Any
 
 from medfact.answers.instructions import EIGHT
 from medfact.cli import OK
-from medfact.cli.consent import check_models, confirm_upload, service_key
+from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import check_output, emit, kept, print_notes
 from medfact.cli.show_data import load_collection
 from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake
-from medfact.models import BUNDLED_MODEL
+from medfact.models import BUNDLED_MODEL, key_of_named
 from medfact.runs.costs import costs
 from medfact.store import Run, Store
 from medfact.writing.diversity import diversity
@@ -40,7 +40,7 @@ def start(options: argparse.Namespace) -> int:
     confirm_upload([spec], options.yes)
     store = Store(options.db)
     writing = start_writing(options.kind, spec, store, collection)
-    return go_on(writing, store, options.output, key=service_key(options))
+    return go_on(writing, store, options.output, key=key_of_named(spec.model, spec.service))
 
 
 def go_on(writing: str, store: Store, output: str | None, **options: Any) -> int:

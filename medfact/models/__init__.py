@@ -6,7 +6,9 @@ the provider: each `Provider` declares once what the rest of medfact must know o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from medfact.errors import ModelError
 from medfact.extras import check_installed, named_if_missing
@@ -37,7 +39,9 @@ from medfact.models.providers import (
     unknown_model,
     unregister,
 )
-from medfact.models.services.provider import OPENAI
+from medfact.models.services.named import service_named
+from medfact.models.services.policy import named_address_key
+from medfact.models.services.provider import NAMED, OPENAI
 from medfact.models.services.settings import DEFAULTS, OPENAI_PREFIX, ServiceSettings
 from medfact.models.words_alone import WORDS_ALONE
 
@@ -54,7 +58,7 @@ def _refuse_function(spec: str) -> None:
 
 FUNCTIONS = Provider(prefixes=(FUNCTION,), title=str, check_spec=_refuse_function)
 
-for _provider in (BUNDLED, RULES, WORDS_ALONE, ON_THE_HUB, OPENAI, FUNCTIONS):
+for _provider in (BUNDLED, RULES, WORDS_ALONE, ON_THE_HUB, OPENAI, *NAMED, FUNCTIONS):
     register(_provider)
 
 __all__ = [
@@ -82,9 +86,11 @@ __all__ = [
     "bundled_revision",
     "check_spec",
     "encoders_in_help",
+    "has_own_address",
     "is_local",
     "is_settled",
     "key_for",
+    "key_of_named",
     "known_models",
     "load_encoder",
     "load_model",
@@ -97,6 +103,7 @@ __all__ = [
     "specs_in_help",
     "takes_all",
     "takes_messages",
+    "typed_model",
     "unregister",
 ]
 
@@ -131,9 +138,43 @@ def spec_of_weights(name: str) -> str:
     return name if is_spec(name) else f"{HUB}{name}"
 
 
-def spec_of_service(name: str) -> str:
-    """The spec of what a person typed for a model behind a service: its name there, or a spec."""
-    return name if provider_of(name).is_remote else f"{OPENAI_PREFIX}{name}"
+def spec_of_service(name: str, prefix: str = OPENAI_PREFIX) -> str:
+    """The spec of what a person typed for a model behind a service: its name there (Ollama has `mistral:7b`), or a spec."""
+    is_spec_there = provider_of(name).is_remote and (name.startswith(prefix) or service_named(name) is None)
+    return name if is_spec_there else f"{prefix}{name}"
+
+
+_AT_ADDRESS = re.compile(r"(?:openai:)?(?P<name>[^\s@]\S*?)@(?P<address>https?://\S*)")
+_AT_PROVIDER = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)@(?P<provider>[a-z0-9-]+)", re.ASCII)
+
+
+def typed_model(text: str) -> tuple[str, str | None]:
+    """The spec of what a person types for a model, and the address of its service, where that is typed with it.
+
+    NAME@https://host/v1 is a model at any service, and hf:OWNER/NAME@PROVIDER one behind Hugging Face's router.
+    """
+    if found := _AT_ADDRESS.fullmatch(text.strip()):
+        return f"{OPENAI_PREFIX}{found['name']}", found["address"]
+    found = _AT_PROVIDER.fullmatch(text.strip())
+    if found and not Path(text.strip().removeprefix(HUB)).exists():
+        return f"huggingface:{found['name']}:{found['provider']}", None
+    return text, None
+
+
+def has_own_address(spec: str) -> bool:
+    """Whether a model is of a service with one address, so that nobody need name it, and no other one counts."""
+    named = service_named(spec)
+    return named is not None and named.is_fixed and not spec.startswith(OPENAI_PREFIX)
+
+
+def key_of_named(spec: str, settings: ServiceSettings) -> str | None:
+    """The key of the environment for a model whose address a person has named at this command line; None for a model that is
+    asked elsewhere: of a service with an address of its own, whose key is found by that alone.
+    """
+    service, named = service_of(spec, settings), service_named(spec)
+    if service is None or settings.base_url is None or named is None or has_own_address(spec):
+        return None
+    return named_address_key(service, named.key or "OPENAI_API_KEY")
 
 
 def check_spec(spec: str) -> None:

@@ -14,8 +14,7 @@ from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
 from medfact.metrics.estimand import ESTIMANDS, LIKE
-from medfact.models import FUNCTION, Model, check_spec, load_model
-from medfact.models.services.policy import named_address_key
+from medfact.models import FUNCTION, Model, check_spec, key_of_named, load_model, typed_model
 from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
@@ -102,13 +101,14 @@ def evaluate(
     """Asks a model whether each statement of the facts is true, and keeps every answer on disk. The run is on the page, too.
 
     Args:
-        model: `medfact-tiny`, `hf:REPOSITORY-OR-FOLDER`, `openai:MODEL` or `baseline:NAME`; or a function that takes a list of
+        model: `medfact-tiny`, `hf:REPOSITORY-OR-FOLDER`, `openai:MODEL` and other named services, `NAME@https://host/v1`
+            or `baseline:NAME`; or a function that takes a list of
             prompts and returns a list of replies: texts, True, False, or None where there is none. Only a notebook can resume
             the run of a function.
         facts: as in `load_facts`.
         db: URL of the database (default: the same as the page's and the command line's).
         progress: whether to show a progress bar. batch: prompts that a function gets at once, at most.
-        key: of a service (default: OPENAI_API_KEY). send_facts: agrees to send your own facts to a service elsewhere.
+        key: of a service (default: from the environment). send_facts: agrees to send your own facts to a service elsewhere.
         settings: fields of `medfact.spec.RunSpec`, such as limit=100 (true facts), shots=0, seed=1, protocol="tpeval",
             service={"base_url": "http://127.0.0.1:8000/v1"}, placement={"device": "cpu"}.
 
@@ -117,7 +117,9 @@ def evaluate(
     """
     _check_asked(model, batch)
     load = load_model if isinstance(model, str) else _loader(model, batch)
-    name = model if isinstance(model, str) else function_model(model, batch).spec
+    name, address = typed_model(model) if isinstance(model, str) else (function_model(model, batch).spec, None)
+    if address:
+        settings["service"] = {**settings.get("service", {}), "base_url": address}
     if isinstance(model, str):
         check_spec(name)
     given = load_facts(facts)
@@ -128,7 +130,7 @@ def evaluate(
     _check_consent(spec, send_facts)
     store = Store(db)
     run = start(spec, store, given.collection, held_in(spec, store))
-    key = key or named_address_key(is_named=spec.service.base_url is not None)
+    key = key or key_of_named(spec.model, spec.service)
     _follow(answer(run, store, load=load, key=key), progress)
     return Evaluated(run, store)
 

@@ -14,7 +14,7 @@ from medfact.datasets import Collection, load
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.prompt import CONTENT_FILTER, Prompt
 from medfact.models.services.policy import hosts_of
-from medfact.models.services.prices import PRICES, Price, estimate, tokens_in
+from medfact.models.services.prices import PRICES, Price, dated, estimate, tokens_in
 from medfact.models.services.replies import TOKENS_ESTIMATED
 from medfact.runs.checks import check_budget
 from medfact.runs.corpus import corpus_of
@@ -88,8 +88,8 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (
-        f"{begin}: about {dollars(usd)} at the list price of {price.as_of} (${price.input:g} and ${price.output:g} a million "
-        "tokens in and out). Models that think before they answer cost more."
+        f"{begin}: about {dollars(usd)} at the list price of {dated(price.as_of)}, ${price.input:g} and ${price.output:g} a "
+        "million tokens in and out. Models that think before they answer cost more."
     )
 
 
@@ -202,7 +202,7 @@ def _price_in_words(bill: dict[str, Any]) -> str:
     if bill["usd"] is not None and bill["price_of"] is None:
         return "nothing to pay"
     if bill["usd"] is not None:
-        return f"{dollars(bill['usd'])} at the list price of {bill['price_of']}"
+        return f"{dollars(bill['usd'])} at the list price of {dated(bill['price_of'])}"
     return "price not known" if bill["price_of"] is None else "so its cost is not known"
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from waiting import until
 
 from medfact.errors import Mistake
 from medfact.store import COMPLETE, FAILED_RUN, Store
+from medfact.web.evaluate import found
+from medfact.web.evaluate.form import ModelRow, Setup
 from medfact.web.trials import MOST_OF_ONE, Trials
 
 ONE, OTHER = "sk-of-one-0123456789", "sk-of-other-0123456789"
@@ -240,3 +243,43 @@ def test_a_run_whose_key_was_withdrawn_is_resumed_with_another_at_its_own_host(v
             ("openai:m", other.base_url),
         ]
         assert changed["show"]["run"] == ""
+def test_a_named_service_shows_its_address_and_asks_for_its_own_key(visitor: Visitor, app_home: Path) -> None:
+    """Without a key nothing is sent anywhere; an address that was typed before is not asked."""
+    setup = of({"id": "a", "service": "groq:", "model": "m", "address": "http://127.0.0.1:1/v1"})
+    shown = said(visitor.look(setup=setup))
+    assert 'value="https://api.groq.com/openai/v1"' in shown
+    assert "key for Groq" in shown
+    assert "No key for api.groq.com" in said(visitor.act("evaluate", setup=setup), "go-said")
+    assert runs(app_home, visitor) == []
+    wrong = visitor.act("evaluate", setup=of({"id": "a", "service": "nobody:", "model": "m"}))
+    assert "“service” cannot be what it is: value error, there is no such service" in said(wrong, "go-said")
+
+
+def test_a_name_at_ollama_is_no_name_of_another_service() -> None:
+    row = ModelRow(service="ollama:", model="mistral:7b")
+    assert (row.spec, row.asked_address) == ("ollama:mistral:7b", "http://localhost:11434/v1")
+    assert ModelRow(model="mistral:7b", address="http://127.0.0.1:1/v1").spec == "openai:mistral:7b"
+
+
+def test_consent_and_key_are_of_one_service() -> None:
+    setup = Setup(rows=[ModelRow(id=name, service=f"{name}:", model="m") for name in ("groq", "mistral")])
+    codes = {setup.consent_of(row.asked_address) for row in setup.rows}
+    assert len(codes | {setup.consent_of("")}) == 3
+    assert len({row.place for row in setup.rows}) == 2
+
+
+def test_services_on_this_machine_are_found_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MockService(Behaviour(lists=("llama3.2", "mistral:7b"))) as service:
+        ollama = replace(found.service_named("ollama:"), address=service.base_url)  # type: ignore[type-var]
+        monkeypatch.setattr(found, "service_named", lambda prefix: ollama if prefix == "ollama:" else None)
+        local = found.LocalServices()
+        until(lambda: local.now() == [(ollama, ("llama3.2", "mistral:7b"))])
+        monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+        assert local.now() == []
+
+
+def test_a_public_server_looks_for_no_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    monkeypatch.setattr(found, "names_at", lambda settings: pytest.fail("it was asked"))
+    local = found.LocalServices()
+    assert (local.now(), local._looked_at) == ([], -found.FRESH_SECONDS)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from medfact.errors import ModelError
+from medfact.models.services.named import VARIABLE
 
 LONGEST_ADDRESS = 2_000
 """Characters of an address; a database may keep no more."""
@@ -42,6 +43,8 @@ def parsed_address(text: str, name: str = "base URL") -> Address:
         raise ModelError(f"The {name} is longer than {LONGEST_ADDRESS:,} characters.", hint)
     if not text.isprintable() or any(character.isspace() or character == "\\" for character in text):
         raise ModelError(f"The {name} contains a space, a backslash or a control character.", hint)
+    if lacking := VARIABLE.search(text):
+        raise ModelError(f"The {name} lacks {lacking[1]}.", f"Set {lacking[1]}, or give the whole address.")
     if _USER_INFO.match(text):
         raise ModelError(f"The {name} contains a user name or password.", "Leave them out and set OPENAI_API_KEY.")
     try:

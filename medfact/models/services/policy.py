@@ -2,7 +2,8 @@
 
 - A server is public when strangers use it: on Hugging Face Spaces, or with MEDFACT_PUBLIC=1. A public server contacts only
   https addresses that everybody can reach, loads models only from the hub, and never sends its environment's key unasked.
-- The environment's key goes to OpenAI, to OPENAI_BASE_URL, and to addresses that the person at this command line has named.
+- A key of the environment goes to the address that it is of: that of a named service, OPENAI_BASE_URL, or one in MEDFACT_KEYS.
+  OPENAI_API_KEY also goes to addresses that the person at this command line has named.
 - An imported run may name any service. Someone must give a key or agree before medfact contacts it.
 - Own facts leave this machine only if the user agrees.
 - A service may have replicas at several addresses. Each of them must pass every rule, and each host is named to the user.
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 from medfact.errors import Mistake, ModelError
 from medfact.limits import is_public_server, limits
 from medfact.models.services.addresses import Address, parsed_address
+from medfact.models.services.named import named_services
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -159,8 +161,37 @@ def is_loopback(host: str) -> bool:
 
 
 def environment_key(settings: ServiceSettings) -> str:
-    """OPENAI_API_KEY if it may be sent unasked: to OpenAI or OPENAI_BASE_URL, and never from a public server; else ""."""
-    return os.environ.get("OPENAI_API_KEY", "") if is_of_environment(settings) else ""
+    """The key of the environment that may be sent to a service unasked, and never from a public server; else "".
+
+    It is the one that MEDFACT_KEYS has for this address, that of a named service at its address, or OPENAI_API_KEY at
+    OPENAI_BASE_URL. No key goes to another address than its own.
+    """
+    if is_public_server():
+        return ""
+    address = address_of(settings).whole
+    variables = [one.key for one in named_services() if one.key and _whole(one.filled_address) == address]
+    variables += ["OPENAI_API_KEY"] if is_of_environment(settings) else []
+    found = (os.environ.get(variable, "").strip() for variable in variables)
+    return _listed_keys().get(address) or next(filter(None, found), "")
+
+
+def _whole(address: str) -> str:
+    try:
+        return parsed_address(address).whole
+    except ModelError:  # a variable of it is not set
+        return ""
+
+
+def _listed_keys() -> dict[str, str]:
+    """The keys in MEDFACT_KEYS, by address. Raises ModelError where it is no row of addresses and keys; it never quotes one."""
+    words = os.environ.get("MEDFACT_KEYS", "").split()
+    try:
+        addresses = [parsed_address(address).whole for address in words[::2]]
+        return dict(zip(addresses, words[1::2], strict=True))
+    except (ModelError, ValueError):
+        raise ModelError(
+            "MEDFACT_KEYS cannot be read.", "Write an address and its key, then the next, with spaces between."
+        ) from None
 
 
 def is_of_environment(settings: ServiceSettings) -> bool:
@@ -176,12 +207,13 @@ def is_of_environment(settings: ServiceSettings) -> bool:
     return address_of(settings).whole in {OPENAI_URL, own}
 
 
-def named_address_key(is_named: bool) -> str | None:
-    """OPENAI_API_KEY, or NO_KEY, for an address that the person at this command line has named; None for any other address.
+def named_address_key(settings: ServiceSettings, variable: str = "OPENAI_API_KEY") -> str:
+    """The key for an address that the person at this command line has named: its own of the environment, else that of a
+    variable, else NO_KEY.
 
     They name it when they type it, now or when they began the run, or when they agree to contact it.
     """
-    return (os.environ.get("OPENAI_API_KEY") or NO_KEY) if is_named else None
+    return environment_key(settings) or os.environ.get(variable) or NO_KEY
 
 
 def key_of(settings: ServiceSettings) -> str:
@@ -192,16 +224,22 @@ def key_of(settings: ServiceSettings) -> str:
     """
     key = (settings.key or environment_key(settings)).strip() or NO_KEY
     host = host_of(settings)
-    if key == NO_KEY and host == urlsplit(OPENAI_URL).hostname:
+    if key == NO_KEY and _variable_of(host):
         raise no_key(host)
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ModelError(f"The key for {host} contains characters that no key has.", "Copy it again.")
     return key
 
 
+def _variable_of(host: str) -> str | None:
+    """The variable of the key of a named service at a host; None where no such service is there, or it wants none."""
+    return next((one.key for one in named_services() if urlsplit(one.filled_address).hostname == host), None)
+
+
 def no_key(host: str) -> ModelError:
     """The error when a service wants a key and there is none."""
-    return ModelError(f"No key for {host}.", "Type it." if is_public_server() else "Set OPENAI_API_KEY, or type it.")
+    variable = _variable_of(host) or "OPENAI_API_KEY"
+    return ModelError(f"No key for {host}.", "Type it." if is_public_server() else f"Set {variable}, or type it.")
 
 
 # ------------------------------------------------------------------------------------------------ runs

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import yaml
 from medfact.assets import ASSETS
 from medfact.errors import ModelError
 from medfact.models.prompt import Message
+from medfact.models.services.named import service_named
 from medfact.models.services.settings import OPENAI_PREFIX
 
 PRICES = ASSETS / "prices.yaml"
@@ -45,14 +48,33 @@ class Price:
 
 
 def price_of(model: str, table: Path = PRICES) -> Price | None:
-    """The price of a model by its exact name, or by its name without a date at the end; None if it is unknown.
+    """The price of a model at its service by its exact name, or by its name without a date at the end; None if it is unknown.
+
+    A name without a service is one of OpenAI. A person's own table, which MEDFACT_PRICES names, goes before.
 
     Raises:
-        ModelError: the table cannot be read.
+        ModelError: a table cannot be read.
     """
-    prices = _prices(table)
-    name = model.removeprefix(OPENAI_PREFIX).strip()
-    return prices.get(name) or prices.get(_DATE.sub("", name))
+    spec = (model if service_named(model) else f"{OPENAI_PREFIX}{model}").strip()
+    own = os.environ.get("MEDFACT_PRICES", "")
+    prices = {**_prices(table), **(_prices(Path(own)) if own else {})}
+    return prices.get(spec) or prices.get(_DATE.sub("", spec))
+
+
+def age_of(as_of: str, today: date | None = None) -> str:
+    """How old a price is, in words: "3 months old". "" where its date is none, such as a year alone."""
+    try:
+        days = ((today or date.today()) - date.fromisoformat(as_of)).days
+    except ValueError:
+        return ""
+    count, unit = (days, "day") if days < 60 else (round(days / 30.44), "month")
+    return f"{max(count, 0)} {unit}{'' if count == 1 else 's'} old"
+
+
+def dated(as_of: str) -> str:
+    """The date of a price with its age: "2026-08-31 (3 months old)"."""
+    age = age_of(as_of)
+    return f"{as_of} ({age})" if age else as_of
 
 
 def estimate(statements: int, prompt_tokens: float, completion_tokens: float, price: Price) -> float:
@@ -82,14 +104,15 @@ def _tokens(text: str) -> int:
 
 @cache
 def _prices(table: Path) -> Mapping[str, Price]:
+    """The prices of a table by the specs of their models."""
     try:
         groups = yaml.safe_load(table.read_text(encoding="utf-8"))
-        return {price.model: price for group in groups for price in _group(group)}
+        return {f"{group.get('service', OPENAI_PREFIX)}{price.model}": price for group in groups for price in _group(group)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())[:120]
         raise ModelError(
             f"The price table {table.name} cannot be read ({problem}).",
-            "Each group has provider, source, as_of, and models with [input, output] in USD per million tokens.",
+            "Each group has service, provider, source, as_of, and models with [input, output] in USD per million tokens.",
         ) from None
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from medfact.extras import importing
 from medfact.models.encoder import service_encoder
 from medfact.models.providers import SERVICE, LoadOptions, Model, Provider
+from medfact.models.services.named import NamedService, named_services
 from medfact.models.services.prices import price_of
-from medfact.models.services.settings import OPENAI_PREFIX
+from medfact.models.services.settings import OPENAI_PREFIX, ServiceSettings
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
@@ -31,3 +34,26 @@ OPENAI = Provider(
     begins="waiting for the first answer",
     advice="look at how the service runs the model, such as its number format and its chat template.",
 )
+
+
+def provider_of_service(named: NamedService) -> Provider:
+    """A provider of models at a service that has a name. One with a fixed address is asked there and nowhere else."""
+
+    def service(settings: ServiceSettings) -> ServiceSettings:
+        if named.is_fixed or not settings.base_url:
+            return replace(settings, base_url=named.filled_address, replicas=())
+        return settings
+
+    return replace(
+        OPENAI,
+        prefixes=(named.prefix,),
+        patterns=(f"{named.prefix}<model>",),
+        help=(f"{named.prefix}MODEL",),
+        service=service,
+        price=price_of if named.key else None,
+        encoder=None,
+        encoder_help=(),
+    )
+
+
+NAMED = tuple(provider_of_service(named) for named in named_services() if named.prefix != OPENAI_PREFIX)

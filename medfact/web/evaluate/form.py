@@ -14,7 +14,9 @@ from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake, ModelError, StoreError
 from medfact.facts import digest
 from medfact.models import BUNDLED_MODEL, ServiceSettings, provider_of, spec_of_service, spec_of_weights
+from medfact.models.services.named import NamedService, named_services, service_named
 from medfact.models.services.policy import address_of
+from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.recall import READ
 from medfact.runs.pool import protocol_of
 from medfact.setting import checked_value
@@ -46,6 +48,7 @@ LABELS = {
     "models": "Models",
     "rows": "Models",
     "race": "stop when decided",
+    "service": "service",
     "model": "name of the model",
     "address": "address",
     "settings": "Each model is asked",
@@ -70,6 +73,13 @@ def further_in(record: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def _known(prefix: str) -> str:
+    if prefix not in {service.prefix for service in named_services()}:
+        raise ValueError("there is no such service")
+    return prefix
+
+
+KnownPrefix = Annotated[str, AfterValidator(_known)]
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
 """One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
@@ -100,10 +110,12 @@ class ModelRow(AsTold):
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,16}$")] = "row"
     where: Literal["machine", "service"] = "service"
+    service: KnownPrefix = OPENAI_PREFIX
+    """How the specs of the chosen service begin; OpenAI's stands for any other one, too, at an address."""
     model: Short = ""
     """A repository, a folder or a GGUF file; or what the service calls the model."""
     address: Short = ""
-    """Of the service, "" for the usual one."""
+    """Of the service as it was typed, "" for the usual one."""
     budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
     """US dollars, 0 for any sum."""
     is_open: bool = True
@@ -116,12 +128,24 @@ class ModelRow(AsTold):
         """The spec of its model; "" where none is named yet."""
         if not self.model:
             return ""
-        return spec_of_service(self.model) if self.where == "service" else spec_of_weights(self.model)
+        return spec_of_service(self.model, self.service) if self.where == "service" else spec_of_weights(self.model)
+
+    @property
+    def named(self) -> NamedService | None:
+        """The service of its model; None where it is no model of a service."""
+        return service_named(self.spec or self.service) if self.where == "service" else None
+
+    @property
+    def asked_address(self) -> str:
+        """Where its model is asked: at the service's own address, or at the one that was typed; "" for the usual one."""
+        if self.named is None or self.named.prefix == OPENAI_PREFIX or (self.address and not self.named.is_fixed):
+            return self.address
+        return self.named.filled_address
 
     @property
     def settings(self) -> ServiceSettings:
         """How its service is called, without a key."""
-        return ServiceSettings(base_url=self.address or None)
+        return ServiceSettings(base_url=self.asked_address or None)
 
     @property
     def is_remote(self) -> bool:
@@ -135,7 +159,7 @@ class ModelRow(AsTold):
             parts = urlsplit(address_of(self.settings).base)
             return f"{parts.scheme}://{parts.netloc}"
         except ModelError:
-            return self.address
+            return self.asked_address
 
 
 class ChosenModel(NamedTuple):
@@ -224,7 +248,7 @@ class Setup(AsTold):
     @property
     def chosen(self) -> list[ChosenModel]:
         """The models, each once; a row without a name is none yet."""
-        rows = (ChosenModel(row.spec, row.address if row.is_remote else "", row.budget) for row in self.rows if row.spec)
+        rows = (ChosenModel(row.spec, row.asked_address if row.is_remote else "", row.budget) for row in self.rows if row.spec)
         return list(dict.fromkeys([*map(ChosenModel, self.models), *rows]))
 
     @property
@@ -234,7 +258,7 @@ class Setup(AsTold):
 
     def row_of(self, model: str, address: str | None) -> ModelRow | None:
         """The row of a service's model at an address."""
-        same = (row for row in self.rows if row.is_remote and (row.spec, row.address) == (model, address or ""))
+        same = (row for row in self.rows if row.is_remote and (row.spec, row.asked_address) == (model, address or ""))
         return next(same, None)
 
     def consent_of(self, address: str | None) -> str:
@@ -248,7 +272,7 @@ class Setup(AsTold):
 
     def with_consent(self) -> Setup:
         """The same, with no consent but to what is chosen: what was agreed to of another file or address does not count."""
-        possible = {self.consent_of(row.address) for row in self.rows}
+        possible = {self.consent_of(row.asked_address) for row in self.rows}
         return self.model_copy(update={"agreed": [code for code in self.agreed if code in possible]})
 
     def changed(self, **values: object) -> Setup:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import known_models, provider_of, service_of
+from medfact.models.services.named import named_services
 from medfact.models.services.policy import hosts_of, is_on_this_machine
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.words_alone import TAIL
@@ -18,6 +19,7 @@ from medfact.results.wording import model_name
 from medfact.spec import NO_RETRIEVAL
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import MOST_MODELS, ChosenModel, Setup
+from medfact.web.evaluate.found import LOCAL_SERVICES
 from medfact.web.evaluate.rows import row_views
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Visitor
@@ -33,6 +35,8 @@ def models(visitor: Visitor, setup: Setup) -> Markup:
         bundled=[(spec, model_name(spec), provider_of(spec).explained.get(spec, "")) for spec in choices],
         models=setup.models,
         rows=rows,
+        services=named_services(),
+        found=LOCAL_SERVICES.now(),
         may_add=len(rows) < MOST_MODELS,
         last=rows[-1].row.id if rows else "",
     )

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from medfact.errors import MedfactError, Mistake
 from medfact.models import ServiceSettings
 from medfact.models.services.policy import host_of
+from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.wording import model_name
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
+from medfact.web.evaluate.found import LOCAL_SERVICES
 from medfact.web.evaluate.trial import names_at, tried
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
@@ -32,6 +34,12 @@ class RowView:
     has_key: bool
     names: tuple[str, ...]
     trial: Trial | None
+
+    @property
+    def called(self) -> str:
+        """Whose key is asked for: the service by its name, or the host of an address."""
+        named = self.row.named
+        return named.title if named and named.prefix != OPENAI_PREFIX else self.host
 
     @property
     def wants_key(self) -> bool:
@@ -70,7 +78,7 @@ def key_in(services: Services, owner: str, row: ModelRow) -> str | None:
 
 
 def _asked(services: Services, owner: str, row: ModelRow) -> tuple[str, str, str | None]:
-    return row.spec, row.address, key_in(services, owner, row)
+    return row.spec, row.asked_address, key_in(services, owner, row)
 
 
 def _settings(services: Services, owner: str, row: ModelRow) -> ServiceSettings:
@@ -115,8 +123,23 @@ def add_row(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateSh
     rows = setup_in(visitor, show).rows
     if len(rows) >= MOST_MODELS:
         raise Mistake(f"{MOST_MODELS} models are the most at once.", "Take one away first.")
-    where = rows[-1].where if rows else "service"
-    return changed(visitor, show, rows=[*rows, ModelRow(id=secrets.token_hex(4), where=where)]), Message()
+    row = ModelRow(id=secrets.token_hex(4), where=rows[-1].where if rows else "service")
+    return changed(visitor, show, rows=[*rows, row]), Message()
+
+
+def add_found(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Opens a row for a model of a service that was found on this machine, whose field suggests the names of its models."""
+    found = {service.prefix: names for service, names in LOCAL_SERVICES.now()}
+    if action.about not in found:
+        raise Mistake("That service does not answer any more.", "Start it, and load the page again.")
+    show, said = add_row(visitor, show, action)
+    names, added = found[action.about], setup_in(visitor, show).rows[-1].id
+    only = {"model": names[0]} if len(names) == 1 else {}
+    show = _with_row(
+        visitor, show, added, lambda row: row.model_copy(update={"where": "service", "service": action.about, **only})
+    )
+    visitor.services.trials.note_names((visitor.owner, added), _row(visitor, show, added).place, names)
+    return show, said
 
 
 def drop_row(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -186,6 +209,7 @@ def _with_row(visitor: Visitor, show: EvaluateShow, about: str, change: Callable
 
 ACTIONS: dict[str, Act] = {
     "add_row": add_row,
+    "add_found": add_found,
     "drop_row": drop_row,
     "drop_model": drop_model,
     "edit_row": edit_row,

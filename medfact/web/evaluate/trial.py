@@ -13,6 +13,7 @@ from medfact.extras import importing
 from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run, host_of
+from medfact.models.services.prices import age_of
 from medfact.web.trials import Trial
 
 TRIAL_SECONDS = 8.0
@@ -80,4 +81,6 @@ def names_at(settings: ServiceSettings) -> tuple[str, ...]:
 
 def _price(spec: str) -> str:
     price = provider_of(spec).price_of(spec)
-    return f"${price.input:g} and ${price.output:g} a million tokens in and out" if price else "list price not known"
+    if price is None:
+        return "list price not known" if provider_of(spec).is_paid else "nothing to pay"
+    return f"${price.input:g} and ${price.output:g} a million tokens in and out ({age_of(price.as_of)})"
