@@ -146,11 +146,11 @@ def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
         from medfact.cli import write
 
         return write.go_on(record.run, store, None, **asking)
-    code = show_progress(answer(record.run, store, **asking), record.model)
+    with resumable(record.run):
+        code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
 
 
-@resumable()
 def _ask_all(
     run_ids: Sequence[str], store: Store, options: argparse.Namespace, key: str | None, load: Callable[..., Model]
 ) -> int:
@@ -159,18 +159,23 @@ def _ask_all(
     """
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
     records = [store.run(run_id) for run_id in run_ids]
+    stop = threading.Event()
     if of_one_race(records):
         code = _ask_in_race(records, store, {run_id: {"key": key, "load": load} for run_id in run_ids})
         return max(code, _print_rows(run_ids, store, options.output, code))
 
     def ask(run_id: str) -> int:
-        return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
+        return show_progress(answer(run_id, store, stopped=stop.is_set, key=key, load=load), store.run(run_id).model)
 
     remote = [one.run for one in records if provider_of(one.model).is_remote or (options.on and is_local(one.model))]
-    with ThreadPoolExecutor(max(len(remote), 1)) as threads:
-        pending = [threads.submit(ask, run_id) for run_id in remote]
-        codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
-        code = max([*codes, *(future.result() for future in pending)])
+    with resumable(*run_ids), ThreadPoolExecutor(max(len(remote), 1)) as threads:
+        try:
+            pending = [threads.submit(ask, run_id) for run_id in remote]
+            codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
+            code = max([*codes, *(future.result() for future in pending)])
+        except KeyboardInterrupt:
+            stop.set()  # those in threads end by themselves
+            raise
     return max(code, _print_rows(run_ids, store, options.output, code))
 
 

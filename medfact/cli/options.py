@@ -164,7 +164,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
             "Leave out the options that choose facts, statements or demonstrations.",
         )
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
-    spec = record.spec.chosen(**{"reuse": False, "race": None, "racers": 0, **settings["spec"]})
+    spec = record.spec.chosen(**{"reuse": False, "batch": False, "race": None, "racers": 0, **settings["spec"]})
     asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}
     named = {"model": bool(options.model) or options.yes, "service": "base_url" in settings["service"] or options.yes}
     spec = replace(spec, **asked, placement=replace(placement, **settings["placement"]))

@@ -306,6 +306,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _fact_records,
     _new_table,  # labels that were seen
     _new_table,  # set-ups
+    _new_table,  # batches
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 
