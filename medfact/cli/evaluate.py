@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from medfact.cli import MISTAKE, resumable
+from medfact.cli import MISTAKE, resumable, service_check
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
@@ -34,6 +34,8 @@ from medfact.store.workers import myself
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
     check_output(options.output)
+    if options.check_service:
+        return service_check.check(options)
     return _repeat(options) if options.again else _ask_written(options) if options.writing else _start(options)
 
 

@@ -26,9 +26,9 @@ Refusal = tuple[int, dict[str, Any]]
 class MockBatches:
     """The service in threads: `with MockBatches() as service:`.
 
-    hold: the phase at which it waits for `go_on`. polls: looks at a batch until it is over. first: statuses of the first calls of
-    each kind. late: seconds before a batch that was asked for is there. refuses: a call's body → its failure. drops: a call's
-    number → whether nothing is told of it. ends: the status of batches. fails: of a batch as a whole.
+    hold: the phase at which it waits for `go_on`. polls: looks at a batch until it is over. first: statuses of the first calls
+    of each kind. late: seconds before a batch that was asked for is there. refuses: a call's body → its failure. drops: the
+    number of a call → whether nothing is told of it. ends: the status of batches. fails: of a batch as a whole.
     """
 
     def __init__(self) -> None:
