@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from medfact.errors import Mistake, ModelError
+from medfact.errors import Mistake, ModelError, ServiceAway
 from medfact.models import Completion, Model, Prompt
 from medfact.models.services.batches import (
     FIRST_POLL_SECONDS,
@@ -105,7 +105,7 @@ class _Asking:
         name = self._service.late_batch_of(file, batch.token, until if batch.file else 0)
         if name is None:
             check_batch(purse, [self._prompts[index] for index, *_ in self.keyed.values()], self._caller.settings.repeats)
-            name = self._service.begin(file, batch.path, batch.token)
+            name = self._begin(file, batch.path, batch.token)
         self._store.batches.begun(batch.token, name)
         return dataclasses.replace(batch, file=file, batch=name)
 
@@ -117,10 +117,19 @@ class _Asking:
             self._store.batches.intend(self._run, token, parameters.path, dataclasses.asdict(parameters))
             file = self._service.upload(_file_name(token), content)
             self._store.batches.uploaded(token, file)
-            name = self._service.begin(file, parameters.path, token)
-            self._store.batches.begun(token, name)
+            self._store.batches.begun(token, self._begin(file, parameters.path, token))
             self._sent[token] = keys
             yield next(one for one in self._store.batches.of(self._run) if one.token == token)
+
+    def _begin(self, file: str, path: str, token: str) -> str:
+        """Has the service begin a batch. One that it refuses is closed, so that another one may be sent."""
+        try:
+            return self._service.begin(file, path, token)
+        except ServiceAway:
+            raise
+        except ModelError:
+            self._store.batches.close(token)
+            raise
 
     def _files(self, parameters: Parameters) -> Iterator[tuple[set[str], bytes]]:
         """The files to send, none of them too large, and the keys of the prompts in each."""

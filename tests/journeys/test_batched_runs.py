@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from mock_batches import PHASES, MockBatches
 from mock_service import p_true, word_of
+from processes import Command, forked_quickly
 from records import reported
 from test_service_runs import item_prompt
 from waiting import until
@@ -27,6 +28,14 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
 
 KEY = "sk-nobody-may-see-me-0123456789"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Processes that need not import everything first."""
+    with forked_quickly():
+        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +71,7 @@ def assert_all_answered_once(run: str, store: Store, service: MockBatches) -> No
         assert item.answer is not None
         assert item.answer.raw == word_of(item_prompt(item))
         assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
-    assert not service.go_on.is_set() or all(one.closed for one in store.batches.of(run))
+    assert all(one.closed for one in store.batches.of(run))
 
 
 def test_a_batch_brings_what_the_service_would_have_said(service: MockBatches, facts_file: Path, store: Store) -> None:
@@ -86,21 +95,23 @@ def test_killed_in_each_phase_nothing_is_lost_and_nothing_paid_twice(
     phase: str, service: MockBatches, facts_file: Path, store: Store, tmp_path: Path
 ) -> None:
     service.hold = phase
-    with program(
-        "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4, "--shots", 0,
-        "--timeout", 2, "--batch", "--db", store.url,
-    ) as started:  # fmt: skip
-        until(lambda: service.reached[phase])
-        started.kill()
+    started = Command(
+        tmp_path, "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4,
+        "--shots", 0, "--timeout", 2, "--batch", "--db", store.url, before=give_key,
+    )  # fmt: skip
+    until(lambda: service.reached[phase])
+    assert started.kill()
     service.hold = ""
     service.go_on.set()
     (run,) = [run.run for run in store.runs()]
-    with program("resume", run, "--db", store.url) as resumed:
-        out, err = resumed.communicate(timeout=120)
-    assert resumed.returncode == 0, err
-    assert json.loads(out)["state"] == COMPLETE
+    resumed = Command(tmp_path, "resume", run, "--db", store.url, before=give_key).ended(300)
+    assert resumed.code == 0, resumed.err
+    assert json.loads(resumed.out)["state"] == COMPLETE
     assert_all_answered_once(run, store, service)
-    assert KEY not in str(store.batches.of(run))
+
+
+def give_key() -> None:
+    os.environ["OPENAI_API_KEY"] = KEY
 
 
 def program(*arguments: object) -> subprocess.Popen[str]:

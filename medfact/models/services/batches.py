@@ -62,7 +62,6 @@ class BatchState:
     whole. done, of: its calls, as far as the service counts them.
     """
 
-    name: str
     status: str
     results: tuple[str, ...]
     problem: str
@@ -320,7 +319,6 @@ def _state_in(told: Mapping[str, Any]) -> BatchState:
     errors = (told.get("errors") or {}).get("data") or ()
     counts = told.get("request_counts") or {}
     return BatchState(
-        name=_name_of(told),
         status=str(told.get("status")),
         results=tuple(_name_of({"id": file}) for file in files if file),
         problem="; ".join(str(one.get("message") or one.get("code")) for one in errors[:3] if isinstance(one, dict)),
