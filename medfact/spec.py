@@ -363,6 +363,10 @@ class RunSpec:
     """None means any sum."""
 
     reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
+    batch: bool = setting(
+        False, "--batch", "", "send all calls as one batch, which services answer within a day, many at half the price",
+        group=SERVICE, place=1, asks=False,
+    )
     placement: Placement = HERE
     """How a local model is loaded."""
 
@@ -415,7 +419,7 @@ class RunSpec:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"], record["service"]["effort"]  # that is the spec's own
-        for name in ("imported", "effort", "stated"):
+        for name in ("imported", "effort", "stated", "batch"):
             if not record[name]:
                 del record[name]
         return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}

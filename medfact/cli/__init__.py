@@ -51,16 +51,16 @@ def say(text: str) -> None:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C while runs were asked: their answers are saved."""
+    """Ctrl-C while runs were asked: their answers are saved. Its arguments: the ids of the runs, where they are known."""
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
+def resumable(*runs: str) -> Iterator[None]:
     """Says of an interruption in it that there are runs to resume."""
     try:
         yield
     except KeyboardInterrupt:
-        raise Stopped from None
+        raise Stopped(*runs) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"medfact: {error}")
         return MISTAKE
     except KeyboardInterrupt as stop:
-        kept = " All answers so far are saved; `resume` continues." if isinstance(stop, Stopped) else ""
+        how = " ".join(("resume", *stop.args)) if isinstance(stop, Stopped) else ""
+        kept = f" All answers so far are saved; `{how}` continues." if how else ""
         say(f"medfact: stopped.{kept}")
         return MISTAKE
     except BrokenPipeError:

@@ -110,6 +110,9 @@ COMMANDS = (
             ),
         ),
         argument("--race", "", "ask the models side by side, and stop once it is decided"),
+        argument(
+            "--check-service", "", "ask no run but 32 prompts, in two orders and at two loads: do answers depend on that?"
+        ),
         argument("--dry-run", "", "ask nothing; show what each model would cost"),
         argument("--yes", "", "agree to send your own facts to the service"),
     ),

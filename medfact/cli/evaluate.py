@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from medfact.cli import MISTAKE, resumable
+from medfact.cli import MISTAKE, resumable, service_check
 from medfact.cli.consent import check_addressed, check_models, confirm_upload, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
@@ -33,6 +33,8 @@ from medfact.store.workers import myself
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
     check_output(options.output)
+    if options.check_service:
+        return service_check.check(options)
     return _repeat(options) if options.again else _ask_written(options) if options.writing else _start(options)
 
 
@@ -153,11 +155,11 @@ def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
         from medfact.cli import write
 
         return write.go_on(record.run, store, None, **asking)
-    code = show_progress(answer(record.run, store, **asking), record.model)
+    with resumable(record.run):
+        code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
 
 
-@resumable()
 def _ask_all(
     run_ids: Sequence[str], store: Store, options: argparse.Namespace, are_named: bool, load: Callable[..., Model]
 ) -> int:
@@ -167,18 +169,24 @@ def _ask_all(
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
     records = [store.run(run_id) for run_id in run_ids]
     keys = {record.run: key_of(record.spec, are_named) for record in records}
+    stop = threading.Event()
     if of_one_race(records):
         code = _ask_in_race(records, store, {run_id: {"key": keys[run_id], "load": load} for run_id in run_ids})
         return max(code, _print_rows(run_ids, store, options.output, code))
 
     def ask(run_id: str) -> int:
-        return show_progress(answer(run_id, store, key=keys[run_id], load=load), store.run(run_id).model)
+        events = answer(run_id, store, stopped=stop.is_set, key=keys[run_id], load=load)
+        return show_progress(events, store.run(run_id).model)
 
     remote = [one.run for one in records if provider_of(one.model).is_remote or (options.on and is_local(one.model))]
-    with ThreadPoolExecutor(max(len(remote), 1)) as threads:
-        pending = [threads.submit(ask, run_id) for run_id in remote]
-        codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
-        code = max([*codes, *(future.result() for future in pending)])
+    with resumable(*run_ids), ThreadPoolExecutor(max(len(remote), 1)) as threads:
+        try:
+            pending = [threads.submit(ask, run_id) for run_id in remote]
+            codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
+            code = max([*codes, *(future.result() for future in pending)])
+        except KeyboardInterrupt:
+            stop.set()  # those in threads end by themselves
+            raise
     return max(code, _print_rows(run_ids, store, options.output, code))
 
 

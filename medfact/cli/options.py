@@ -174,7 +174,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
     if model != record.model and (has_own_address(record.model) or has_own_address(model)):  # an address is no other service's
         settings["service"] = {"base_url": None, "replicas": (), **settings["service"]}
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
-    spec = record.spec.chosen(**{"reuse": False, "race": None, "racers": 0, **settings["spec"]})
+    spec = record.spec.chosen(**{"reuse": False, "batch": False, "race": None, "racers": 0, **settings["spec"]})
     asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}
     named = {"model": bool(options.model) or options.yes, "service": bool(settings["service"].get("base_url")) or options.yes}
     spec = replace(spec, **asked, placement=replace(placement, **settings["placement"]))

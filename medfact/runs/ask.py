@@ -15,6 +15,8 @@ from medfact.answers import read_answer
 from medfact.errors import MedfactError
 from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, provider_of, takes_all
 from medfact.models.stated import second_turn, with_stated
+from medfact.runs.costs import Purse
+from medfact.runs.events import AnswersSaved, Loading
 from medfact.runs.pool import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of, states
 from medfact.runs.run_model import decoding_of
@@ -41,10 +43,12 @@ def ask(
     pending: Sequence[Asked],
     model: Model,
     store: Store,
+    purse: Purse,
     stopped: Callable[[], bool],
     race: Iterator[int] | None = None,
-) -> Iterator[tuple[Answer, ...]]:
-    """Asks statements a window at a time, within which the model chooses the order. Yields answers once they are on disk.
+) -> Iterator[AnswersSaved | Loading]:
+    """Asks statements a window at a time, within which the model chooses the order; or all in batches at a service. Yields
+    answers once they are on disk.
 
     race: the positions before which each window ends, where the run takes part in one (`RacingRuns.windows`).
     """
@@ -54,9 +58,14 @@ def ask(
         for start in range(0, len(reused), BATCH):
             batch = tuple(reused[start : start + BATCH])
             store.answers.save(record.run, batch)
-            yield batch
+            yield AnswersSaved(batch)
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
+    if record.spec.batch:
+        from medfact.runs.batches import ask_in_batches  # brings the HTTP client
+
+        yield from ask_in_batches(record.run, prompts, model, store, purse, stopped)
+        return
     saved = 0
     for items in _windows(record, prompts.items, model) if race is None else _windows_of_race(prompts.items, race):
         if stopped():
@@ -66,7 +75,7 @@ def ask(
         for batch in _batches(answers, saved):
             store.answers.save(record.run, batch)
             saved += len(batch)
-            yield batch
+            yield AnswersSaved(batch)
             if stopped() and not takes_all(model):
                 return  # others end by themselves, after what is on its way
 

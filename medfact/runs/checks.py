@@ -14,9 +14,10 @@ from medfact.spec import RunSpec
 
 
 def check_settings(spec: RunSpec) -> None:
-    """Raises Mistake where an address is none or holds a secret, or a budget cannot be kept."""
+    """Raises Mistake where an address is none or holds a secret, a budget cannot be kept, or a batch makes no sense."""
     check_addresses(spec)
     check_budget(spec.model, spec.budget)
+    check_batch(spec)
 
 
 def check_addresses(spec: RunSpec) -> None:
@@ -50,3 +51,20 @@ def check_budget(model: str, budget: float | None) -> None:
             f"The price of {model!r} is not known, so a budget cannot be kept.",
             f"Add it to {PRICES.name}, or leave the budget out.",
         )
+
+
+def check_batch(spec: RunSpec) -> None:
+    """Raises Mistake where what a run is to do cannot be done in a batch, which is sent once and answered as a whole."""
+    if not spec.batch:
+        return
+    if not provider_of(spec.model).is_remote:
+        raise Mistake(f"A batch is for a model behind a service, and {spec.model} is none.", "Leave out --batch.")
+    unfit = {
+        "A race cannot batch: it stops once it is decided, and a batch cannot be stopped midway.": spec.race,
+        "A batch goes to one address, and several are given.": spec.service.replicas,
+        "Writing cannot batch: what is stopped by a guard is asked for again.": spec.writes,
+        "Stated confidence cannot batch: it is asked for in a second turn.": spec.stated,
+    }
+    for problem, is_so in unfit.items():
+        if is_so:
+            raise Mistake(problem, "Leave out --batch, or the other option.")

@@ -11,6 +11,7 @@ import numpy as np
 
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
+from medfact.errors import Mistake
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.prompt import CONTENT_FILTER, Prompt
 from medfact.models.services.policy import hosts_of
@@ -43,7 +44,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     times = max(spec.service.repeats, 1)
     count, entering = len(planned.statements), tokens * times
     leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times * (2 if states(spec) else 1)
-    price = provider.price_of(spec.model)
+    price = _price(spec)
     usd = estimate(1, entering, leaving, price) if price else None
     return {
         "model": spec.model,
@@ -60,6 +61,12 @@ def _entering(prompt: Prompt) -> int:
     return tokens_in(prompt.content) + (tokens_in(prompt.content) + tokens_in(prompt.second) + _REPLY_TOKENS) * bool(
         prompt.second
     )
+
+
+def _price(spec: RunSpec) -> Price | None:
+    """What a run's model costs: less in a batch, where its service says so."""
+    price = provider_of(spec.model).price_of(spec.model)
+    return price.in_batch() if price and spec.batch else price
 
 
 def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None) -> int:
@@ -88,9 +95,19 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (
-        f"{begin}: about {dollars(usd)} at the list price of {dated(price.as_of)}, ${price.input:g} and ${price.output:g} a "
-        "million tokens in and out. Models that think before they answer cost more."
+        f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, ${price.input:g} "
+        f"and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."
     )
+
+
+def _share_in_words(batch: bool, share: float) -> str:
+    """The list price, or what of it the calls of a batch cost."""
+    if not batch:
+        return "the list price"
+    part = {0.5: "half the list price", 1.0: "the full list price, as no other is known,"}.get(
+        share, f"{share:.0%} of the list price"
+    )
+    return f"batch: {part}"
 
 
 def dollars(usd: float) -> str:
@@ -114,8 +131,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     calls = store.answers.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
-    provider = provider_of(record.model)
-    price = provider.price_of(record.model)
+    provider, price = provider_of(record.model), _price(record.spec)
     paid = estimate(1, entering, leaving, price) if price and not uncounted else None
     return {
         "host": ", ".join(hosts_of(service)),
@@ -128,6 +144,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "estimated": TOKENS_ESTIMATED in record.notes,
         "usd": paid if provider.is_paid else 0.0,
         "price_of": price.as_of if price else None,
+        **({"batch": price.batch if price else None} if record.spec.batch else {}),
         "calls": sum(call.attempts or 0 for call in calls),
         "reused": sum(call.attempts == 0 for call in calls),
         "seconds": _percentiles([call.seconds for call in calls if call.attempts and call.seconds is not None]),
@@ -202,7 +219,8 @@ def _price_in_words(bill: dict[str, Any]) -> str:
     if bill["usd"] is not None and bill["price_of"] is None:
         return "nothing to pay"
     if bill["usd"] is not None:
-        return f"{dollars(bill['usd'])} at the list price of {dated(bill['price_of'])}"
+        share = _share_in_words("batch" in bill, bill.get("batch") or 1.0)
+        return f"{dollars(bill['usd'])} at {share} of {dated(bill['price_of'])}"
     return "price not known" if bill["price_of"] is None else "so its cost is not known"
 
 
@@ -240,5 +258,20 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
         return Purse(None, None)
     limit = record.spec.budget if budget is None else budget
     check_budget(record.model, limit)
-    price = provider.price_of(record.model)
+    price = _price(record.spec)
     return Purse(price, limit, estimate(1, *store.answers.tokens_used(record.run), price) if price else 0.0)
+
+
+def check_batch(purse: Purse, prompts: Sequence[Prompt], repeats: int) -> None:
+    """Raises Mistake where a batch would cost more than the budget has left: it cannot be stopped midway."""
+    if purse.limit is None or purse.price is None:
+        return
+    times = max(repeats, 1)
+    entering = times * sum(tokens_in(prompt.content) for prompt in prompts)
+    usd = estimate(1, entering, times * len(prompts) * _REPLY_TOKENS, purse.price)
+    if purse.spent + usd > purse.limit:
+        raise Mistake(
+            f"The batch would cost about {dollars(usd)}, and of the budget {dollars(max(purse.limit - purse.spent, 0))} are "
+            "left. A batch cannot be stopped midway.",
+            "Resume with a larger --budget, or ask fewer facts in a new run.",
+        )

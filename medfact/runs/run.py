@@ -16,7 +16,7 @@ from medfact.models import Model, ServiceSettings, load_model, service_of
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.checks import check_addresses
-from medfact.runs.costs import purse_of
+from medfact.runs.costs import Purse, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.first_replies import FirstReplies, Monotony, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
@@ -104,7 +104,12 @@ def _answer(
         return
     watch = RunMonitor(stop, purse, record.spec.service.timeout, patience.hangs)
     load_it = partial(loaded_model, load, record, watch, key)
-    events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key, race)
+    is_batch = record.spec.batch  # what is paid is collected
+
+    def stopped() -> bool:
+        return stop() or (purse.empty and not is_batch)
+
+    events = _ask(record, pending, store, load_it, purse, stopped, key, race)
 
     def early_end() -> End:
         ended = race.end_of(record.run) if race else None
@@ -135,6 +140,7 @@ def _ask(
     pending: Sequence[Asked],
     store: Store,
     load: Callable[[], Generator[Loading, None, Model]],
+    purse: Purse,
     stopped: Callable[[], bool],
     key: str | None,
     race: RacingRuns | AgainstBaseline | None,
@@ -150,10 +156,11 @@ def _ask(
         record_model(record, model, store, changed)
         notes, first, monotony = NotesOnModel(record, model, store, changed), FirstReplies(), Monotony(record.model)
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
-        for answers in ask(record, pending, model, store, stopped, windows):
-            yield AnswersSaved(answers)
-            of_questions = () if record.spec.writes else answers  # what is written answers nothing
-            yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))
+        for event in ask(record, pending, model, store, purse, stopped, windows):
+            yield event
+            if isinstance(event, AnswersSaved):
+                of_questions = () if record.spec.writes else event.answers  # what is written answers nothing
+                yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(event.answers)))
         cut = thinking_in_words(store.answers.thinking_cut(record.run))
         yield from map(Noted, notes.new(first.note_at_end(), note_on_turns(record, model), cut))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 
 from medfact.spec import LOCAL_OWNER
+from medfact.store.batches import Batch, Batches
 from medfact.store.contributions import Contributions
 from medfact.store.database import Database
 from medfact.store.decisions import Decisions, PrototypeEdits
@@ -55,7 +56,7 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
-    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published",
+    "WAITING", "Answer", "Asked", "Batch", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published",
     "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
     "is_lasting",
 ]  # fmt: skip
@@ -72,6 +73,7 @@ class Store(Recording, Lifecycle):
 
     def _open_parts(self) -> None:
         self.answers = Answers(self.database, self.owner)
+        self.batches = Batches(self.database, self.owner)
         self.contributions = Contributions(self.database, self.owner)
         self.decisions = Decisions(self.database, self.owner)
         self.disk = Disk(self.database, self.owner)

@@ -19,7 +19,7 @@ from medfact.store.workers import in_words, myself
 
 TABLES_OF_RUNS = (
     schema.answers, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved, schema.events,
-    schema.sheets, schema.publications, schema.runs,
+    schema.batches, schema.sheets, schema.publications, schema.runs,
 )  # fmt: skip
 
 

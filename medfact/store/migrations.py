@@ -312,6 +312,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _new_table,  # labels that were seen
     _new_table,  # set-ups
     _thinking,
+    _new_table,  # batches
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

@@ -105,6 +105,21 @@ events = sql.Table(
 )
 """The history of a run: its states with their reasons, notes on its model, and the import of a copy."""
 
+batches = sql.Table(
+    "batches",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("run", StoredText(32), nullable=False, index=True),
+    sql.Column("token", StoredText(32), unique=True, nullable=False),
+    sql.Column("at", StoredText(32), nullable=False),
+    sql.Column("path", StoredText(), nullable=False),
+    sql.Column("parameters", StoredText(), nullable=False),
+    sql.Column("file", StoredText()),
+    sql.Column("batch", StoredText()),
+    sql.Column("closed", sql.Boolean, nullable=False),
+)
+"""Batches of calls that a service was sent for a run. They belong to this machine: no file of a run has them."""
+
 sheets = sql.Table(
     "sheets",
     metadata,

@@ -243,6 +243,8 @@ def test_a_run_whose_key_was_withdrawn_is_resumed_with_another_at_its_own_host(v
             ("openai:m", other.base_url),
         ]
         assert changed["show"]["run"] == ""
+
+
 def test_a_named_service_shows_its_address_and_asks_for_its_own_key(visitor: Visitor, app_home: Path) -> None:
     """Without a key nothing is sent anywhere; an address that was typed before is not asked."""
     setup = of({"id": "a", "service": "groq:", "model": "m", "address": "http://127.0.0.1:1/v1"})

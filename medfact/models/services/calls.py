@@ -84,6 +84,7 @@ class Caller:
     """
 
     def __init__(self, model: str, settings: ServiceSettings) -> None:
+        self.model = model
         self.settings = settings
         self.parameters = parameters_of(settings)
         self.notes: list[str] = []

@@ -62,6 +62,11 @@ class ServiceModel:
         self._closer = weakref.finalize(self, _close, self._loop, self._thread, [caller.client for caller in callers])
 
     @property
+    def caller(self) -> Caller:
+        """Who calls its first address, with the parameters that it accepts so far."""
+        return self._replicas.leader.caller
+
+    @property
     def chat(self) -> bool:
         """Whether demonstrations are turns of a conversation; otherwise they stand in one text, as in the papers."""
         return self.settings.shots_as_turns
@@ -74,7 +79,7 @@ class ServiceModel:
     @property
     def info(self) -> ModelInfo:
         """The settings that answers depend on, as the service accepts them so far: it may refuse some at the first call."""
-        parameters, settings = self._replicas.leader.caller.parameters, self.settings
+        parameters, settings = self.caller.parameters, self.settings
         source = "repeats" if settings.repeats else "logprobs" if parameters.top_logprobs else "none"
         decoding = {
             "temperature": parameters.temperature,

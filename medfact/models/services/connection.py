@@ -8,6 +8,7 @@ import socket
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -44,11 +45,13 @@ GZIP_MAGIC = b"\x1f\x8b"
 RequestHook = Callable[[httpx2.Request], Coroutine[Any, Any, None]]
 
 
-def service_client(settings: ServiceSettings, on_request: RequestHook, **options: Any) -> openai.AsyncOpenAI:
+def service_client(
+    settings: ServiceSettings, on_request: RequestHook, most_bytes: int = MAX_BODY_BYTES, **options: Any
+) -> openai.AsyncOpenAI:
     """A client for a service. What the environment holds for OpenAI beside the key (OPENAI_ORG_ID, OPENAI_PROJECT_ID,
     OPENAI_CUSTOM_HEADERS) goes only where the environment's key goes unasked.
 
-    on_request: as in `http_client`. options: further ones of the client.
+    on_request, most_bytes: as in `http_client`. options: further ones of the client.
     Raises ModelError where the address, the key, a proxy or one of these cannot be used.
     """
     address, key = address_of(settings), key_of(settings)
@@ -62,7 +65,7 @@ def service_client(settings: ServiceSettings, on_request: RequestHook, **options
         api_key=key,
         base_url=address.base,
         default_headers=_headers_of_environment(is_of_environment(settings), key),
-        http_client=http_client(settings, prepared),
+        http_client=http_client(settings, prepared, most_bytes),
         **options,
     )
 
@@ -85,8 +88,8 @@ def _headers_of_environment(are_sent: bool, key: str) -> dict[str, Any]:
     return {name: value or openai.Omit() for name, value in headers.items()}
 
 
-def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.AsyncClient:
-    """A client that follows no redirects, reads at most MAX_BODY_BYTES of a reply, and connects only where the policy allows.
+def http_client(settings: ServiceSettings, on_request: RequestHook, most_bytes: int = MAX_BODY_BYTES) -> httpx2.AsyncClient:
+    """A client that follows no redirects, reads at most `most_bytes` of a reply, and connects only where the policy allows.
 
     on_request: called with each request just before it is sent. The caller bounds how long a reply may take.
     """
@@ -98,7 +101,7 @@ def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.As
     options: dict[str, Any] = {"transport": PublicTransport(limits)} if is_public_server() else {"limits": limits}
     return openai.DefaultAsyncHttpxClient(
         timeout=timeout,
-        event_hooks={"request": [on_request], "response": [_bound_body]},
+        event_hooks={"request": [on_request], "response": [partial(_bound_body, most_bytes)]},
         follow_redirects=False,
         headers={"Accept-Encoding": "gzip, deflate"},
         trust_env=not on_this_machine,
@@ -106,24 +109,24 @@ def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.As
     )
 
 
-async def _bound_body(response: httpx2.Response) -> None:
+async def _bound_body(most_bytes: int, response: httpx2.Response) -> None:
     """Makes the response decompress and count its body here, before anything else reads it."""
     encoding = response.headers.pop("content-encoding", "").strip().lower()
     if encoding not in {*_ENCODINGS, "", "identity"}:
         await response.aclose()
         raise httpx2.DecodingError(f"the reply is encoded as {encoding[:20]!r}, which was not requested")
-    response.stream = _BoundedBody(response, encoding in _ENCODINGS)
+    response.stream = _BoundedBody(response, encoding in _ENCODINGS, most_bytes)
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
-    """The first MAX_BODY_BYTES of a reply, decompressed."""
+    """The first bytes of a reply, decompressed."""
 
-    def __init__(self, response: httpx2.Response, compressed: bool) -> None:
+    def __init__(self, response: httpx2.Response, compressed: bool, most_bytes: int) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        self._stream, self._compressed, self._response = response.stream, compressed, response
+        self._stream, self._compressed, self._response, self._most = response.stream, compressed, response, most_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_BODY_BYTES
+        left = self._most
         async with aclosing(_chunks(self._stream, self._compressed)) as chunks:
             async for chunk in chunks:
                 yield chunk[:left]

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -45,6 +45,12 @@ class Price:
     provider: str
     source: str
     as_of: str
+    batch: float = 1.0
+    """The share of it that calls in a batch cost."""
+
+    def in_batch(self) -> Price:
+        """What calls in a batch cost."""
+        return replace(self, input=self.input * self.batch, output=self.output * self.batch)
 
 
 def price_of(model: str, table: Path = PRICES) -> Price | None:
@@ -119,8 +125,9 @@ def _prices(table: Path) -> Mapping[str, Price]:
 def _group(group: dict[str, Any]) -> list[Price]:
     prices = []
     for model, (input_, output) in group["models"].items():
-        price = Price(str(model), float(input_), float(output), group["provider"], group["source"], str(group["as_of"]))
-        if not (0 <= price.input < math.inf and 0 <= price.output < math.inf):
+        told = (group["provider"], group["source"], str(group["as_of"]), float(group.get("batch", 1)))
+        price = Price(str(model), float(input_), float(output), *told)
+        if not (0 <= price.input < math.inf and 0 <= price.output < math.inf and 0 < price.batch <= 1):
             raise ValueError(f"{model}: no price")
         prices.append(price)
     return prices

@@ -80,9 +80,10 @@ def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[
     """Says which known relation one of the file is; "" takes that back."""
     if not (sent := setup_in(visitor, show).source):
         raise Mistake("There is no file of yours in use.", "Choose one first.")
-    source: dict[str, Any] = checked_source(visitor.services, visitor.owner, sent)
+    source = checked_source(visitor.services, visitor.owner, sent)
     ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
-    columns = [pair for pair in source["columns"] if pair[0] != ours]
+    said: Any = source["columns"]
+    columns = [pair for pair in said if pair[0] != ours]
     if known:
         columns.append([ours, f"{CONSTANT}{known}"])
     return changed(visitor, _at_first(show), source={**source, "columns": columns}), Message()

@@ -1,0 +1,327 @@
+"""Batches at a service, in OpenAI's form: a file of calls (POST /files) that is answered within a day (POST /batches).
+
+A step may be repeated: what an earlier try, or an earlier process, has left at the service is looked for first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import TracebackType
+from typing import Any, BinaryIO, Self, TypeVar
+
+import httpx2
+import openai
+
+from medfact.errors import ModelError, ServiceAway
+from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
+from medfact.models.services.calls import Caller, Outcome
+from medfact.models.services.connection import service_client
+from medfact.models.services.failures import Action, CallFailure, Endpoint, failure_from_connection
+from medfact.models.services.pacing import wait_before
+from medfact.models.services.parameters import Parameters, messages_of
+from medfact.models.services.policy import host_of, key_of
+from medfact.models.services.refusals import failure_from_status
+from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
+
+MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
+"""Of a batch. OpenAI takes 200 MB, others half of that."""
+
+MOST_RESULT_BYTES = 1 << 32
+"""Most bytes that are read of a batch's results."""
+
+FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 60.0
+"""Time between two looks at a batch: doubled each time, up to the second."""
+
+TRANSFER_TIMEOUTS = 30
+"""A file may take this many times the timeout of a call."""
+
+_OVER = {"completed", "failed", "expired", "cancelled"}
+_PER_PAGE, _MOST_PAGES = 100, 100
+_PIECE_SECONDS, _AGAIN_SECONDS = 0.1, 1.0
+_NAME = re.compile(r"[\w.:-]{1,200}", re.ASCII)
+_OPTIONS: Any = {"security": {"bearer_auth": True}}
+_OF_FILES: Any = {**_OPTIONS, "headers": {"Content-Type": "multipart/form-data"}}
+
+Result = TypeVar("Result")
+
+
+class WaitEnded(Exception):
+    """The run was stopped while it waited for the service. The batch goes on there."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """A batch as the service tells of it. results: names of the files with what came of its calls. problem: why it failed as a
+    whole. done, of: its calls, as far as the service counts them.
+    """
+
+    status: str
+    results: tuple[str, ...]
+    problem: str
+    done: int
+    of: int
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in _OVER
+
+
+class BatchService:
+    """The files and batches of one service. stopped: whether to wait no longer."""
+
+    def __init__(self, caller: Caller, stopped: Callable[[], bool]) -> None:
+        self._settings, self._stopped = caller.settings, stopped
+        self.host = host_of(caller.settings)
+        self._endpoint = Endpoint(self.host, caller.model, key_of(caller.settings))
+
+    def __enter__(self) -> Self:
+        self._runner = asyncio.Runner()
+        self._client = service_client(self._settings, _send, MOST_RESULT_BYTES, max_retries=0)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._runner.run(self._client.close())
+        self._runner.close()
+
+    # -------------------------------------------------------------------------------- what is there
+
+    def file_named(self, name: str) -> str | None:
+        """The service's name for a file that was uploaded under a name; None where there is none."""
+        return self._find("/files", lambda one: one.get("filename") == name, purpose="batch")
+
+    def batch_of(self, file: str, token: str) -> str | None:
+        """The service's name for the batch of a file, or with a token; None where there is none."""
+
+        def is_it(one: Mapping[str, Any]) -> bool:
+            return one.get("input_file_id") == file or (one.get("metadata") or {}).get("medfact") == token
+
+        return self._find("/batches", is_it)
+
+    def late_batch_of(self, file: str, token: str, until: float) -> str | None:
+        """The same, where a call that asked for it may still be on its way: looked for until then (by `time.time`)."""
+        while (found := self.batch_of(file, token)) is None and time.time() < until:
+            self.sleep(_AGAIN_SECONDS)
+        return found
+
+    def _find(self, path: str, is_it: Callable[[Mapping[str, Any]], bool], **query: str) -> str | None:
+        seen: set[str] = set()
+        after: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            page = self._tried(partial(self._get, path, {"limit": str(_PER_PAGE), **query, **after}))
+            new = [one for one in page.get("data") or () if isinstance(one, dict) and str(one.get("id")) not in seen]
+            if found := next((one for one in new if is_it(one)), None):
+                return _name_of(found)
+            if not new or page.get("has_more") is False:
+                return None
+            seen.update(str(one.get("id")) for one in new)
+            after = {"after": str(new[-1].get("id"))}
+        return None
+
+    def state(self, batch: str) -> BatchState:
+        """How far a batch is."""
+        return self._tried(partial(self._state, batch))
+
+    async def _state(self, batch: str) -> BatchState:
+        return _state_in(await self._get(f"/batches/{batch}"))
+
+    # -------------------------------------------------------------------------------- steps
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Uploads a file of calls; the service's name for it. A file costs nothing: one too many does no harm."""
+        return self._tried(partial(self._upload, name, content))
+
+    async def _upload(self, name: str, content: bytes) -> str:
+        async with asyncio.timeout(TRANSFER_TIMEOUTS * self._settings.timeout):
+            made = await self._client.post(
+                "/files",
+                cast_to=httpx2.Response,
+                body={"purpose": "batch"},
+                files=[("file", (name, content, "application/jsonl"))],
+                options=_OF_FILES,
+            )
+        return _name_of(_read(made))
+
+    def begin(self, file: str, path: str, token: str) -> str:
+        """Has the service begin the batch of a file; its name for it. No second one is begun where the first may exist."""
+        sent_at: float | None = None
+
+        async def begin() -> str:
+            nonlocal sent_at
+            sent_at = time.time()
+            body = {
+                "input_file_id": file,
+                "endpoint": f"/v1{path}",
+                "completion_window": "24h",
+                "metadata": {"medfact": token},
+            }
+            async with asyncio.timeout(self._settings.timeout):
+                return _name_of(
+                    _read(await self._client.post("/batches", cast_to=httpx2.Response, body=body, options=_OPTIONS))
+                )
+
+        def found(failure: CallFailure) -> str | None:
+            assert sent_at is not None
+            unknown = failure.billed or (failure.action is Action.RETRY and not failure.overloaded)
+            return self.late_batch_of(file, token, sent_at + 2 * self._settings.timeout if unknown else 0)
+
+        return self._tried(begin, found)
+
+    def lines(self, file: str) -> Iterator[dict[str, Any]]:
+        """The lines of a file of results, once all of it is here."""
+        with tempfile.TemporaryFile() as here:
+            self._tried(partial(self._download, file, here))
+            here.seek(0)
+            for line in here:
+                try:
+                    read = json.loads(line)
+                except ValueError:
+                    continue  # a call without a readable result has none
+                if isinstance(read, dict):
+                    yield read
+
+    async def _download(self, file: str, here: BinaryIO) -> None:
+        here.seek(0)
+        here.truncate()
+        within = asyncio.timeout(TRANSFER_TIMEOUTS * self._settings.timeout)
+        async with within, self._client.files.with_streaming_response.content(file) as reply:
+            async for part in reply.iter_bytes():
+                here.write(part)
+
+    # -------------------------------------------------------------------------------- calls
+
+    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        options: Any = {**_OPTIONS, "params": dict(query or {})}
+        async with asyncio.timeout(self._settings.timeout):
+            return _read(await self._client.get(path, cast_to=httpx2.Response, options=options))
+
+    def _tried(
+        self, work: Callable[[], Awaitable[Result]], found: Callable[[CallFailure], Result | None] = lambda _: None
+    ) -> Result:
+        """What comes of a call, which is repeated where that may help. found: looks for what a failed one has left."""
+
+        async def run() -> Result:
+            return await work()
+
+        for attempt in range(1, self._settings.tries + 1):
+            try:
+                return self._runner.run(run())
+            except (openai.APIError, httpx2.HTTPError, TimeoutError, Malformed, ModelError) as error:
+                failure = self._failure(error)
+            if failure.action not in (Action.RETRY, Action.RETRY_UNREACHED):
+                raise self._error(failure)
+            self.sleep(wait_before(attempt, overloaded=failure.overloaded, requested=failure.retry_after))
+            if (result := found(failure)) is not None:
+                return result
+        raise ServiceAway(
+            f"{self.host} does not answer: {failure.whole_reason}.", "Resume the run later: its batches go on there."
+        )
+
+    def sleep(self, seconds: float) -> None:
+        """Waits. Raises WaitEnded where the run is stopped meanwhile."""
+        until = time.monotonic() + seconds
+        while not self._stopped():
+            if (left := until - time.monotonic()) <= 0:
+                return
+            time.sleep(min(left, _PIECE_SECONDS))
+        raise WaitEnded
+
+    def _failure(self, error: Exception) -> CallFailure:
+        if isinstance(error, openai.APIStatusError):
+            response = error.response
+            if error.status_code in (404, 405, 501):
+                path = response.request.url.path
+                return CallFailure(Action.END_RUN, "not there", self._not_there(path.rpartition("/v1")[2] or path))
+            return failure_from_status(error.status_code, response.content, response.headers, self._endpoint)
+        if isinstance(error, Malformed):
+            return CallFailure(Action.RETRY, str(error), billed=True)
+        if isinstance(error, TimeoutError | openai.APITimeoutError):
+            return CallFailure(Action.RETRY, f"no reply within {self._settings.timeout:g} s", overloaded=True, billed=True)
+        return failure_from_connection(error, self._endpoint)
+
+    def _not_there(self, path: str) -> ModelError:
+        if path in ("/files", "/batches"):
+            return ModelError(f"{self.host} takes no batches: it has no {path}.", "Leave out --batch.")
+        return ModelError(f"{self.host} has no {path} any more.", "Start a new run, or resume at the address of its batch.")
+
+    def _error(self, failure: CallFailure) -> ModelError:
+        return failure.error or ModelError(f"{self.host} refuses the batch: {failure.whole_reason}.", "Leave out --batch.")
+
+    # -------------------------------------------------------------------------------- results
+
+    def outcome(self, line: Mapping[str, Any], prompt: Prompt, parameters: Parameters, note: Callable[[str], None]) -> Outcome:
+        """What a line of results says: the completion of its call, or why there is none."""
+        response, error = line.get("response"), line.get("error")
+        if not isinstance(response, dict):
+            told = error if isinstance(error, dict) else {}
+            words = self._endpoint.scrubbed(str(told.get("message") or told.get("code") or "no reply in the batch"))
+            return CallFailure(Action.FAIL_PROMPT, words)
+        body, status = json.dumps(response.get("body")).encode(), response.get("status_code")
+        if status != 200:
+            quotable = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
+            return failure_from_status(status if isinstance(status, int) else 500, body, {}, self._endpoint, quotable)
+        try:
+            completion = completion_of(body, prompt, parameters, scrub=self._endpoint.without_key, note=note)
+        except GenerationFailed as failed:
+            return CallFailure(Action.FAIL_PROMPT, self._endpoint.scrubbed(failed.error.message) or "a failed reply")
+        except Malformed as malformed:
+            return CallFailure(Action.FAIL_PROMPT, str(malformed))
+        ends = completion.cut == LENGTH and not parameters.messages and prompt.reads(completion.text or "") is not None
+        return replace(completion, cut=None) if ends else completion
+
+
+def body_of(model: str, parameters: Parameters, prompt: Prompt, repeat: int) -> dict[str, Any]:
+    """The body of a call in a batch. A text that is completed may be as long as it may ever be: nobody asks for more of it."""
+    body = {"model": model, **parameters.body(prompt, repeat)}
+    if not parameters.messages and parameters.limit_name and parameters.max_tokens is None:
+        body[parameters.limit_name] = prompt.max_tokens
+    return body
+
+
+def failed_or_filtered(failure: CallFailure) -> Completion:
+    """What becomes of a call that failed: unreadable where a filter held it back, as any other."""
+    if failure.action is Action.ACCEPT_FILTERED:
+        return Completion("", cut=CONTENT_FILTER, served=Served())
+    return Completion(None, failure=f"{failure.whole_reason} (in a batch)", served=Served())
+
+
+async def _send(_: httpx2.Request) -> None:
+    """Lets a request go."""
+
+
+def _read(response: httpx2.Response) -> dict[str, Any]:
+    """The object in a body. Raises Malformed where there is none."""
+    try:
+        read = json.loads(response.content)
+    except ValueError:
+        read = None
+    if not isinstance(read, dict):
+        raise Malformed("a reply that is no object")
+    return read
+
+
+def _name_of(told: Mapping[str, Any]) -> str:
+    """The service's name for a file or a batch. It becomes part of an address, so that only a plain one will do."""
+    name = told.get("id")
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or set(name) <= {"."}:
+        raise Malformed("a reply without a usable id")
+    return name
+
+
+def _state_in(told: Mapping[str, Any]) -> BatchState:
+    files = [told.get(name) for name in ("output_file_id", "error_file_id")]
+    errors = (told.get("errors") or {}).get("data") or ()
+    counts = told.get("request_counts") or {}
+    return BatchState(
+        status=str(told.get("status")),
+        results=tuple(_name_of({"id": file}) for file in files if file),
+        problem="; ".join(str(one.get("message") or one.get("code")) for one in errors[:3] if isinstance(one, dict)),
+        done=int(counts.get("completed") or 0) + int(counts.get("failed") or 0),
+        of=int(counts.get("total") or 0),
+    )

@@ -1,0 +1,261 @@
+"""Runs that are asked in batches: killed in each phase, nothing is lost and nothing is paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_batches import PHASES, MockBatches
+from mock_service import p_true, word_of
+from processes import Command, forked_quickly
+from records import reported
+from test_service_runs import item_prompt
+from waiting import until
+
+from medfact.models import ServiceSettings
+from medfact.runs import batches
+from medfact.runs.costs import bill_in_words, bill_of
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
+
+KEY = "sk-nobody-may-see-me-0123456789"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Processes that need not import everything first."""
+    with forked_quickly():
+        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def service() -> Iterator[MockBatches]:
+    with MockBatches() as service:
+        yield service
+
+
+def begun(service: MockBatches, facts: Path, store: Store, **more: Any) -> str:
+    settings = ServiceSettings(base_url=service.base_url, timeout=1, **more.pop("settings", {}))
+    spec = {"model": "openai:gpt-4o", "facts": str(facts), "shots": 0, "limit": 4, "batch": True, **more}
+    return start(RunSpec(**spec, service=settings), store)
+
+
+def asked(run: str, store: Store, **options: Any) -> Any:
+    *_, last = answer(run, store, key=KEY, **options)
+    return last
+
+
+def assert_all_answered_once(run: str, store: Store, service: MockBatches) -> None:
+    assert store.run(run).state == COMPLETE
+    assert service.done
+    assert set(service.done.values()) == {1}, "each call is paid once"
+    items = store.answers.asked(run)
+    assert len(service.done) == len({item_prompt(item) for item in items})
+    for item in items:
+        assert item.answer is not None
+        assert item.answer.raw == word_of(item_prompt(item))
+        assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
+    assert all(one.closed for one in store.batches.of(run))
+
+
+def test_a_batch_brings_what_the_service_would_have_said(service: MockBatches, facts_file: Path, store: Store) -> None:
+    run = begun(service, facts_file, store)
+    steps = [event.step for event in answer(run, store, key=KEY) if hasattr(event, "step")]
+    assert_all_answered_once(run, store, service)
+    assert any(step.startswith("waiting for the service's batch, submitted at ") for step in steps)
+    (batch,) = service.batches.values()
+    assert (batch["endpoint"], batch["completion_window"]) == ("/v1/chat/completions", "24h")
+    made = reported(store, run)
+    entering, leaving = made["service"]["prompt_tokens"], made["service"]["completion_tokens"]
+    assert made["service"]["usd"] == pytest.approx(0.5 * (2.5 * entering + 10 * leaving) / 1e6)
+    bill = bill_of(store.run(run), store)
+    assert bill is not None
+    assert "batch: half the list price of 2025-08-31" in bill_in_words(bill)[0]
+    assert bill["seconds"] is None, "nobody knows how long a call in a batch took"
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_killed_in_each_phase_nothing_is_lost_and_nothing_paid_twice(
+    phase: str, service: MockBatches, facts_file: Path, store: Store, tmp_path: Path
+) -> None:
+    service.hold = phase
+    started = Command(
+        tmp_path, "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4,
+        "--shots", 0, "--timeout", 2, "--batch", "--db", store.url, before=give_key,
+    )  # fmt: skip
+    until(lambda: service.reached[phase])
+    assert started.kill()
+    service.hold = ""
+    service.go_on.set()
+    (run,) = [run.run for run in store.runs()]
+    resumed = Command(tmp_path, "resume", run, "--db", store.url, before=give_key).ended(300)
+    assert resumed.code == 0, resumed.err
+    assert json.loads(resumed.out)["state"] == COMPLETE
+    assert_all_answered_once(run, store, service)
+
+
+def give_key() -> None:
+    os.environ["OPENAI_API_KEY"] = KEY
+
+
+def program(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "medfact", *map(str, arguments)]
+    root = Path(__file__).resolve().parents[2]
+    given = {**os.environ, "OPENAI_API_KEY": KEY}
+    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=given)
+
+
+def test_ctrl_c_says_how_to_go_on(service: MockBatches, facts_file: Path, store: Store) -> None:
+    service.polls = 10**6
+    with program(
+        "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4, "--shots", 0,
+        "--batch", "--db", store.url,
+    ) as started:  # fmt: skip
+        until(lambda: service.reached["state"])
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=60)
+    (run,) = store.runs()
+    assert started.returncode == 2
+    assert err.splitlines()[-1] == f"medfact: stopped. All answers so far are saved; `resume {run.run}` continues."
+    assert run.state == STOPPED
+    service.go_on.set()
+    assert asked(run.run, store).state == COMPLETE
+    assert_all_answered_once(run.run, store, service)
+
+
+@pytest.mark.parametrize("first", [(500,), (429,), (503, 429)])
+def test_faults_of_the_service_are_borne(first: tuple[int, ...], service: MockBatches, facts_file: Path, store: Store) -> None:
+    service.first = first
+    run = begun(service, facts_file, store)
+    assert asked(run, store).state == COMPLETE
+    assert_all_answered_once(run, store, service)
+    assert len(service.batches) == 1
+
+
+def test_a_batch_that_was_begun_too_late_to_be_told_is_found(service: MockBatches, facts_file: Path, store: Store) -> None:
+    service.late = 1.5  # the time limit of a call is 1 s
+    run = begun(service, facts_file, store)
+    assert asked(run, store).state == COMPLETE
+    assert_all_answered_once(run, store, service)
+    assert len(service.batches) == 1
+
+
+def test_several_batches_where_one_would_be_too_large(
+    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 30)
+    run = begun(service, facts_file, store)
+    assert asked(run, store).state == COMPLETE
+    assert_all_answered_once(run, store, service)
+    assert len(service.batches) == 3  # 64 statements
+
+
+@pytest.mark.parametrize("ends", ["expired", "cancelled"])
+def test_calls_without_a_reply_have_failed_and_resume_asks_them_alone(
+    ends: str, service: MockBatches, facts_file: Path, store: Store
+) -> None:
+    service.ends, service.drops = ends, lambda number: number % 4 == 0
+    run = begun(service, facts_file, store)
+    finished = asked(run, store)
+    assert (finished.state, finished.failed) == (COMPLETE, 16)
+    assert finished.commonest == (f"the batch ended without a reply ({ends})", 16)
+    before = len(service.done)
+    service.ends, service.drops = "completed", lambda number: False
+    assert asked(run, store).failed == 0
+    assert len(service.done) - before == 16
+    assert_all_answered_once(run, store, service)
+
+
+def test_a_parameter_that_is_refused_is_left_out_in_another_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+    error = {"error": {"message": "'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "param": "max_tokens"}}
+    service.refuses = lambda body: (400, error) if "max_tokens" in body else None
+    run = begun(service, facts_file, store)
+    assert asked(run, store).failed == 0
+    assert_all_answered_once(run, store, service)
+    assert any("max_completion_tokens" in note for note in store.run(run).notes)
+    assert store.run(run).decoding["limit"] == "max_completion_tokens"
+
+
+def test_a_batch_that_is_refused_as_a_whole_says_why(service: MockBatches, facts_file: Path, store: Store) -> None:
+    service.fails = "The model `gpt-4o` is not there."
+    run = begun(service, facts_file, store)
+    failed = asked(run, store)
+    assert str(failed.error) == "127.0.0.1 refuses the batch: The model `gpt-4o` is not there."
+    assert store.run(run).state == FAILED_RUN
+    service.fails = ""
+    assert asked(run, store).state == COMPLETE
+    assert_all_answered_once(run, store, service)
+
+
+def test_repeated_answers_come_in_one_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+    run = begun(service, facts_file, store, settings={"repeats": 3}, limit=2)
+    assert asked(run, store).state == COMPLETE
+    assert set(service.done.values()) == {1}
+    assert len(service.done) == 3 * len(store.answers.asked(run))
+    assert {item.answer.attempts for item in store.answers.asked(run)} == {3}
+
+
+def test_a_budget_is_looked_at_before_a_batch_is_sent(service: MockBatches, facts_file: Path, store: Store) -> None:
+    run = begun(service, facts_file, store, budget=0.001)
+    failed = asked(run, store)
+    assert "A batch cannot be stopped midway" in str(failed.error)
+    assert not service.requests
+    assert asked(run, store, budget=1.0).state == COMPLETE
+
+
+def test_a_service_that_goes_away_pauses_the_run(service: MockBatches, facts_file: Path, store: Store) -> None:
+    run = begun(service, facts_file, store, settings={"tries": 2})
+    service.first = (0, 500, 500)
+    asked(run, store)
+    assert store.run(run).state == PAUSED
+    service.first = ()
+    assert asked(run, store).state == COMPLETE
+    assert_all_answered_once(run, store, service)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--race", "--model", "openai:a", "--model", "openai:b"], "A race cannot batch"),
+        (["--model", "openai:a", "--base-url", "http://127.0.0.1:1/v1", "--base-url", "http://127.0.0.1:2/v1"], "one address"),
+        (["--model", "medfact-tiny"], "A batch is for a model behind a service"),
+    ],
+)
+def test_what_cannot_batch_says_so_in_one_line(
+    arguments: list[str], said: str, medfact: Callable[..., Any], url: str, facts_file: Path
+) -> None:
+    outcome = medfact("run", "--batch", "--facts", facts_file, "--yes", "--db", url, *arguments)
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert said in line
+
+
+def test_a_dry_run_shows_the_price_of_a_batch(medfact: Callable[..., Any], facts_file: Path) -> None:
+    rows = [
+        medfact("run", "--model", "openai:gpt-4o", "--facts", facts_file, "--dry-run", *more).rows[0]
+        for more in ([], ["--batch"])
+    ]
+    assert rows[1]["usd"] == pytest.approx(rows[0]["usd"] / 2, rel=0.2)
+    assert "at batch: half the list price of 2025-08-31" in rows[1]["said"]
+
+
+def test_a_run_without_batches_is_recorded_as_before() -> None:
+    assert "batch" not in RunSpec("medfact-tiny").to_record()
+    batched = RunSpec("openai:a", batch=True)
+    assert RunSpec.from_record(batched.to_record()) == batched
