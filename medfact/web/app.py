@@ -76,8 +76,9 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_exception_handler(OSError, health.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
+    signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES)):
+    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), signing_in):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)

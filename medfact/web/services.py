@@ -30,6 +30,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
+from medfact.web.hub_tokens import Tokens, is_router
 from medfact.web.pace import Neighbours
 from medfact.web.trials import Trials
 from medfact.web.uploads import MEGABYTE, Uploads
@@ -81,6 +82,7 @@ class Services:
     uploads: Uploads = field(default_factory=Uploads)
     neighbours: Neighbours = field(default_factory=Neighbours)
     trials: Trials = field(default_factory=Trials)
+    tokens: Tokens = field(default_factory=Tokens)
     planning: threading.RLock = field(default_factory=threading.RLock)
     """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 
@@ -144,6 +146,13 @@ class Services:
             raise
         except MedfactError:
             return False
+
+    def signed_out(self, owner: str) -> None:
+        """Stops the runs of an owner that call models of the router: what they call them with is forgotten."""
+        for run in self.jobs.going_runs():
+            record = self.store.run(run)
+            if record.owner == owner and is_router(record.spec.service):
+                self.jobs.stop(run)
 
     def close(self) -> None:
         self.jobs.close()

@@ -34,6 +34,7 @@ def models(visitor: Visitor, setup: Setup) -> Markup:
         models=setup.models,
         rows=rows,
         may_add=len(rows) < MOST_MODELS,
+        own_credits=visitor.services.tokens.has(visitor.owner),
         last=rows[-1].row.id if rows else "",
     )
 
