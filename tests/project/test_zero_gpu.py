@@ -136,6 +136,58 @@ def space_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return own
 
 
+QUOTA_USED_UP = """
+import json, os, sys, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+class Answers(BaseHTTPRequestHandler):
+    asked = []
+    def log_message(self, *_): pass
+    def do_POST(self):
+        where = urlsplit(self.path)
+        self.asked.append((where.path, {name: value for name, (value,) in parse_qs(where.query).items()}))
+        body = json.dumps({"left": 12, "wait": "PT12M"}).encode()
+        self.send_response(429 if where.path == "/schedule" else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ |= {"SPACES_ZERO_GPU": "true", "SPACES_ZERO_DEVICE_API_URL": f"http://127.0.0.1:{server.server_address[1]}"}
+from medfact.models.local import zero_gpu
+zero_gpu.prepare()
+zero_gpu.announce()
+from medfact.errors import ServiceAway
+from medfact.models import load_model
+zero_gpu.note_visitor("ada", "token-of-ada")
+zero_gpu.ask_for("ada")
+try:
+    load_model("medfact-tiny")
+except ServiceAway as error:
+    print(json.dumps([str(error), Answers.asked]))
+"""
+
+
+@pytest.mark.model
+def test_the_real_package_is_asked_for_shorter_slices_until_the_quota_is_used_up(space_python: str) -> None:
+    """The service that hands out GPUs is one of our own here: it says that 12 seconds are left, and lends none."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "GRADIO_ANALYTICS_ENABLED": "False"}
+    done = subprocess.run([space_python, "-c", QUOTA_USED_UP], env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    said, asked = json.loads(done.stdout.splitlines()[-1])
+    assert "ZeroGPU quota exceeded: You have exceeded your ZeroGPU quota" in said
+    assert "resume the run later" in said
+    assert asked[0][0] == "/startup-report"
+    slices = [told for path, told in asked if path == "/schedule"]
+    assert {told["token"] for told in slices} == {"token-of-ada"}
+    seconds = [float(told["durationSeconds"]) for told in slices]
+    assert seconds == sorted(seconds, reverse=True)
+    assert len(seconds) == 3, "30, 15 and 10 seconds, as the package counts them"
+
+
 VERSIONS = "import sys, torch, spaces; print(sys.version_info[:2] == (3, 12), torch.__version__.partition('+')[0])"
 
 
