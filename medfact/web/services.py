@@ -18,7 +18,7 @@ from medfact.datasets.selection import Held
 from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
 from medfact.limits import limits
-from medfact.models import BUNDLED_MODEL, bundled_revision
+from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports, state_now
@@ -147,12 +147,17 @@ class Services:
         except MedfactError:
             return False
 
+    def token_for(self, owner: str, spec: RunSpec) -> str | None:
+        """The token of one who has signed in, to go on with a run at the router; None where a run's file alone names it."""
+        service = service_of(spec.model, spec.service)
+        return None if service is None or "service" in spec.imported else self.tokens.of(owner, service)
+
     def signed_out(self, owner: str) -> None:
         """Stops the runs of an owner that call models of the router: what they call them with is forgotten."""
-        for run in self.jobs.going_runs():
-            record = self.store.run(run)
-            if record.owner == owner and is_router(record.spec.service):
-                self.jobs.stop(run)
+        for record in map(self.store.run, self.jobs.going_runs()):
+            service = service_of(record.model, record.spec.service)
+            if record.owner == owner and service is not None and is_router(service):
+                self.jobs.stop(record.run)
 
     def close(self) -> None:
         self.jobs.close()

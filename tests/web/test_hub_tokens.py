@@ -15,7 +15,13 @@ from strangers import store_of, until_ended
 from waiting import until
 
 from medfact.models import ServiceSettings
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs
+from medfact.spec import RunSpec
+from medfact.store import Store
 from medfact.web.hub_tokens import LONGEST_SECONDS, USUAL_SECONDS, Token, Tokens, token_in
+from medfact.web.services import Services
 
 SCOPES = "openid profile inference-api"
 MODELS = ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B")
@@ -165,6 +171,22 @@ def test_a_token_is_held_no_longer_than_it_is_valid_and_for_a_session_at_most(mo
 def test_a_token_that_calls_no_models_is_dropped(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OAUTH_SCOPES", raising=False)
     assert token_in({"access_token": "t", **told}) is None
+
+
+def test_a_run_from_a_file_spends_nobodys_credits(tmp_path: Path) -> None:
+    """Whoever resumes it has not chosen its service: its file has."""
+    store = Store(f"sqlite:///{tmp_path / 'm.db'}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    services = Services(store, jobs, reports, Comparisons(store, reports))
+    try:
+        services.tokens.keep("ada", Token("secret", 60.0))
+        spec = RunSpec(model="openai:m", service=ServiceSettings(base_url="https://router.huggingface.co/v1"))
+        assert services.token_for("ada", spec) == "secret"
+        assert services.token_for("grace", spec) is None
+        assert services.token_for("ada", spec.from_a_file()) is None
+    finally:
+        jobs.close()
 
 
 def test_a_token_is_for_the_router_alone_and_no_text_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:

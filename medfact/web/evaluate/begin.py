@@ -174,8 +174,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
             raise Mistake(f"These runs ask {' and '.join(hosts)}, and a key is for one of them.", "Resume them one by one.")
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
-        tokens = visitor.services.tokens
-        keys = {record.run: key or tokens.of(visitor.owner, record.spec.service) for record in records}
+        keys = {record.run: key or visitor.services.token_for(visitor.owner, record.spec) for record in records}
         asking = {record.run: (key_for(record.model, keys[record.run]), budget) for record in records}
         _submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()
