@@ -8,7 +8,7 @@ from medfact.cli.consent import check_models
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit
 from medfact.errors import Mistake
-from medfact.models.services.policy import key_of_named
+from medfact.models import key_of_named
 from medfact.runs.service_check import check_service, cost_of_check, prompts_of_check
 
 

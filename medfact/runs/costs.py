@@ -95,8 +95,8 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (
-        f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, ${price.input:g} "
-        f"and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."
+        f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, "
+        f"${price.input:g} and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."
     )
 
 

@@ -16,9 +16,6 @@ from medfact.errors import Mistake, StoreError
 DRIVER = "postgresql+psycopg"
 """The driver for PostgreSQL if an address names none."""
 
-SPACE_STORAGE = Path("/data")
-"""Where a Hugging Face Space has its persistent storage, if it has any."""
-
 CONNECT_SECONDS = 10
 """How long a server may take to answer."""
 
@@ -34,26 +31,24 @@ PATIENCE_SECONDS = 60.0
 
 
 def home() -> Path:
-    """The folder of all data: `MEDFACT_HOME`, else a Space's persistent storage, else the platform's folder for user data."""
+    """The folder of all data: `MEDFACT_HOME`, else the platform's folder for user data."""
     if folder := os.environ.get("MEDFACT_HOME"):
         return Path(folder).expanduser()
-    if storage := _space_storage():
-        return storage / "medfact"
     from platformdirs import user_data_path
 
     return user_data_path("medfact", appauthor=False)
 
 
-def _space_storage() -> Path | None:
-    """The persistent storage of this Space; None where it has none, and elsewhere."""
-    there = os.environ.get("SPACE_ID") and SPACE_STORAGE.is_dir() and os.access(SPACE_STORAGE, os.W_OK)
-    return SPACE_STORAGE if there else None
+def bucket() -> Path | None:
+    """The folder for copies of the database that outlive this machine's disk: `MEDFACT_BUCKET`; None where none is named."""
+    folder = os.environ.get("MEDFACT_BUCKET", "").strip()
+    return Path(folder).expanduser() if folder else None
 
 
 def is_lasting() -> bool:
-    """Whether what is kept outlives the server: not on a Space without persistent storage, whose disk is lost when it stops."""
-    kept_elsewhere = os.environ.get("MEDFACT_DATABASE_URL") or os.environ.get("MEDFACT_HOME")
-    return not os.environ.get("SPACE_ID") or bool(kept_elsewhere) or _space_storage() is not None
+    """Whether what is kept outlives the server: on a Space, whose disk is lost when it stops, only what is kept elsewhere."""
+    elsewhere = ("MEDFACT_DATABASE_URL", "MEDFACT_BUCKET")
+    return not os.environ.get("SPACE_ID") or any(os.environ.get(name) for name in elsewhere)
 
 
 def default_url() -> str:

@@ -24,8 +24,10 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
+from medfact.store.bucket import copies_of
 from medfact.web import downloads, files, health, sign_in, updates, upload_gate
 from medfact.web.connections import Connection
+from medfact.web.copying import CopyingOut
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
 from medfact.web.housekeeping import Housekeeping
@@ -40,6 +42,9 @@ KEEP_ALIVE_SECONDS = 30
 
 def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
+    copies = copies_of(url)
+    if copies is not None:
+        copies.read_in()
     services = open_services(url)
     demonstration = demonstration_run(services)
 
@@ -49,25 +54,31 @@ def create_app(url: str | None = None) -> FastAPI:
         return [*(one.run for one in store.publications.published()), *services.jobs.going_runs()]
 
     housekeeping, over = Housekeeping(store, services.uploads, kept), threading.Event()
+    copying = CopyingOut(copies, services.jobs.going_runs) if copies is not None else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if is_public_server():
             housekeeping.begin()
+        if copying is not None:
+            copying.begin()
         threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
         threading.Thread(target=keep_up, args=(services, demonstration, over), daemon=True, name="demonstration").start()
         yield
         over.set()
         housekeeping.end()
         services.close()
+        if copying is not None:
+            copying.end()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
+    signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES)):
+    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), signing_in):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)

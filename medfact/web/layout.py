@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
@@ -70,8 +72,16 @@ def frame(page: Page, pages: Sequence[Page]) -> str:
 
 
 def aside(page: Page, pages: Sequence[Page]) -> str:
-    """The pages that are always within reach, and the switch of colours."""
-    return render("aside", here=page.name, aside=[one for one in pages if one.is_listed and one.place >= ASIDE])
+    """The pages that are always within reach, and the switch of colours; on a Space, the way to a duplicate of it."""
+    listed = [one for one in pages if one.is_listed and one.place >= ASIDE]
+    return render("aside", here=page.name, aside=listed, duplicate=duplicate_link())
+
+
+def duplicate_link() -> str:
+    """Where one makes a Space of one's own of this one; "" on any other server."""
+    space = os.environ.get("SPACE_ID", "")
+    is_name = re.fullmatch(r"[\w.-]+/[\w.-]+", space, re.ASCII) is not None
+    return f"https://huggingface.co/spaces/{space}?duplicate=true" if is_name else ""
 
 
 def part(*names: str) -> gr.HTML:

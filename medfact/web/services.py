@@ -18,7 +18,7 @@ from medfact.datasets.selection import Held
 from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
 from medfact.limits import limits
-from medfact.models import BUNDLED_MODEL, bundled_revision
+from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports, state_now
@@ -30,6 +30,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
+from medfact.web.hub_tokens import Tokens, is_router
 from medfact.web.pace import Neighbours
 from medfact.web.trials import Trials
 from medfact.web.uploads import MEGABYTE, Uploads
@@ -81,6 +82,7 @@ class Services:
     uploads: Uploads = field(default_factory=Uploads)
     neighbours: Neighbours = field(default_factory=Neighbours)
     trials: Trials = field(default_factory=Trials)
+    tokens: Tokens = field(default_factory=Tokens)
     planning: threading.RLock = field(default_factory=threading.RLock)
     """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 
@@ -144,6 +146,18 @@ class Services:
             raise
         except MedfactError:
             return False
+
+    def token_for(self, owner: str, spec: RunSpec) -> str | None:
+        """The token of one who has signed in, to go on with a run at the router; None where a run's file alone names it."""
+        service = service_of(spec.model, spec.service)
+        return None if service is None or "service" in spec.imported else self.tokens.of(owner, service)
+
+    def signed_out(self, owner: str) -> None:
+        """Stops the runs of an owner that call models of the router: what they call them with is forgotten."""
+        for record in map(self.store.run, self.jobs.going_runs()):
+            service = service_of(record.model, record.spec.service)
+            if record.owner == owner and service is not None and is_router(service):
+                self.jobs.stop(record.run)
 
     def close(self) -> None:
         self.jobs.close()

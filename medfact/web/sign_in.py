@@ -1,7 +1,8 @@
 """Signing in with Hugging Face, where a Space offers it: OpenID Connect's code flow, with state and PKCE.
 
 A Space whose README says `hf_oauth: true` gets OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET, OAUTH_SCOPES and OPENID_PROVIDER_URL. Of
-the provider's answer, only the person's id and name are kept, in a signed cookie of the browser; no token is.
+the provider's answer, the person's id and name go into a signed cookie of the browser. A token that calls models stays in
+memory (`hub_tokens.py`); any other is dropped.
 
 Sources: OpenID Connect Core 1.0, Section 3.1; RFC 7636 (PKCE); the documentation of Spaces, "Adding a Sign-In with HF button".
 """
@@ -15,7 +16,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Collection, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -27,6 +28,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from medfact.errors import ServiceAway
 from medfact.limits import SIGNED_IN
 from medfact.web.clients import is_behind_proxy
+from medfact.web.hub_tokens import Token, Tokens, token_in
 
 STATE = "medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
@@ -45,10 +47,11 @@ def owner_of_person(person: str) -> str:
     return SIGNED_IN + hashlib.sha256(f"{os.environ.get('OPENID_PROVIDER_URL', '')} {person}".encode()).hexdigest()[:32]
 
 
-def routes(pages: Collection[str]) -> APIRouter:
+def routes(pages: Collection[str], tokens: Tokens | None = None, left: Callable[[str], None] = lambda _: None) -> APIRouter:
     """The addresses for signing in and out. Without a provider they are not there. pages: where one may be led back to, besides
-    the first page: never to an address that a link names.
+    the first page: never to an address that a link names. tokens: where they are kept. left: told of an owner who signs out.
     """
+    held = Tokens() if tokens is None else tokens
     router = APIRouter(include_in_schema=False)
 
     @router.get("/sign-in")
@@ -57,12 +60,15 @@ def routes(pages: Collection[str]) -> APIRouter:
 
     @router.get("/login/callback")
     async def back(request: Request, state: str = "", code: str = "") -> Response:
-        return await _back(request, state, code) if is_offered() else Response(status_code=404)
+        return await _back(request, state, code, held) if is_offered() else Response(status_code=404)
 
     @router.get("/sign-out")
     def end(request: Request) -> Response:
         if request.headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
+        if (person := person_of(request)) is not None:
+            held.forget(owner_of_person(person[0]))
+            left(owner_of_person(person[0]))
         answer = RedirectResponse("./", status_code=303)
         _set(answer, PERSON, "", 0)
         return answer
@@ -93,7 +99,7 @@ async def _begun(request: Request, to: str) -> Response:
     return answer
 
 
-async def _back(request: Request, state: str, code: str) -> Response:
+async def _back(request: Request, state: str, code: str, held: Tokens) -> Response:
     """Takes a browser back that the provider sends: only with the state that it was sent away with, and once."""
     sent = opened(STATE, str(request.cookies.get(STATE, "")))
     is_it = sent is not None and bool(code) and secrets.compare_digest(str(sent["state"]).encode(), state.encode())
@@ -101,7 +107,10 @@ async def _back(request: Request, state: str, code: str) -> Response:
         answer: Response = PlainTextResponse(CANNOT, status_code=400)
     else:
         try:
-            person = await _person(code, str(sent["verifier"]), _own_address(request))
+            person, token = await _person(code, str(sent["verifier"]), _own_address(request))
+            held.forget(owner_of_person(person["sub"]))
+            if token is not None:
+                held.keep(owner_of_person(person["sub"]), token)
             answer = RedirectResponse(f"../{sent['to']}", status_code=303)
             _set(answer, PERSON, sealed(PERSON, person, PERSON_SECONDS), PERSON_SECONDS)
         except ServiceAway as error:
@@ -158,12 +167,13 @@ async def _endpoints() -> dict[str, str]:
     return made
 
 
-async def _person(code: str, verifier: str, own_address: str) -> dict[str, str]:
-    """The id and the name of the person for whom the provider gave a code. Raises ServiceAway."""
+async def _person(code: str, verifier: str, own_address: str) -> tuple[dict[str, str], Token | None]:
+    """The id and the name of who brought a code of the provider's, and what calls models for them. Raises ServiceAway."""
     where = await _endpoints()
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": own_address, "code_verifier": verifier}
     own = (os.environ["OAUTH_CLIENT_ID"], os.environ["OAUTH_CLIENT_SECRET"])
-    token = (await _asked("POST", where["token_endpoint"], data=form, auth=own)).get("access_token")
+    given = await _asked("POST", where["token_endpoint"], data=form, auth=own)
+    token = given.get("access_token")
     if not isinstance(token, str):
         raise _away("it gave no token")
     told = await _asked("GET", where["userinfo_endpoint"], headers={"Authorization": f"Bearer {token}"})
@@ -171,7 +181,7 @@ async def _person(code: str, verifier: str, own_address: str) -> dict[str, str]:
     if not isinstance(person, str) or not person:
         raise _away("it did not say who signed in")
     name = str(told.get("preferred_username") or told.get("name") or "somebody")
-    return {"sub": person[:LONGEST_NAME], "name": name[:LONGEST_NAME]}
+    return {"sub": person[:LONGEST_NAME], "name": name[:LONGEST_NAME]}, token_in(given)
 
 
 async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:

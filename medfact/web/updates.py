@@ -17,6 +17,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 from medfact.errors import MedfactError
+from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
 from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
@@ -56,6 +57,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         if page is None:
             return PlainTextResponse("There is no such page.", status_code=404)
         services.neighbours.note(owner_of(request), address_of(request.scope))
+        zero_gpu.note_visitor(owner_of(request), request.headers.get(zero_gpu.VISITOR_HEADER, ""))
         visitor = Visitor(
             services,
             owner_of(request),

@@ -21,6 +21,7 @@ from waiting import until, wait_for
 from medfact.errors import Mistake
 from medfact.limits import OWN_MACHINE
 from medfact.models import Placement
+from medfact.models.local.zero_gpu import FIRST_SECONDS, LONGEST_SECONDS, SHORTEST_SECONDS
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs, Snapshot
@@ -111,11 +112,11 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     """On a Space with ZeroGPU a marked function gets the GPU for some seconds; here each slice is over after one answer."""
     asked: list[tuple[int, int]] = []
 
-    def lent(duration: int) -> Callable[..., Any]:
+    def lent(duration: Callable[..., int]) -> Callable[..., Any]:
         def marked(work: Callable[..., Any]) -> Callable[..., Any]:
-            def run(prompts: Any) -> Any:
-                asked.append((duration, len(prompts)))
-                return work(prompts)
+            def run(prompts: Any, seconds: int) -> Any:
+                asked.append((duration(prompts, seconds), len(prompts)))
+                return work(prompts, seconds)
 
             return run
 
@@ -130,7 +131,9 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
     assert wait_for(jobs, run, ended).state == COMPLETE
-    assert asked == [(60, 16 - n) for n in range(16)]
+    assert [prompts for _, prompts in asked] == [16 - n for n in range(16)]
+    assert asked[0][0] == FIRST_SECONDS
+    assert {seconds for seconds, _ in asked[1:]} <= set(range(SHORTEST_SECONDS, LONGEST_SECONDS + 1))
     assert all(item.answer is not None for item in jobs.store.answers.asked(run))
 
 

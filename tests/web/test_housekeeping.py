@@ -188,17 +188,14 @@ def test_models_from_the_hub_give_way_too(monkeypatch: pytest.MonkeyPatch) -> No
     assert Cache.gone == ("older", "old", "done")
 
 
-def test_a_space_uses_its_persistent_storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("medfact.store.engine.SPACE_STORAGE", tmp_path / "data")
+def test_what_a_space_keeps_lasts_where_its_host_has_named_a_bucket_or_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_lasting(), "one's own machine"
     monkeypatch.setenv("SPACE_ID", "somebody/medfact")
-    assert is_lasting(), "its host has named a folder"
-    monkeypatch.delenv("MEDFACT_HOME")
-    assert not is_lasting()
-    assert tmp_path not in home().parents
-    (tmp_path / "data").mkdir()
-    assert is_lasting()
-    assert home() == tmp_path / "data" / "medfact"
+    assert not is_lasting(), "its disk is lost, whatever folder of it is named"
+    for name in ("MEDFACT_BUCKET", "MEDFACT_DATABASE_URL"):
+        with monkeypatch.context() as given:
+            given.setenv(name, "/somewhere")
+            assert is_lasting()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("dictionary changed size"), OSError("disk"), KeyError("x")])

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
-import secrets
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -19,6 +13,7 @@ from browser import served
 from cachetools import TTLCache
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from openid_provider import CLIENT, SECRET, Person, Provider, provided
 from strangers import until_ended
 from visitors import Visitor
 
@@ -26,71 +21,11 @@ from medfact.limits import SIGNED_IN, limits
 from medfact.web import sign_in
 from medfact.web.sign_in import PERSON, opened, sealed
 
-CLIENT, SECRET = "client-of-the-space", "secret-of-the-space-0123456789"
-
-
-class Provider(ThreadingHTTPServer):
-    """Gives a code for whoever `person` is, and checks what comes back as Hugging Face would."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
-        self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
-        self.challenges: dict[str, tuple[str, str]] = {}
-        self.elsewhere = False
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def agree(self, location: str) -> str:
-        """What the person's browser does at the provider: the address that it is sent back to."""
-        asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
-        assert location.startswith(f"{self.url}/authorize?")
-        assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == (CLIENT, "code", "S256")
-        code = secrets.token_hex(8)
-        self.challenges[code] = asked["code_challenge"], asked["redirect_uri"]
-        return f"{asked['redirect_uri']}?code={code}&state={asked['state']}"
-
-
-class Answers(BaseHTTPRequestHandler):
-    server: Provider
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-    def _say(self, content: object, status: int = 200) -> None:
-        body = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        url = self.server.url
-        if self.path == "/.well-known/openid-configuration":
-            token = "http://127.0.0.1:1/token" if self.server.elsewhere else f"{url}/token"
-            self._say({"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"})
-        elif self.path == "/me" and self.headers["Authorization"] == "Bearer token-of-ada":
-            self._say(self.server.person)
-        else:
-            self._say({}, 401)
-
-    def do_POST(self) -> None:
-        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        known = self.server.challenges.pop(form["code"][0], None)
-        proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"][0].encode()).digest()).decode().rstrip("=")
-        own = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
-        good = known == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == own
-        self._say({"access_token": "token-of-ada"} if good else {"error": "invalid_grant"}, 200 if good else 400)
-
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
-    server = Provider()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with provided() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -104,30 +39,6 @@ def public(home: Path, provider: Provider) -> Iterator[str]:
     with served(home, MEDFACT_PUBLIC="1", **oauth) as url:
         yield url
     assert SECRET not in (home / "log.txt").read_text()
-
-
-class Person:
-    """A browser, whose cookies are carried by hand: they travel over https alone."""
-
-    def __init__(self, url: str) -> None:
-        self.url, self.cookies = url, {"medfact-visitor": secrets.token_hex(16)}
-
-    def get(self, address: str, **headers: str) -> httpx.Response:
-        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        answer = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
-        for made in answer.headers.get_list("set-cookie"):
-            name, _, value = made.partition(";")[0].partition("=")
-            self.cookies[name] = value.strip('"')
-            self.attributes = set(made.lower().split("; ")[1:])
-        return answer
-
-    def visitor(self) -> Visitor:
-        return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
-
-    def sign_in(self, provider: Provider, to: str = "runs") -> httpx.Response:
-        begun = self.get(f"sign-in?to={to}")
-        assert begun.status_code == 303
-        return self.get(provider.agree(begun.headers["location"]))
 
 
 def test_one_signs_in_and_finds_ones_runs_in_another_browser(public: str, provider: Provider, home: Path) -> None:

@@ -23,6 +23,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError, first_line
+from medfact.models.local import zero_gpu
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.exact_logits import compute_logits_exactly
 from medfact.models.local.gguf_once import read_once
@@ -89,10 +90,17 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     info: ModelInfo = {"revision": _revision(repository, folder), "decoding": decoding, "notes": ()}
     chat_format = ChatFormat(placement.thinking, {name: _value(value) for name, value in placement.template})
     loaded = LocalModel(spec, model, tokenizer, info, tokens, chat_format, placement.max_tokens)
+    found, loaded.info["notes"] = zero_gpu.computed(loaded, lambda: _checked(loaded, repository))
+    vars(loaded).update(found)
+    return loaded
+
+
+def _checked(loaded: LocalModel, repository: Repository) -> tuple[dict[str, bool], tuple[str, ...]]:
+    """How a model computes, by the names of its properties, and what is noted of it. Raises ModelError where it cannot."""
     if not loaded.packs_well:
         loaded.check_text()
-    loaded.info["notes"] = tuple(_notes(loaded, repository))
-    return loaded
+    notes = tuple(_notes(loaded, repository))
+    return {name: vars(loaded)[name] for name in ("packs_well", "pads_well", "is_finite") if name in vars(loaded)}, notes
 
 
 @contextlib.contextmanager
@@ -212,6 +220,8 @@ def _config(repository: Repository, placement: Placement) -> Any:
 
 def _device(placement: Placement) -> str:
     """cuda, mps or cpu. Raises ModelError if the requested device is missing."""
+    if zero_gpu.is_there():
+        return "cpu"  # until a slice begins
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if placement.device == "auto":
         return next(name for name, is_available in available.items() if is_available)
@@ -231,6 +241,8 @@ def _dtype(placement: Placement, device: str, repository: Repository) -> str:
         raise ModelError(f"--dtype {placement.dtype} needs bitsandbytes.", "Install it: pip install bitsandbytes.")
     if placement.dtype != "auto":
         return placement.dtype
+    if zero_gpu.is_there():
+        return "bfloat16"
     return "bfloat16" if device == "mps" or (device == "cuda" and torch.cuda.is_bf16_supported()) else "float32"
 
 

@@ -7,13 +7,15 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from medfact.errors import Mistake, StoreError
 from medfact.limits import is_public_server, limits
 from medfact.models import BASELINE, LOCAL, SERVICE, load_model
 from medfact.models.local import zero_gpu
+from medfact.runs.events import Event
 from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot, Together
 from medfact.runs.jobs.lanes import Lane, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
@@ -46,6 +48,12 @@ def _lanes() -> dict[str, Lane]:
     return {LOCAL: Lane(1, 1), SERVICE: services, BASELINE: Lane(2, 2)}
 
 
+def _of_owners_quota(ask: Ask, run: str, store: Store, **options: Any) -> Iterator[Event]:
+    """Asks a run on a lent GPU, out of its owner's quota."""
+    zero_gpu.ask_for(store.run(run).owner)
+    yield from ask(run, store, **options)
+
+
 def minutes_are_used_up(owner: str) -> Mistake:
     """What to say to an owner whose minutes of local models are used up."""
     minutes = limits().of(owner).local_minutes_a_day
@@ -65,7 +73,7 @@ class Jobs:
         self._lock = threading.RLock()
         self._local, self._beside = (Worker(store.url, self._update, self._died, ask) for _ in range(2))
         sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
-        self._on_lent_gpu = RunThreads(store, sliced.load, self._update, ask)
+        self._on_lent_gpu = RunThreads(store, sliced.load, self._update, partial(_of_owners_quota, ask))
         self._closed = False
         for watch in (self._watch_local, self._watch_turns):
             threading.Thread(target=watch, daemon=True, name=watch.__name__.strip("_")).start()

@@ -175,9 +175,11 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
         records = [live.run for live in lives if live.resumable]
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
-        keys = {one.runs: action.fields.get(one.field, "").strip() or None for one in services_of(records)}
-        key_of = {run: key for runs, key in keys.items() for run in runs}
-        asking = {record.run: (key_for(record.model, key_of.get(record.run)), budget) for record in records}
+        typed = {one.runs: action.fields.get(one.field, "").strip() or None for one in services_of(records)}
+        key_of = {run: key for runs, key in typed.items() for run in runs}
+        tokens = visitor.services.token_for
+        keys = {one.run: key_of.get(one.run) or tokens(visitor.owner, one.spec) for one in records}
+        asking = {record.run: (key_for(record.model, keys[record.run]), budget) for record in records}
         _submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()
 

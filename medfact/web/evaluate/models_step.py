@@ -38,6 +38,7 @@ def models(visitor: Visitor, setup: Setup) -> Markup:
         services=named_services(),
         found=LOCAL_SERVICES.now(),
         may_add=len(rows) < MOST_MODELS,
+        own_credits=visitor.services.tokens.has(visitor.owner),
         last=rows[-1].row.id if rows else "",
     )
 

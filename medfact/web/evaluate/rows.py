@@ -15,23 +15,26 @@ from medfact.results.wording import model_name
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
 from medfact.web.evaluate.found import LOCAL_SERVICES
 from medfact.web.evaluate.trial import names_at, tried
+from medfact.web.hub_tokens import router
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
 from medfact.web.trials import Trial
 
 LONGEST_KEY, SHOWN_NAMES = 400, 8
+OWN_CREDITS = "own credits"
 
 
 @dataclass(frozen=True)
 class RowView:
     """A row as it is shown. name: what to call its model. host: of its service. has_key: whether its key is in memory.
-    names: of the models that its service lists.
+    own_credits: whether it needs none, since the visitor has signed in and pays. names: of the models that its service lists.
     """
 
     row: ModelRow
     name: str
     host: str
     has_key: bool
+    own_credits: bool
     names: tuple[str, ...]
     trial: Trial | None
 
@@ -44,7 +47,7 @@ class RowView:
     @property
     def wants_key(self) -> bool:
         """Whether a key was typed that is not in memory any more."""
-        return self.row.is_remote and self.row.had_key and not self.has_key
+        return self.row.is_remote and self.row.had_key and not self.has_key and not self.own_credits
 
     @property
     def is_open(self) -> bool:
@@ -59,9 +62,12 @@ def row_views(services: Services, owner: str, setup: Setup) -> list[RowView]:
 
 def _view(services: Services, owner: str, row: ModelRow) -> RowView:
     has_key = services.trials.key((owner, row.id), row.place) is not None
+    own_credits = not has_key and services.tokens.of(owner, row.settings) is not None
     trial = services.trials.last((owner, row.id), _asked(services, owner, row))
     names = services.trials.names((owner, row.id), row.place)
-    return RowView(row, model_name(row.spec) if row.model else "", host_called(row.settings), has_key, names, trial)
+    return RowView(
+        row, model_name(row.spec) if row.model else "", host_called(row.settings), has_key, own_credits, names, trial
+    )
 
 
 def host_called(settings: ServiceSettings) -> str:
@@ -73,12 +79,15 @@ def host_called(settings: ServiceSettings) -> str:
 
 
 def key_in(services: Services, owner: str, row: ModelRow) -> str | None:
-    """The key that was typed in a row for its service; None where there is none."""
-    return services.trials.key((owner, row.id), row.place)
+    """The key for a row's service: the one that was typed, else the token of who has signed in; None where there is none."""
+    return services.trials.key((owner, row.id), row.place) or services.tokens.of(owner, row.settings)
 
 
 def _asked(services: Services, owner: str, row: ModelRow) -> tuple[str, str, str | None]:
-    return row.spec, row.asked_address, key_in(services, owner, row)
+    """What a trial of a row is of. It is kept for long, so it holds no token of one who has signed in."""
+    typed = services.trials.key((owner, row.id), row.place)
+    signed_in = services.tokens.of(owner, row.settings) is not None
+    return row.spec, row.asked_address, typed or (OWN_CREDITS if signed_in else None)
 
 
 def _settings(services: Services, owner: str, row: ModelRow) -> ServiceSettings:
@@ -140,6 +149,15 @@ def add_found(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
     )
     visitor.services.trials.note_names((visitor.owner, added), _row(visitor, show, added).place, names)
     return show, said
+
+
+def add_router(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Opens a row for a model of Hugging Face's router, with the names of what it has: who has signed in pays for it."""
+    show, _ = add_row(visitor, show, action)
+    *before, new = setup_in(visitor, show).rows
+    row = new.model_copy(update={"where": "service", "address": router()})
+    show = changed(visitor, show, rows=[*before, row])
+    return list_names(visitor, show, replace(action, about=row.id, fields={}))
 
 
 def drop_row(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -210,6 +228,7 @@ def _with_row(visitor: Visitor, show: EvaluateShow, about: str, change: Callable
 ACTIONS: dict[str, Act] = {
     "add_row": add_row,
     "add_found": add_found,
+    "add_router": add_router,
     "drop_row": drop_row,
     "drop_model": drop_model,
     "edit_row": edit_row,

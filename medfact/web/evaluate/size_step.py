@@ -14,7 +14,8 @@ from markupsafe import Markup
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import keep
-from medfact.models import provider_of
+from medfact.models import LOCAL, provider_of
+from medfact.models.local import zero_gpu
 from medfact.results.power import points_in_words
 from medfact.results.wording import counted, duration, in_plain_words
 from medfact.runs.costs import costs, dollars
@@ -197,4 +198,13 @@ def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
     if not setup.sets and (settings := len(runs) // len(setup.chosen)) > 1:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
-    return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}", _takes(visitor, runs)
+    return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{_quota(visitor, runs)}", _takes(visitor, runs)
+
+
+def _quota(visitor: Visitor, runs: Sequence[PlannedRun]) -> str:
+    """What the runs take of a visitor's quota, where a Space lends its GPU by the second."""
+    local = [run for run in runs if provider_of(run.spec.model).lane == LOCAL]
+    if not local or not zero_gpu.is_there():
+        return ""
+    takes = _takes(visitor, local)
+    return f". Takes {f'about {takes[0]}' if takes else 'some'} of your ZeroGPU quota: {zero_gpu.QUOTA}"

@@ -15,6 +15,7 @@ from medfact.results.wording import counted
 from medfact.store import GOING, Run, is_lasting
 from medfact.store.contributions import DECISIONS, EDITS, GAMES, VERDICTS
 from medfact.views.fragments import render
+from medfact.web.hub_tokens import is_offered
 from medfact.web.pages import Act, Action, Message, Visitor
 
 MOST_LINKS = 8
@@ -49,7 +50,10 @@ def keeping(own: Sequence[Run]) -> Markup:
 
 def signing_in(visitor: Visitor, page: str) -> Markup:
     """The way to sign in or out, where signing in is offered."""
-    return Markup() if visitor.person is None else render("sign_in", person=visitor.person, page=page)
+    if visitor.person is None:
+        return Markup()
+    held = visitor.services.tokens.has(visitor.owner)
+    return render("sign_in", person=visitor.person, page=page, credits=is_offered(), held=held)
 
 
 def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:

@@ -1,0 +1,109 @@
+"""A provider on this machine that speaks OpenID Connect, and a browser whose person signs in there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+from visitors import Visitor
+
+CLIENT, SECRET, TOKEN = "client-of-the-space", "secret-of-the-space-0123456789", "token-of-ada"
+
+
+class Provider(ThreadingHTTPServer):
+    """Gives a code for whoever `person` is, and checks what comes back. granted: what comes with a token."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
+        self.challenges: dict[str, tuple[str, str]] = {}
+        self.elsewhere = False
+        self.granted: dict[str, Any] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def agree(self, location: str) -> str:
+        """What the person's browser does at the provider: the address that it is sent back to."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+        assert location.startswith(f"{self.url}/authorize?")
+        assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == (CLIENT, "code", "S256")
+        code = secrets.token_hex(8)
+        self.challenges[code] = asked["code_challenge"], asked["redirect_uri"]
+        return f"{asked['redirect_uri']}?code={code}&state={asked['state']}"
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Provider
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+    def _say(self, content: object, status: int = 200) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        url = self.server.url
+        if self.path == "/.well-known/openid-configuration":
+            token = "http://127.0.0.1:1/token" if self.server.elsewhere else f"{url}/token"
+            self._say({"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"})
+        elif self.path == "/me" and self.headers["Authorization"] == f"Bearer {TOKEN}":
+            self._say(self.server.person)
+        else:
+            self._say({}, 401)
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        known = self.server.challenges.pop(form["code"][0], None)
+        proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"][0].encode()).digest()).decode().rstrip("=")
+        own = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
+        good = known == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == own
+        self._say({"access_token": TOKEN, **self.server.granted} if good else {"error": "invalid_grant"}, 200 if good else 400)
+
+
+class Person:
+    """A browser, whose cookies are carried by hand: they travel over https alone."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.cookies = url, {"medfact-visitor": secrets.token_hex(16)}
+
+    def get(self, address: str, **headers: str) -> httpx.Response:
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
+        for made in answer.headers.get_list("set-cookie"):
+            name, _, value = made.partition(";")[0].partition("=")
+            self.cookies[name] = value.strip('"')
+            self.attributes = set(made.lower().split("; ")[1:])
+        return answer
+
+    def visitor(self) -> Visitor:
+        return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
+
+    def sign_in(self, provider: Provider, to: str = "runs") -> httpx.Response:
+        begun = self.get(f"sign-in?to={to}")
+        assert begun.status_code == 303
+        return self.get(provider.agree(begun.headers["location"]))
+
+
+@contextmanager
+def provided() -> Iterator[Provider]:
+    """A provider that answers."""
+    server = Provider()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,63 @@
+"""A Space with a mounted bucket: killed at once, it comes back with an empty disk, and has its runs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import psutil
+from browser import served
+from strangers import until_ended
+from visitors import Visitor
+from waiting import until
+
+
+def complete_in(bucket: Path, run: str) -> bool:
+    """Whether a copy has a run that is complete."""
+    for copy in bucket.glob("medfact-*.db"):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True)) as database:
+            if database.execute("SELECT 1 FROM runs WHERE run = ? AND state = 'complete'", [run]).fetchone():
+                return True
+    return False
+
+
+def process_at(url: str) -> int:
+    port = int(url.rstrip("/").rpartition(":")[2])
+    return next(
+        one.pid for one in psutil.net_connections("tcp") if one.laddr.port == port and one.status == "LISTEN" and one.pid
+    )
+
+
+def test_killed_at_once_and_with_a_new_disk_it_has_the_runs_that_ended(tmp_path: Path) -> None:
+    bucket, cookie = tmp_path / "bucket", f"medfact-visitor={secrets.token_hex(16)}"
+    disks = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in (bucket, *disks):
+        folder.mkdir()
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
+    with served(disks[0], **space) as url, Visitor(url, cookie=cookie) as visitor:
+        (run,) = visitor.evaluate("baseline:random")
+        until_ended(disks[0], run)
+        until(lambda: complete_in(bucket, run))
+        os.kill(process_at(url), signal.SIGKILL)
+    with served(disks[1], **space) as url, Visitor(url, cookie=cookie) as visitor:
+        shown = visitor.look("runs")["fragments"]
+        assert run in shown["runs"]
+        assert "no lasting storage" not in shown["notice"]
+        (later,) = visitor.evaluate("baseline:always-true")
+        until_ended(disks[1], later)
+    assert complete_in(bucket, later), "the last copy is made when the server ends"
+    with served(disks[2], **space) as url, Visitor(url, cookie=cookie) as visitor:
+        assert {run, later} <= {name for name in (run, later) if name in visitor.look("runs")["fragments"]["runs"]}
+    assert "Traceback" not in "".join((disk / "log.txt").read_text() for disk in disks)
+
+
+def test_a_space_without_a_bucket_says_that_runs_will_be_gone(tmp_path: Path) -> None:
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1"}
+    with served(tmp_path, **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+        (run,) = visitor.evaluate("baseline:random")
+        until_ended(tmp_path, run)
+        assert "no lasting storage" in visitor.look("runs")["fragments"]["notice"]
