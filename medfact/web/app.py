@@ -25,6 +25,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates, upload_gate
+from medfact.web.api import gradio_door
 from medfact.web.connections import Connection
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -61,21 +62,21 @@ def create_app(url: str | None = None) -> FastAPI:
         housekeeping.end()
         services.close()
 
+    page = build_site(PAGES.values(), services)
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES)):
+    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES), gradio_door.routes(page)):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
-    return _mounted(app)
+    return _mounted(app, page)
 
 
-def _mounted(app: FastAPI) -> FastAPI:
-    """The application with the page library's pages."""
-    page = build_site(PAGES.values())
+def _mounted(app: FastAPI, page: gr.Blocks) -> FastAPI:
+    """The application with the page library's pages and endpoints."""
     # As it is after `launch`; else the page library lets a request name any file of the server as an upload.
     page.has_launched = True
     # It says that pages are not rendered on the server, which they never were.
@@ -94,6 +95,7 @@ def _mounted(app: FastAPI) -> FastAPI:
         max_file_size=LARGEST_UPLOAD_BYTES,
         allowed_paths=[],
         ssr_mode=False,
+        mcp_server=False,  # it would call this server by whatever name was asked for; ours is in `api/`
         footer_links=[],
     )
     return mounted

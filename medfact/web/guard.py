@@ -20,7 +20,10 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
+from medfact.errors import Mistake
 from medfact.limits import is_public_server
+from medfact.web.api import calls
+from medfact.web.api.caller import caller_of
 from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, Pace, kind_of
@@ -54,14 +57,16 @@ USED = re.compile(
     r"|/gradio_api/upload/?"
     r"|/gradio_api/file=.{1,4000}"
 )
-"""The addresses that pages use beside their own. The page library has more: events, streams that never end, the progress of
-uploads, which it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch
-addresses."""
+"""The addresses that pages use beside their own; those that programs use are in `api/calls.py`. The page library has more: other
+events, streams that never end, the progress of uploads, which it keeps for ever under whatever name is asked for, and others that
+write a page's state into files or fetch addresses."""
 
 
 def is_used(path: str) -> bool:
-    """Whether a page, or what pages use, has this address."""
-    return USED.fullmatch(path) is not None or any(path in (page.path, f"{page.path}/") for page in PAGES.values())
+    """Whether a page, what pages use, or what programs use has this address."""
+    if USED.fullmatch(path) is not None or calls.is_for_programs(path):
+        return True
+    return any(path in (page.path, f"{page.path}/") for page in PAGES.values())
 
 
 SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
@@ -163,6 +168,14 @@ class Guarded:
             await refused(scope, receive, send)
             return
         state = scope.setdefault("state", {})
+        if scope["method"] == "POST" and calls.is_call(scope["path"]):
+            state["caller"] = caller_of(Request(scope), self._turns, self._gate)
+            if scope["path"].rstrip("/") != calls.TOOLS:
+                try:
+                    _, state["said"], body = calls.taken(scope["path"], orjson.loads(body or b"null"))
+                except Mistake as mistake:
+                    await PlainTextResponse(mistake.public, status_code=400)(scope, receive, send)
+                    return
 
         async def answer() -> None:
             whole = [{"type": "http.request", "body": body, "more_body": False}]
@@ -182,7 +195,7 @@ class Guarded:
     def _answering(self, scope: Any) -> Iterator[None]:
         """Meanwhile a request is answered that may take a thread for long. Raises NotNow where its address has many."""
         path, address = scope["path"], address_of(scope)
-        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) == "download")):
+        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"})):
             yield
             return
         if self._busy[address] >= AT_ONCE:
@@ -260,6 +273,8 @@ async def _body(receive: Any, most: int) -> bytes | None:
 
 def most_bytes(path: str) -> int:
     """The largest body that is read of a request to an address."""
+    if calls.is_call(path):
+        return calls.CALL_BYTES
     return UPLOAD_BYTES if path.rstrip("/") == UPLOAD else UPDATE_BYTES
 
 
@@ -273,10 +288,10 @@ def _too_large(path: str) -> Response:
 
 # ------------------------------------------------------------------------------------------------ the page library
 
-OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/upload/?")
+OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/(upload|info|mcp)/?")
 """The addresses that this server answers itself. All others are the library's."""
 
-READ = {b"host", b"accept", b"accept-encoding", b"content-length", b"if-none-match", b"if-modified-since", b"user-agent"}
+READ = {b"host", b"accept", b"accept-encoding", b"if-none-match", b"if-modified-since", b"user-agent"}
 """The headers that the library gets. Pages ask for no ranges: its answers to them repeat the request's headers."""
 
 FORWARDED = {b"x-forwarded-host", b"x-forwarded-proto"}
@@ -287,7 +302,9 @@ def as_seen(scope: Any) -> Any:
     """A request as its answerer sees it: whole where that is this server's own code, else without what pages do not send."""
     if OURS.fullmatch(scope["path"]):
         return scope
-    return {**scope, "headers": list(_headers(scope)), "query_string": b""}
+    query = calls.query_for(scope["path"], scope["query_string"])
+    sent_as = [(b"content-type", b"application/json")] if calls.is_call(scope["path"]) else []
+    return {**scope, "headers": [*_headers(scope), *sent_as], "query_string": query}
 
 
 def _headers(scope: Any) -> Iterator[tuple[bytes, bytes]]:

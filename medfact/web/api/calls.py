@@ -1,0 +1,80 @@
+"""What of the page library's addresses programs may use, and what the library gets of a call: nothing that a caller sent but the
+number of a function and the name of a session. What is said stays with the request, in memory, until the function takes it.
+
+The library would keep what it gets, look for files in it, and fetch addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+
+from medfact.errors import Mistake
+from medfact.web.api.endpoints import ENDPOINTS, Endpoint
+
+API = "/gradio_api"
+
+TOOLS = f"{API}/mcp"
+"""Where agents find the endpoints as tools."""
+
+_CALL = re.compile(rf"{API}/call(?P<named>/v2)?/(?P<name>{'|'.join(ENDPOINTS)})/?")
+_JOIN = re.compile(rf"{API}/queue/join/?")
+_READ = re.compile(rf"{API}/info/?|{API}/queue/data|{API}/call(/v2)?/({'|'.join(ENDPOINTS)})/[0-9a-f]{{32}}")
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+CALL_BYTES = 512_000
+"""The largest body of a call."""
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether an address is one that programs call, or read an answer at."""
+    return is_call(path) or _READ.fullmatch(path) is not None
+
+
+def is_call(path: str) -> bool:
+    """Whether an endpoint or a tool is called at an address."""
+    return path.rstrip("/") == TOOLS or any(one.fullmatch(path) for one in (_CALL, _JOIN))
+
+
+def taken(path: str, sent: Any) -> tuple[Endpoint, dict[str, Any], bytes]:
+    """What is called, what the caller says to it, not checked yet, and what the library gets of the body. Raises Mistake."""
+    if not isinstance(sent, dict):
+        raise Mistake("A call is a mapping.", "See docs/api.md.")
+    if (called := _CALL.fullmatch(path)) is None:
+        endpoint = _of_number(sent.get("fn_index"))
+        if not isinstance(session := sent.get("session_hash"), str) or not _SESSION.fullmatch(session):
+            raise Mistake("There is no session_hash of letters and digits.")
+        number = list(ENDPOINTS).index(endpoint.name)
+        return endpoint, _said(endpoint, sent), _body(endpoint, fn_index=number, session_hash=session)
+    endpoint = ENDPOINTS[called["name"]]
+    if called["named"]:
+        return endpoint, sent, orjson.dumps(dict.fromkeys(endpoint.signature.parameters))
+    return endpoint, _said(endpoint, sent), _body(endpoint)
+
+
+def _of_number(number: object) -> Endpoint:
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(ENDPOINTS):
+        raise Mistake("There is no such function.", "Call an endpoint by its name.")
+    return list(ENDPOINTS.values())[number]
+
+
+def _said(endpoint: Endpoint, sent: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(data := sent.get("data"), list):
+        raise Mistake("The values of a call are a list, under data.")
+    return endpoint.named(data)
+
+
+def _body(endpoint: Endpoint, **more: Any) -> bytes:
+    return orjson.dumps({"data": [None] * len(endpoint.signature.parameters), **more})
+
+
+def query_for(path: str, query: bytes) -> bytes:
+    """What the library gets of the query of an address: the session whose answers are read."""
+    if path != f"{API}/queue/data":
+        return b""
+    session = parse_qs(query.decode("latin-1"), max_num_fields=64).get("session_hash", [""])[0]
+    return f"session_hash={session}".encode() if _SESSION.fullmatch(session) else b"session_hash=none"
