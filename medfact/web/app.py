@@ -26,6 +26,7 @@ from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates, upload_gate
 from medfact.web.api import gradio_door
+from medfact.web.api.tools import Tools
 from medfact.web.connections import Connection
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -57,20 +58,23 @@ def create_app(url: str | None = None) -> FastAPI:
             housekeeping.begin()
         threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
         threading.Thread(target=keep_up, args=(services, demonstration, over), daemon=True, name="demonstration").start()
-        yield
+        async with tools.open():
+            yield
         over.set()
         housekeeping.end()
         services.close()
 
-    page = build_site(PAGES.values(), services)
+    page, tools = build_site(PAGES.values(), services), Tools(services)
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES), gradio_door.routes(page)):
+    known += [upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES), gradio_door.routes(page)]
+    for router in known:
         app.include_router(router)
+    app.router.routes.extend(tools.routes)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app, page)
 

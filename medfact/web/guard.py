@@ -57,9 +57,9 @@ USED = re.compile(
     r"|/gradio_api/upload/?"
     r"|/gradio_api/file=.{1,4000}"
 )
-"""The addresses that pages use beside their own; those that programs use are in `api/calls.py`. The page library has more: other
-events, streams that never end, the progress of uploads, which it keeps for ever under whatever name is asked for, and others that
-write a page's state into files or fetch addresses."""
+"""The addresses that pages use beside their own; those of programs are in `api/calls.py`. The page library has more: other
+events, streams that never end, the progress of uploads, which it keeps for ever under whatever name is asked for, and others
+that write a page's state into files or fetch addresses."""
 
 
 def is_used(path: str) -> bool:
@@ -164,21 +164,14 @@ class Guarded:
         if len(body) > most_bytes(scope["path"]):
             await _too_large(scope["path"])(scope, receive, send)
             return
-        if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
-            await refused(scope, receive, send)
-            return
         state = scope.setdefault("state", {})
-        if scope["method"] == "POST" and calls.is_call(scope["path"]):
-            state["caller"] = caller_of(Request(scope), self._turns, self._gate)
-            if scope["path"].rstrip("/") != calls.TOOLS:
-                try:
-                    _, state["said"], body = calls.taken(scope["path"], orjson.loads(body or b"null"))
-                except Mistake as mistake:
-                    await PlainTextResponse(mistake.public, status_code=400)(scope, receive, send)
-                    return
+        read = self._read(scope, body) if scope["method"] == "POST" else body
+        if isinstance(read, Response):
+            await read(scope, receive, send)
+            return
 
         async def answer() -> None:
-            whole = [{"type": "http.request", "body": body, "more_body": False}]
+            whole = [{"type": "http.request", "body": read, "more_body": False}]
 
             async def receive_whole() -> Any:
                 return whole.pop() if whole else await receive()
@@ -207,14 +200,29 @@ class Guarded:
             self._busy[address] -= 1
             self._busy += Counter()  # without those at nought
 
-    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
-        """The refusal of a body that no page sends, and of a button where a visitor presses too many."""
+    def _read(self, scope: Any, body: bytes) -> bytes | Response:
+        """A body as its answerer gets it; the refusal of one that no page or program sends, and of a button where a visitor
+        presses too many."""
         try:
             sent = orjson.loads(body or b"null")
         except orjson.JSONDecodeError:
             return PlainTextResponse("That is no JSON.", status_code=400)
+        if calls.is_call(scope["path"]):
+            return self._called(scope, sent, body)
         pressed = isinstance(sent, dict) and sent.get("action") is not None
-        return self._too_often(BUTTON, Request(scope)) if pressed else None
+        return (self._too_often(BUTTON, Request(scope)) if pressed else None) or body
+
+    def _called(self, scope: Any, sent: Any, body: bytes) -> bytes | Response:
+        """What the library gets of a call; who calls, and what is said, stays with the request."""
+        state = scope["state"]
+        state["caller"] = caller_of(Request(scope), self._turns, self._gate)
+        if scope["path"].rstrip("/") == calls.TOOLS:
+            return body
+        try:
+            state["said"], body = calls.taken(scope["path"], sent)
+        except Mistake as mistake:
+            return PlainTextResponse(mistake.public, status_code=400)
+        return body
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through if it may come now."""
@@ -288,7 +296,9 @@ def _too_large(path: str) -> Response:
 
 # ------------------------------------------------------------------------------------------------ the page library
 
-OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/(upload|info|mcp)/?")
+OURS = re.compile(
+    r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/(upload|info|mcp)/?"
+)
 """The addresses that this server answers itself. All others are the library's."""
 
 READ = {b"host", b"accept", b"accept-encoding", b"if-none-match", b"if-modified-since", b"user-agent"}

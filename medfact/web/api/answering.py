@@ -55,8 +55,8 @@ def answers(
     offset: Annotated[int, Field(ge=0, le=10**9, description="So many statements are passed over.")] = 0,
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="So many are looked at.")] = 50,
 ) -> list[Row]:
-    """Lists the statements of a run with the model's answers, in the order in which they are asked. Right, wrong, unreadable and
-    failed ones; what was not asked yet is absent. False statements are marked.
+    """Lists the statements of a run with the model's answers, in the order in which they are asked: right, wrong, unreadable
+    and failed ones. What was not asked yet is absent; false statements are marked.
     """
     record = asked_run(services, run)
     asked = services.store.answers.asked(record.run, positions=range(offset, offset + limit))
@@ -68,7 +68,7 @@ def compare(
     caller: Caller,
     runs: Annotated[list[RunId], Field(min_length=2, max_length=MOST_MODELS, description="The whole ids of 2 to 8 runs.")],
 ) -> Row:
-    """Compares runs on the facts that they share: paired differences with their intervals, and what each shows in a sentence."""
+    """Compares runs on the facts that they share: paired differences with their intervals, and what each shows in words."""
     made = services.comparisons.made([asked_run(services, run).run for run in runs])
     names = {one.run: one.name for one in made.runs}
     found = [f"{pair.metric}: {pair_verdict(pair, names)}" for pair in made.pairs]

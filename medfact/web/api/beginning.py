@@ -33,7 +33,7 @@ def evaluate(
     rows: Rows = [],  # noqa: B006 (it is never changed, and a schema shows it)
     protocol: Protocol = USUAL_METHOD,
     shots: Annotated[int, Field(ge=-1, le=int(BOUNDS["spec.shots"].most), description="Worked examples; -1: as usual.")] = -1,
-    address: Annotated[str, Field(max_length=300, description="Of the service, such as https://host/v1; none: the usual.")] = "",
+    address: Annotated[str, Field(max_length=300, description="Of the service: https://host/v1; none: the usual one.")] = "",
     key: Annotated[str, Field(max_length=LONGEST_KEY, description="Your key for the service. It stays in memory.")] = "",
     budget: Annotated[float, Field(ge=0, le=BOUNDS["spec.budget"].most, description="US dollars; 0: any sum.")] = 0,
     send_facts: Annotated[bool, Field(description="Agrees that your own facts go to the service.")] = False,

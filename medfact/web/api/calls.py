@@ -1,5 +1,5 @@
-"""What of the page library's addresses programs may use, and what the library gets of a call: nothing that a caller sent but the
-number of a function and the name of a session. What is said stays with the request, in memory, until the function takes it.
+"""Which of the page library's addresses programs use, and what the library gets of a call: nothing that a caller sent but
+the number of a function and the name of a session. What is said stays with the request, in memory, until the function takes it.
 
 The library would keep what it gets, look for files in it, and fetch addresses.
 """
@@ -40,8 +40,8 @@ def is_call(path: str) -> bool:
     return path.rstrip("/") == TOOLS or any(one.fullmatch(path) for one in (_CALL, _JOIN))
 
 
-def taken(path: str, sent: Any) -> tuple[Endpoint, dict[str, Any], bytes]:
-    """What is called, what the caller says to it, not checked yet, and what the library gets of the body. Raises Mistake."""
+def taken(path: str, sent: Any) -> tuple[dict[str, Any], bytes]:
+    """What a caller says to an endpoint, not checked yet, and what the library gets of the body. Raises Mistake."""
     if not isinstance(sent, dict):
         raise Mistake("A call is a mapping.", "See docs/api.md.")
     if (called := _CALL.fullmatch(path)) is None:
@@ -49,11 +49,11 @@ def taken(path: str, sent: Any) -> tuple[Endpoint, dict[str, Any], bytes]:
         if not isinstance(session := sent.get("session_hash"), str) or not _SESSION.fullmatch(session):
             raise Mistake("There is no session_hash of letters and digits.")
         number = list(ENDPOINTS).index(endpoint.name)
-        return endpoint, _said(endpoint, sent), _body(endpoint, fn_index=number, session_hash=session)
+        return _said(endpoint, sent), _body(endpoint, fn_index=number, session_hash=session)
     endpoint = ENDPOINTS[called["name"]]
     if called["named"]:
-        return endpoint, sent, orjson.dumps(dict.fromkeys(endpoint.signature.parameters))
-    return endpoint, _said(endpoint, sent), _body(endpoint)
+        return sent, orjson.dumps(dict.fromkeys(endpoint.signature.parameters))
+    return _said(endpoint, sent), _body(endpoint)
 
 
 def _of_number(number: object) -> Endpoint:

@@ -1,5 +1,5 @@
-"""The table of endpoints: each is declared once, by a function. Gradio's endpoints, the tools of agents, the page For agents and
-the checks of what callers send follow from it."""
+"""The table of endpoints: each is declared once, by a function. The page library's endpoints, the tools of agents, the page
+For agents, and the checks of what callers send follow from it."""
 
 from __future__ import annotations
 

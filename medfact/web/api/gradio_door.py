@@ -13,8 +13,8 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from medfact.errors import MedfactError
-from medfact.web.api.calls import API
 from medfact.web.api.caller import Caller
+from medfact.web.api.calls import API
 from medfact.web.api.endpoints import ENDPOINTS, Endpoint
 from medfact.web.services import Services
 

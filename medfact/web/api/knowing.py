@@ -59,8 +59,8 @@ def statements(
     protocol: Protocol = USUAL_METHOD,
     seed: Seed = 0,
 ) -> list[Row]:
-    """States facts in all ways of asking, each with its label; half of the statements are false on purpose, and marked. Name one
-    fact by head, relation and tail for its eight statements, or take facts of a data set with their false partners.
+    """States facts in all ways of asking, each with its label; half of the statements are false on purpose, and marked. Name
+    one fact by head, relation and tail for its eight statements, or take facts of a data set with their false partners.
     """
     if head or relation or tail:
         return [marked(one) for one in _eight(Fact(head, relation, tail, positive=holds))]
@@ -76,7 +76,8 @@ def _eight(fact: Fact) -> list[Statement]:
         raise Mistake("A fact needs a head, a relation and a tail.", "Give all three.")
     pool = load_pool(POOL)
     if not pool.states(fact):
-        raise Mistake(f"There are no sentences for the relation {fact.relation!r}.", f"There are for {', '.join(pool.relations)}.")
+        known = ", ".join(pool.relations)
+        raise Mistake(f"There are no sentences for the relation {fact.relation!r}.", f"There are for {known}.")
     return list(pool.statements([fact]))
 
 
@@ -115,7 +116,7 @@ def _in_words(holds: bool | None, found: int) -> str:
     if holds is not None:
         return f"The bundled facts say that this is {'true' if holds else 'false'}."
     if found:
-        return f"The bundled facts do not decide this; {counted(found, 'fact')} of them {'is' if found == 1 else 'are'} about it."
+        return f"The bundled facts do not decide this. About it: {counted(found, 'fact')}."
     return "The bundled facts say nothing about this, which does not make it false."
 
 

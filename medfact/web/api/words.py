@@ -48,8 +48,8 @@ def check_somebody(caller: Caller) -> None:
         raise Mistake(why_nobody())
 
 
-def source_of(services: Services, caller: Caller, data_set: str, rows: list[dict[str, str]]) -> Source:
-    """Where the facts come from: the data set, or the rows, which are kept as a file of the caller's. Raises Mistake, NotNow."""
+def source_of(services: Services, caller: Caller, data_set: str, rows: list[dict[Column, str]]) -> Source:
+    """Where the facts come from: the data set, or the rows, which are kept as a file of the caller's. Raises MedfactError."""
     if not rows:
         return {"dataset": data_set}
     check_somebody(caller)
