@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -68,7 +69,7 @@ def create_app(url: str | None = None) -> FastAPI:
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
-    app.add_middleware(Guarded, uploads=services.uploads)
+    app.add_middleware(Guarded, uploads=services.uploads, has_answer=partial(gradio_door.has_answer, page))
     app.add_middleware(WithHeaders)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
     known += [upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES), gradio_door.routes(page)]

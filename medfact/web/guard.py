@@ -10,7 +10,7 @@ import ipaddress
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -107,8 +107,9 @@ def is_own_page(headers: Headers) -> bool:
 class Guarded:
     """The application behind a door: what it never gets is answered here."""
 
-    def __init__(self, app: Any, uploads: Uploads) -> None:
-        self.app, self.uploads = app, uploads
+    def __init__(self, app: Any, uploads: Uploads, has_answer: Callable[[str], bool] = lambda _: False) -> None:
+        """has_answer: whether there is something to read of a call, or of a session of calls."""
+        self.app, self.uploads, self.has_answer = app, uploads, has_answer
         self._pace, self._gate = Pace(), UploadGate()
         self._busy: Counter[str] = Counter()
         self._turns = Turns()
@@ -143,6 +144,8 @@ class Guarded:
             return PlainTextResponse(why_nobody(), status_code=403)
         if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
             return PlainTextResponse("There is no such file of yours.", status_code=404)
+        if (asked := calls.read_at(path, request.scope["query_string"])) and not self.has_answer(asked):
+            return PlainTextResponse("There is no such answer; it was read already, or is too old.", status_code=404)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
             return _too_large(path)
         return None

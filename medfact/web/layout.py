@@ -23,7 +23,7 @@ FOOTER = """
 **What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
 facts can
 still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet. Not for clinical use;
-not a place for patient data.
+not a place for patient data. [Use via API](agents)
 """
 
 

@@ -40,7 +40,7 @@ def evaluate(
     seconds: Annotated[int, Field(ge=0, le=MOST_SECONDS, description="How long to tell how it goes. The run goes on.")] = 300,
 ) -> Row:
     """Asks a model whether each statement of some facts is true, and tells how it goes. The first thing told is the run's id,
-    with which report, answers and compare are asked; keep it, since it is listed nowhere.
+    with which report, answers and compare are asked; keep it.
     """
     check_somebody(caller)
     is_remote = provider_of(model).is_remote

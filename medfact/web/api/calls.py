@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -23,7 +24,8 @@ TOOLS = f"{API}/mcp"
 
 _CALL = re.compile(rf"{API}/call(?P<named>/v2)?/(?P<name>{'|'.join(ENDPOINTS)})/?")
 _JOIN = re.compile(rf"{API}/queue/join/?")
-_READ = re.compile(rf"{API}/info/?|{API}/queue/data|{API}/call(/v2)?/({'|'.join(ENDPOINTS)})/[0-9a-f]{{32}}")
+_ANSWER = re.compile(rf"{API}/call(/v2)?/({'|'.join(ENDPOINTS)})/[0-9a-f]{{32}}")
+SESSION, SCHEMA = f"{API}/queue/data", f"{API}/info"
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 CALL_BYTES = 512_000
@@ -32,7 +34,7 @@ CALL_BYTES = 512_000
 
 def is_for_programs(path: str) -> bool:
     """Whether an address is one that programs call, or read an answer at."""
-    return is_call(path) or _READ.fullmatch(path) is not None
+    return is_call(path) or path in {SESSION, SCHEMA, f"{SCHEMA}/"} or _ANSWER.fullmatch(path) is not None
 
 
 def is_call(path: str) -> bool:
@@ -72,9 +74,16 @@ def _body(endpoint: Endpoint, **more: Any) -> bytes:
     return orjson.dumps({"data": [None] * len(endpoint.signature.parameters), **more})
 
 
+def read_at(path: str, query: bytes) -> str | None:
+    """The call, or the session of calls, whose answer is read at an address; None where none is."""
+    if path == SESSION:
+        with suppress(ValueError):  # there are too many fields
+            said = parse_qs(query.decode("latin-1"), max_num_fields=64).get("session_hash", ["-"])[0]
+            return said if _SESSION.fullmatch(said) else "-"
+        return "-"
+    return path.rpartition("/")[2] if _ANSWER.fullmatch(path) else None
+
+
 def query_for(path: str, query: bytes) -> bytes:
     """What the library gets of the query of an address: the session whose answers are read."""
-    if path != f"{API}/queue/data":
-        return b""
-    session = parse_qs(query.decode("latin-1"), max_num_fields=64).get("session_hash", [""])[0]
-    return f"session_hash={session}".encode() if _SESSION.fullmatch(session) else b"session_hash=none"
+    return f"session_hash={read_at(path, query)}".encode() if path == SESSION else b""

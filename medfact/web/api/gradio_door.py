@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import gradio as gr
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from medfact.errors import MedfactError
 from medfact.web.api.caller import Caller
-from medfact.web.api.calls import API
+from medfact.web.api.calls import SCHEMA
 from medfact.web.api.endpoints import ENDPOINTS, Endpoint
 from medfact.web.services import Services
 
@@ -109,12 +108,21 @@ def _let_go(site: gr.Blocks, session: str) -> None:
             del queue.pending_messages_per_session[session]
 
 
+def has_answer(site: gr.Blocks, asked: str) -> bool:
+    """Whether something of a call, or of a session of calls, was not read yet. The library waits for ever for what there is not,
+    or fails."""
+    queue = site._queue
+    return bool(queue.pending_event_ids_session.get(asked)) or any(
+        asked in ids for ids in queue.pending_event_ids_session.values()
+    )
+
+
 def routes(site: gr.Blocks) -> APIRouter:
     """What the endpoints are, for programs that look. The library's own answer repeats the address of whoever asked first."""
     router = APIRouter(include_in_schema=False)
 
-    @router.get(f"{API}/info")
-    @router.get(f"{API}/info/")
+    @router.get(SCHEMA)
+    @router.get(f"{SCHEMA}/")
     def info() -> JSONResponse:
         return JSONResponse(site.get_api_info())
 
