@@ -142,13 +142,18 @@ class Guarded:
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
             return PlainTextResponse(why_nobody(), status_code=403)
-        if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
-            return PlainTextResponse("There is no such file of yours.", status_code=404)
-        if (asked := calls.read_at(path, request.scope["query_string"])) and not self.has_answer(asked):
-            return PlainTextResponse("There is no such answer; it was read already, or is too old.", status_code=404)
+        if absent := self._absent(path, request):
+            return PlainTextResponse(absent, status_code=404)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
             return _too_large(path)
         return None
+
+    def _absent(self, path: str, request: Request) -> str:
+        """Why there is nothing at an address that names a file, or the answer to a call."""
+        if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
+            return "There is no such file of yours."
+        asked = calls.read_at(path, request.scope["query_string"])
+        return "There is no such answer: it was read already, or is too old." if asked and not self.has_answer(asked) else ""
 
     def _too_often(self, kind: str, request: Request) -> Response | None:
         """Counts a request of a kind; the refusal where there were too many lately."""

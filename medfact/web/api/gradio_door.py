@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import gradio as gr
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from medfact.errors import MedfactError
@@ -109,8 +110,8 @@ def _let_go(site: gr.Blocks, session: str) -> None:
 
 
 def has_answer(site: gr.Blocks, asked: str) -> bool:
-    """Whether something of a call, or of a session of calls, was not read yet. The library waits for ever for what there is not,
-    or fails."""
+    """Whether something of a call, or of a session of calls, was not read yet. Of what there is not, the library would wait for
+    ever, or fail."""
     queue = site._queue
     return bool(queue.pending_event_ids_session.get(asked)) or any(
         asked in ids for ids in queue.pending_event_ids_session.values()
