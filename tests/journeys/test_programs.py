@@ -113,7 +113,8 @@ def test_what_the_bundled_facts_say_of_a_sentence(program: Program) -> None:
     assert (unknown["holds"], unknown["facts"]) == (None, [])
     assert "does not make it false" in unknown["says"]
     near = program.asked("check_statement", sentence="Somebody with gout got allopurinol.")
-    assert (near["holds"], near["facts"][0]["tail"]) == (None, "allopurinol")
+    assert near["holds"] is None
+    assert {name for one in near["facts"] for name in (one["head"], one["tail"])} == {"gout", "allopurinol"}
     with pytest.raises(ValueError, match="Give a sentence, or"):
         program.asked("check_statement", sentence="x", head="y")
 
