@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -27,6 +28,12 @@ _JOIN = re.compile(rf"{API}/queue/join/?")
 _ANSWER = re.compile(rf"{API}/call(/v2)?/({'|'.join(ENDPOINTS)})/[0-9a-f]{{32}}")
 SESSION, SCHEMA = f"{API}/queue/data", f"{API}/info"
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def has_tools() -> bool:
+    """Whether agents find tools here."""
+    return find_spec("mcp") is not None
+
 
 CALL_BYTES = 512_000
 """The largest body of a call."""

@@ -10,7 +10,6 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import orjson
@@ -19,7 +18,7 @@ from starlette.routing import Route
 
 from medfact.errors import MedfactError, Mistake
 from medfact.version import VERSION
-from medfact.web.api.calls import TOOLS
+from medfact.web.api.calls import TOOLS, has_tools
 from medfact.web.api.endpoints import ENDPOINTS
 from medfact.web.api.gradio_door import answer, follow
 from medfact.web.services import Services
@@ -32,16 +31,11 @@ INSTRUCTIONS = (
 MISSING = 'Tools for agents need one more package on this server: pip install "medfact[mcp]".'
 
 
-def is_installed() -> bool:
-    """Whether agents find tools here."""
-    return find_spec("mcp") is not None
-
-
 class Tools:
     """The address of the tools."""
 
     def __init__(self, services: Services) -> None:
-        self._manager = _manager(services) if is_installed() else None
+        self._manager = _manager(services) if has_tools() else None
 
     @property
     def routes(self) -> list[Route]:

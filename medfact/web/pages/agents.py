@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 
 from medfact.views.fragments import render
-from medfact.web.api.calls import TOOLS
+from medfact.web.api.calls import TOOLS, has_tools
 from medfact.web.api.endpoints import ENDPOINTS
-from medfact.web.api.tools import is_installed
 from medfact.web.pages import Page, Show, View, Visitor
 
 
 def view(_: Visitor, show: Show) -> View:
     """The same for everybody."""
-    drawn = render("agents", address=_address(), endpoints=list(ENDPOINTS.values()), tools=TOOLS, has_tools=is_installed())
+    drawn = render("agents", address=_address(), endpoints=list(ENDPOINTS.values()), tools=TOOLS, has_tools=has_tools())
     return View({"agents": drawn}, show)
 
 
