@@ -29,9 +29,8 @@ def extras() -> dict[str, list[str]]:
     """The extras of requirements.txt, all of them together, and those that the app does without."""
     found = requirements()
     del found[""]
-    return (
-        found | {"all": sorted({line for lines in found.values() for line in lines})} | requirements("requirements-cluster.txt")
-    )
+    everything = {"all": sorted({line for lines in found.values() for line in lines})}
+    return found | everything | requirements("requirements-cluster.txt") | requirements("requirements-mcp.txt")
 
 
 if __name__ == "__main__":

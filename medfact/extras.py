@@ -21,11 +21,12 @@ PARTS = {
     "app": ("The page needs", ("fastapi", "gradio", "httptools", "orjson", "starlette", "uvicorn", "uvloop")),
     "notebook": ("Tables, figures and pictures need", ("pandas", "PIL", "plotly")),
     "hub": ("Data sets of the Hugging Face hub need", ("datasets",)),
+    "mcp": ("Tools for agents need", ("mcp",)),
     "cluster": ("A run on several machines needs", ("ray",)),
 }
 """Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings PIL and plotly, too."""
 
-_FILES = {"cluster": "requirements-cluster.txt"}
+_FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""
 
 

@@ -29,7 +29,7 @@ SIGNED_IN = "hf-"
 HOSTS = ("local", "demonstration")
 """Owners who are no visitors: the command line, and the app itself."""
 
-RATES = ("page", "script", "update", "button", "download", "upload")
+RATES = ("page", "script", "update", "button", "download", "upload", "call")
 """Kinds of requests."""
 
 

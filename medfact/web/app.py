@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -26,6 +27,8 @@ from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.store.bucket import copies_of
 from medfact.web import downloads, files, health, sign_in, updates, upload_gate
+from medfact.web.api import gradio_door
+from medfact.web.api.tools import Tools
 from medfact.web.connections import Connection
 from medfact.web.copying import CopyingOut
 from medfact.web.guard import Guarded
@@ -64,29 +67,32 @@ def create_app(url: str | None = None) -> FastAPI:
             copying.begin()
         threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
         threading.Thread(target=keep_up, args=(services, demonstration, over), daemon=True, name="demonstration").start()
-        yield
+        async with tools.open():
+            yield
         over.set()
         housekeeping.end()
         services.close()
         if copying is not None:
             copying.end()
 
+    page, tools = build_site(PAGES.values(), services), Tools(services)
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
-    app.add_middleware(Guarded, uploads=services.uploads)
+    app.add_middleware(Guarded, uploads=services.uploads, has_answer=partial(gradio_door.has_answer, page))
     app.add_middleware(WithHeaders)
     signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, upload_gate.routes(services.uploads), health.routes(services), signing_in):
+    known += [upload_gate.routes(services.uploads), health.routes(services), signing_in, gradio_door.routes(page)]
+    for router in known:
         app.include_router(router)
+    app.router.routes.extend(tools.routes)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
-    return _mounted(app)
+    return _mounted(app, page)
 
 
-def _mounted(app: FastAPI) -> FastAPI:
-    """The application with the page library's pages."""
-    page = build_site(PAGES.values())
+def _mounted(app: FastAPI, page: gr.Blocks) -> FastAPI:
+    """The application with the page library's pages and endpoints."""
     # As it is after `launch`; else the page library lets a request name any file of the server as an upload.
     page.has_launched = True
     # It says that pages are not rendered on the server, which they never were.
@@ -105,6 +111,7 @@ def _mounted(app: FastAPI) -> FastAPI:
         max_file_size=LARGEST_UPLOAD_BYTES,
         allowed_paths=[],
         ssr_mode=False,
+        mcp_server=False,  # it would call this server by whatever name was asked for; ours is in `api/`
         footer_links=[],
     )
     return mounted

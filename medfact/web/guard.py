@@ -10,7 +10,7 @@ import ipaddress
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,7 +20,10 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
+from medfact.errors import Mistake
 from medfact.limits import is_public_server
+from medfact.web.api import calls
+from medfact.web.api.caller import caller_of
 from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, Pace, kind_of
@@ -54,14 +57,16 @@ USED = re.compile(
     r"|/gradio_api/upload/?"
     r"|/gradio_api/file=.{1,4000}"
 )
-"""The addresses that pages use beside their own. The page library has more: events, streams that never end, the progress of
-uploads, which it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch
-addresses."""
+"""The addresses that pages use beside their own; those of programs are in `api/calls.py`. The page library has more: other
+events, streams that never end, the progress of uploads, which it keeps for ever under whatever name is asked for, and others
+that write a page's state into files or fetch addresses."""
 
 
 def is_used(path: str) -> bool:
-    """Whether a page, or what pages use, has this address."""
-    return USED.fullmatch(path) is not None or any(path in (page.path, f"{page.path}/") for page in PAGES.values())
+    """Whether a page, what pages use, or what programs use has this address."""
+    if USED.fullmatch(path) is not None or calls.is_for_programs(path):
+        return True
+    return any(path in (page.path, f"{page.path}/") for page in PAGES.values())
 
 
 SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
@@ -102,8 +107,9 @@ def is_own_page(headers: Headers) -> bool:
 class Guarded:
     """The application behind a door: what it never gets is answered here."""
 
-    def __init__(self, app: Any, uploads: Uploads) -> None:
-        self.app, self.uploads = app, uploads
+    def __init__(self, app: Any, uploads: Uploads, has_answer: Callable[[str], bool] = lambda _: False) -> None:
+        """has_answer: whether there is something to read of a call, or of a session of calls."""
+        self.app, self.uploads, self.has_answer = app, uploads, has_answer
         self._pace, self._gate = Pace(), UploadGate()
         self._busy: Counter[str] = Counter()
         self._turns = Turns()
@@ -136,11 +142,18 @@ class Guarded:
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
             return PlainTextResponse(why_nobody(), status_code=403)
-        if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
-            return PlainTextResponse("There is no such file of yours.", status_code=404)
+        if absent := self._absent(path, request):
+            return PlainTextResponse(absent, status_code=404)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
             return _too_large(path)
         return None
+
+    def _absent(self, path: str, request: Request) -> str:
+        """Why there is nothing at an address that names a file, or the answer to a call."""
+        if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
+            return "There is no such file of yours."
+        asked = calls.read_at(path, request.scope["query_string"])
+        return "There is no such answer: it was read already, or is too old." if asked and not self.has_answer(asked) else ""
 
     def _too_often(self, kind: str, request: Request) -> Response | None:
         """Counts a request of a kind; the refusal where there were too many lately."""
@@ -159,13 +172,14 @@ class Guarded:
         if len(body) > most_bytes(scope["path"]):
             await _too_large(scope["path"])(scope, receive, send)
             return
-        if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
-            await refused(scope, receive, send)
-            return
         state = scope.setdefault("state", {})
+        read = self._read(scope, body) if scope["method"] == "POST" else body
+        if isinstance(read, Response):
+            await read(scope, receive, send)
+            return
 
         async def answer() -> None:
-            whole = [{"type": "http.request", "body": body, "more_body": False}]
+            whole = [{"type": "http.request", "body": read, "more_body": False}]
 
             async def receive_whole() -> Any:
                 return whole.pop() if whole else await receive()
@@ -182,7 +196,7 @@ class Guarded:
     def _answering(self, scope: Any) -> Iterator[None]:
         """Meanwhile a request is answered that may take a thread for long. Raises NotNow where its address has many."""
         path, address = scope["path"], address_of(scope)
-        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) == "download")):
+        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"})):
             yield
             return
         if self._busy[address] >= AT_ONCE:
@@ -194,14 +208,29 @@ class Guarded:
             self._busy[address] -= 1
             self._busy += Counter()  # without those at nought
 
-    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
-        """The refusal of a body that no page sends, and of a button where a visitor presses too many."""
+    def _read(self, scope: Any, body: bytes) -> bytes | Response:
+        """A body as its answerer gets it; the refusal of one that no page or program sends, and of a button where a visitor
+        presses too many."""
         try:
             sent = orjson.loads(body or b"null")
         except orjson.JSONDecodeError:
             return PlainTextResponse("That is no JSON.", status_code=400)
+        if calls.is_call(scope["path"]):
+            return self._called(scope, sent, body)
         pressed = isinstance(sent, dict) and sent.get("action") is not None
-        return self._too_often(BUTTON, Request(scope)) if pressed else None
+        return (self._too_often(BUTTON, Request(scope)) if pressed else None) or body
+
+    def _called(self, scope: Any, sent: Any, body: bytes) -> bytes | Response:
+        """What the library gets of a call; who calls, and what is said, stays with the request."""
+        state = scope["state"]
+        state["caller"] = caller_of(Request(scope), self._turns, self._gate)
+        if scope["path"].rstrip("/") == calls.TOOLS:
+            return body
+        try:
+            state["said"], body = calls.taken(scope["path"], sent)
+        except Mistake as mistake:
+            return PlainTextResponse(mistake.public, status_code=400)
+        return body
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through if it may come now."""
@@ -260,6 +289,8 @@ async def _body(receive: Any, most: int) -> bytes | None:
 
 def most_bytes(path: str) -> int:
     """The largest body that is read of a request to an address."""
+    if calls.is_call(path):
+        return calls.CALL_BYTES
     return UPLOAD_BYTES if path.rstrip("/") == UPLOAD else UPDATE_BYTES
 
 
@@ -273,10 +304,12 @@ def _too_large(path: str) -> Response:
 
 # ------------------------------------------------------------------------------------------------ the page library
 
-OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/upload/?")
+OURS = re.compile(
+    r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/(upload|info|mcp)/?"
+)
 """The addresses that this server answers itself. All others are the library's."""
 
-READ = {b"host", b"accept", b"accept-encoding", b"content-length", b"if-none-match", b"if-modified-since", b"user-agent"}
+READ = {b"host", b"accept", b"accept-encoding", b"if-none-match", b"if-modified-since", b"user-agent"}
 """The headers that the library gets. Pages ask for no ranges: its answers to them repeat the request's headers."""
 
 FORWARDED = {b"x-forwarded-host", b"x-forwarded-proto"}
@@ -287,7 +320,9 @@ def as_seen(scope: Any) -> Any:
     """A request as its answerer sees it: whole where that is this server's own code, else without what pages do not send."""
     if OURS.fullmatch(scope["path"]):
         return scope
-    return {**scope, "headers": list(_headers(scope)), "query_string": b""}
+    query = calls.query_for(scope["path"], scope["query_string"])
+    sent_as = [(b"content-type", b"application/json")] if calls.is_call(scope["path"]) else []
+    return {**scope, "headers": [*_headers(scope), *sent_as], "query_string": query}
 
 
 def _headers(scope: Any) -> Iterator[tuple[bytes, bytes]]:

@@ -11,7 +11,9 @@ from typing import Any
 import gradio as gr
 
 from medfact.views.fragments import render
+from medfact.web.api.gradio_door import open_endpoints
 from medfact.web.pages import FIRST, Bring, Page
+from medfact.web.services import Services
 
 ASIDE = 50
 """Pages from this place on stand aside in the navigation."""
@@ -23,15 +25,16 @@ FOOTER = """
 **What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
 facts can
 still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet. Not for clinical use;
-not a place for patient data.
+not a place for patient data. [Use via API](agents)
 """
 
 
-def build_site(pages: Iterable[Page]) -> gr.Blocks:
-    """All pages, the first at the server's own address."""
+def build_site(pages: Iterable[Page], services: Services) -> gr.Blocks:
+    """All pages, the first at the server's own address; before them the endpoints that programs call."""
     pages = list(pages)
     first, *others = pages
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as site:
+        open_endpoints(services, site)
         _build(site, first, pages)
     for page in others:
         with site.route(page.title, page.path, show_in_navbar=False):

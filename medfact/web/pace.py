@@ -28,6 +28,7 @@ KINDS = (
     ("upload", re.compile(r"/gradio_api/upload/?")),
     ("update", re.compile(r"/updates")),
     ("download", re.compile(r"/(export|download)/.+|/gradio_api/file=.+")),
+    ("call", re.compile(r"/gradio_api/((call|queue)/.+|info/?|mcp/?)")),
     ("script", re.compile(r"/(page|assets|static)/.+|/(theme\.css|favicon\.ico|robots\.txt|manifest\.json)")),
     ("", re.compile(r"/healthz")),
 )

@@ -1,10 +1,12 @@
-"""An environment with lm-evaluation-harness and Inspect that borrows what is installed here.
+"""Environments that borrow what is installed here: one with lm-evaluation-harness and Inspect, and one with the clients that
+tests/journeys/test_api_docs.py runs.
 
 python tests/helpers/harnesses.py
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,13 @@ from pathlib import Path
 FOLDER = Path(sys.prefix) / "harnesses"
 """Where `tests/run.sh` puts it."""
 
-LISTED = Path(__file__).parents[1] / "requirements" / "harnesses.txt"
+AGENTS = Path(sys.prefix) / "agents"
+"""Where it puts the other one."""
+
+LISTED = Path(__file__).parents[1] / "requirements"
+
+GRADIO_CLIENT = "@gradio/client@2.7.0"
+"""The page library's client for JavaScript, where npm is there."""
 
 
 def python_of(folder: Path = FOLDER) -> Path:
@@ -20,16 +28,19 @@ def python_of(folder: Path = FOLDER) -> Path:
     return folder / "bin" / "python"
 
 
-def make(folder: Path) -> None:
-    """Makes the environment, or brings it up to date."""
+def make(folder: Path, listed: Path) -> None:
+    """Makes an environment, or brings it up to date."""
     if not python_of(folder).exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     borrowed = sorted({path for path in sys.path if path.endswith("site-packages")})
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    install = [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", LISTED]
+    install = [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", listed]
     subprocess.run(install, check=True)
 
 
 if __name__ == "__main__":
-    make(FOLDER)
+    make(FOLDER, LISTED / "harnesses.txt")
+    make(AGENTS, LISTED.parents[1] / "requirements-mcp.txt")
+    if npm := shutil.which("npm"):
+        subprocess.run([npm, "install", "--silent", "--prefix", AGENTS, GRADIO_CLIENT], check=True)

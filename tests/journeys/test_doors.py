@@ -117,8 +117,8 @@ def test_the_server_fetches_no_address_that_a_page_names(visitor: Visitor) -> No
                 assert "not here, or not yours" in json.dumps(visitor.act("take_file", address))
                 file = {"path": address, "url": address, "orig_name": "x.csv", "meta": {"_type": "gradio.FileData"}}
                 body = {"fn_index": 0, "data": [file], "session_hash": "x"}
-                for way in ("queue/join", "run/predict", "call/x"):
-                    assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == 404
+                for way, refusal in (("queue/join", 400), ("run/predict", 404), ("call/x", 404)):
+                    assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == refusal
         with pytest.raises(TimeoutError):
             listening.accept()
 
@@ -369,12 +369,10 @@ def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
         assert stranger.http.post("/updates", json=body).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "way", ["queue/join", "run/predict", "call/evaluate", "component_server", "cancel", "reset", "queue/data"]
-)
+@pytest.mark.parametrize("way", ["run/predict", "call/js_fn", "component_server", "cancel", "reset", "heartbeat/abc"])
 def test_the_page_librarys_events_are_closed(way: str, visitor: Visitor) -> None:
-    """Pages send everything to one address of our own."""
-    body = {"fn_index": 0, "data": [], "session_hash": "abc", "trigger_id": None}
+    """Pages send everything to one address of our own; programs call endpoints (`test_programs.py`)."""
+    body = {"fn_index": 9, "data": [], "session_hash": "abc", "trigger_id": None}
     assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == 404
     assert visitor.http.get(f"/gradio_api/{way}").status_code == 404
 

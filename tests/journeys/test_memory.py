@@ -46,6 +46,7 @@ ADDRESSES = [
     "/gradio_api/heartbeat/{}",
     "/gradio_api/file={}",
     "/gradio_api/info?page={}",
+    "/gradio_api/queue/data?session_hash={}",
     "/gradio_api/startup-events?x={}",
     "/?deep_link={}",
     "/?page={}",
@@ -125,7 +126,7 @@ def test_no_name_of_an_upload_is_kept(url: str, app: psutil.Process) -> None:
 
 
 def test_no_stream_of_the_page_library_is_open() -> None:
-    for way in ("upload_progress", "heartbeat/abc", "queue/data", "stream/abc", "startup-events", "app_id", "info"):
+    for way in ("upload_progress", "heartbeat/abc", "queue/status", "stream/abc", "startup-events", "app_id", "openapi.json"):
         assert not is_used(f"/gradio_api/{way}")
 
 

@@ -72,7 +72,7 @@ def test_an_address_may_ask_for_many_visitors_but_not_for_any_number(public: Non
         ("/", "page"), ("/facts/", "page"), ("/config", "page"), ("/updates", "update"), ("/page/medfact.js", "script"),
         ("/assets/x.js", "script"), ("/theme.css", "script"), ("/gradio_api/upload", "upload"), ("/export/x", "download"),
         ("/download/x/answers.csv", "download"), ("/gradio_api/file=/x", "download"),
-        ("/healthz", ""),
+        ("/healthz", ""), ("/gradio_api/call/evaluate", "call"), ("/gradio_api/queue/join", "call"),
     ],
 )  # fmt: skip
 def test_each_address_has_a_kind(path: str, kind: str) -> None:

@@ -1,0 +1,1 @@
+"""The same for programs and agents: endpoints of the page library, and tools of the Model Context Protocol."""

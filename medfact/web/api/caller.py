@@ -1,0 +1,63 @@
+"""Who calls an endpoint: a visitor as any other; a program without a cookie is the visitor of its network address."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from anyio import to_thread
+from fastapi import Request
+
+from medfact.limits import is_public_server
+from medfact.spec import LOCAL_OWNER
+from medfact.web.clients import address_of
+from medfact.web.services import Services
+from medfact.web.turns import Turns
+from medfact.web.upload_gate import UploadGate
+from medfact.web.visitors import NOBODY, is_from_this_machine, owner_of, owners_reviewing, user_header
+
+_SALT = secrets.token_hex(16)
+"""Nobody can tell an address from the owner that is made of it."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls. address: of the network. reviewers: whose verdicts are added up, () for everybody's. turns, gate: of the
+    server, which calls wait at as pages do."""
+
+    owner: str
+    address: str
+    reviewers: tuple[str, ...]
+    turns: Turns
+    gate: UploadGate
+
+    async def answered(self, function: Callable[..., Any], services: Services, /, **arguments: Any) -> Any:
+        """What a function says to this caller, in a thread, when it is the caller's turn. Raises MedfactError, NotNow."""
+        found: list[Any] = []
+
+        async def answer() -> None:
+            found.append(await to_thread.run_sync(partial(function, services, self, **arguments)))
+
+        services.neighbours.note(self.owner, self.address)
+        await self.turns.answered(self.address, answer)
+        return found[0]
+
+
+def caller_of(request: Request, turns: Turns, gate: UploadGate) -> Caller:
+    """Who sends a request."""
+    return Caller(_owner(request), address_of(request.scope), owners_reviewing(request), turns, gate)
+
+
+def _owner(request: Request) -> str:
+    """The owner of a cookie or of one who has signed in; else whoever uses this machine; else one of the network address, which
+    no cookie can name. Its runs are listed nowhere: their ids open them."""
+    owner = owner_of(request)
+    if owner != NOBODY or user_header():
+        return owner
+    if is_from_this_machine(request) and not is_public_server():
+        return LOCAL_OWNER
+    return f"caller-{hashlib.sha256(f'{_SALT} {address_of(request.scope)}'.encode()).hexdigest()[:32]}"

@@ -1,0 +1,44 @@
+"""A program that calls the endpoints of a page over plain HTTP, as curl does, and what programs send that mean ill."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+
+API = "/gradio_api"
+
+PASSWD = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
+"""What the page library takes for an uploaded file."""
+
+
+class Program:
+    """One program. headers: sent with every request."""
+
+    def __init__(self, address: str, **headers: str) -> None:
+        self.http = httpx.Client(base_url=address, timeout=120, headers=headers)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def begun(self, name: str, said: Any, way: str = "call/v2") -> httpx.Response:
+        """Calls an endpoint, and reads no answer."""
+        return self.http.post(f"{API}/{way}/{name}", json=said)
+
+    def told(self, name: str, **said: Any) -> list[Any]:
+        """All that an endpoint tells, in order; its mistake is raised as a ValueError."""
+        begun = self.begun(name, said)
+        assert begun.status_code == 200, begun.text
+        events = self.http.get(f"{API}/call/{name}/{begun.json()['event_id']}").text.strip().split("\n\n")
+        found = [dict(line.partition(": ")[::2] for line in event.splitlines()) for event in events]
+        if problem := [json.loads(event["data"]) for event in found if event["event"] == "error"]:
+            raise ValueError(problem[0]["error"] if isinstance(problem[0], dict) else problem[0])
+        return [json.loads(event["data"])[0] for event in found if event["event"] in {"generating", "complete"}]
+
+    def asked(self, name: str, **said: Any) -> Any:
+        """The last thing that an endpoint tells."""
+        return self.told(name, **said)[-1]
