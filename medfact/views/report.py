@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
-from medfact.exchange.portable import portable
+from medfact.exchange.portable import portable, shown_model
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
@@ -129,7 +129,7 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
         asked=Asking(run, board, pairs),
         report=report,
         failed=len(pairs.chosen("missed")),
-        command=command_of(portable(run.spec)),
+        command=command_of(replace(portable(run.spec), model=shown_model(run.model))),
         reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
         labels=remarks(report),
         bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
@@ -149,7 +149,7 @@ def _asked(part: RunPart) -> tuple[str, ...]:
     return (
         run.run,
         ": ".join(filter(None, (run.state, run.reason))),
-        run.model,
+        shown_model(run.model),
         run.model_revision or "not known",
         f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
         part.report.method,

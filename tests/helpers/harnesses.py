@@ -1,4 +1,4 @@
-"""An environment with lm-evaluation-harness and Inspect that borrows what is installed here.
+"""An environment with lm-evaluation-harness, Inspect and Every Eval Ever that borrows what is installed here.
 
 python tests/helpers/harnesses.py
 """
@@ -12,7 +12,9 @@ from pathlib import Path
 FOLDER = Path(sys.prefix) / "harnesses"
 """Where `tests/run.sh` puts it."""
 
-LISTED = Path(__file__).parents[1] / "requirements" / "harnesses.txt"
+REQUIREMENTS = Path(__file__).parents[1] / "requirements"
+LISTED, ALONE = REQUIREMENTS / "harnesses.txt", REQUIREMENTS / "every_eval_ever.txt"
+"""What is installed with all that it needs, and what is without."""
 
 
 def python_of(folder: Path = FOLDER) -> Path:
@@ -27,8 +29,9 @@ def make(folder: Path) -> None:
     packages = next(folder.glob("lib/python*/site-packages"))
     borrowed = sorted({path for path in sys.path if path.endswith("site-packages")})
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    install = [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", LISTED]
-    subprocess.run(install, check=True)
+    install = [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r"]
+    subprocess.run([*install, LISTED], check=True)
+    subprocess.run([*install, ALONE, "--no-deps", "--ignore-requires-python"], check=True)
 
 
 if __name__ == "__main__":
