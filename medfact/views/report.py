@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
 
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
@@ -56,9 +57,16 @@ class RunPart:
         return self.asked.run
 
 
-def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = (), estimand: str = LIKE) -> str:
+def html_report(
+    store: Store,
+    run_ids: Sequence[str],
+    made_at: str,
+    owners: Sequence[str] = (),
+    estimand: str = LIKE,
+    files: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """The report of one to eight runs as HTML. made_at: ISO 8601. owners: whose verdicts count, by default everybody's.
-    estimand: what its intervals are about.
+    estimand: what its intervals are about. files: that lie beside it → what they are.
 
     Files are named without their folders. Raises Mistake or UnknownName.
     """
@@ -75,6 +83,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     return render(
         "report",
         made_at=made_at,
+        files=files,
         version=VERSION,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,

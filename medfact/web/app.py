@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
-from medfact.web import downloads, files, health, sign_in, updates, upload_gate
+from medfact.web import downloads, embed, files, health, sign_in, updates, upload_gate
 from medfact.web.connections import Connection
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -66,7 +66,7 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_exception_handler(OSError, health.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
-    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
+    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services), embed.routes(services)]
     for router in (*known, upload_gate.routes(services.uploads), health.routes(services), sign_in.routes(PAGES)):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files

@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect
 from medfact.limits import is_public_server
 from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.old_links import moved
-from medfact.web.pace import BUTTON, Pace, kind_of
+from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import NotNow, UploadGate
@@ -61,7 +61,9 @@ addresses."""
 
 def is_used(path: str) -> bool:
     """Whether a page, or what pages use, has this address."""
-    return USED.fullmatch(path) is not None or any(path in (page.path, f"{page.path}/") for page in PAGES.values())
+    return any(used.fullmatch(path) for used in (USED, EMBED)) or any(
+        path in (page.path, f"{page.path}/") for page in PAGES.values()
+    )
 
 
 SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
@@ -273,7 +275,7 @@ def _too_large(path: str) -> Response:
 
 # ------------------------------------------------------------------------------------------------ the page library
 
-OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/upload/?")
+OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page|embed)/.+|/gradio_api/upload/?")
 """The addresses that this server answers itself. All others are the library's."""
 
 READ = {b"host", b"accept", b"accept-encoding", b"content-length", b"if-none-match", b"if-modified-since", b"user-agent"}
