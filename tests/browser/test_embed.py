@@ -84,7 +84,9 @@ def test_a_published_run_shows_in_a_frame_of_another_site(
     assert cookies == []
 
 
-@pytest.mark.parametrize("path", ["", "evaluate?run={run}", "runs", "download/{run}/card.txt", "embed/{other}", "healthz", "docs"])
+@pytest.mark.parametrize(
+    "path", ["", "evaluate?run={run}", "runs", "download/{run}/card.txt", "embed/{other}", "healthz", "docs"]
+)
 def test_nothing_else_does(runs: tuple[str, str], address: str, framed: Callable[[str], Page], path: str) -> None:
     asked = f"{address}{path.format(run=runs[0], other=runs[1])}"
     page = framed(asked)
@@ -122,9 +124,7 @@ def test_colours_follow_the_visitors(browser: Browser, runs: tuple[str, str], ad
     assert papers == ["rgb(255, 255, 255)", "rgb(17, 24, 39)"]
 
 
-def test_the_share_menu_has_the_snippet(
-    browser: Browser, runs: tuple[str, str], address: str, tmp_path: Path
-) -> None:
+def test_the_share_menu_has_the_snippet(browser: Browser, runs: tuple[str, str], address: str, tmp_path: Path) -> None:
     page = browser.new_context().new_page()
     trouble = trouble_of(page, address)
     page.goto(f"{address}evaluate?run={runs[0]}")
