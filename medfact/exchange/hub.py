@@ -39,7 +39,7 @@ def send(files: Mapping[str, bytes], readme: str, to: str, *, private: bool) -> 
 @contextmanager
 def _explained(to: str) -> Iterator[None]:
     """Meanwhile an error of the library becomes one line, in which no token stands."""
-    import httpx
+    import httpx2
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     try:
@@ -51,7 +51,7 @@ def _explained(to: str) -> Iterator[None]:
         if status in (403, 404):
             raise Mistake(f"The token may not write to {to}.", "Check OWNER/NAME, and what the token may do.") from None
         raise ServiceAway(f"The Hub refused the files (HTTP {status}): {first_line(error)}", "Try again later.") from None
-    except (OfflineModeIsEnabled, httpx.HTTPError, OSError) as error:
+    except (OfflineModeIsEnabled, httpx2.HTTPError, OSError) as error:
         raise ServiceAway(f"The Hub cannot be reached: {first_line(error)}", "Nothing was sent. Try again later.") from None
     except ValueError as error:
         raise Mistake(f"The Hub takes no such data set: {first_line(error)}", "Check OWNER/NAME.") from None

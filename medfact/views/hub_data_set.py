@@ -26,9 +26,9 @@ _TABLES = {"scores": "scores.csv", "answers": "answers.parquet"}
 
 README = """# Runs of medfact
 
-Each folder is a run: a language model's answers to medical statements, each fact stated in logically related ways. Its README.md
-has the scores with their 95% intervals. Half of the statements are false on purpose (MKJ: three of four); each row's `label` tells.
-Nothing to train on, and not for clinical use.
+Each folder is a run: a language model's answers to medical statements, each fact stated in logically related ways.
+Its README.md has the scores with their 95% intervals. Half of the statements are false on purpose (MKJ: three of four);
+each row's `label` tells. Nothing to train on, and not for clinical use.
 """
 
 

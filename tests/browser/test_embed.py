@@ -56,8 +56,10 @@ def framed(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Page]]:
         def show(address: str) -> Page:
             (tmp_path / "index.html").write_text(f'<h1>elsewhere</h1><iframe src="{address}" width="480" height="320">')
             page = browser.new_context(color_scheme="dark" if "dark" in address else "light").new_page()
+            page.set_default_timeout(60_000)
+            expect.set_options(timeout=60_000)
             opened.append(page)
-            page.goto(other)
+            page.goto(other, wait_until="commit")
             return page
 
         yield show
