@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from medfact.datasets.printable import escaped
-from medfact.exchange.portable import shown_model
+from medfact.exchange.portable import portable, shown_model
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report
 from medfact.results.wording import how_it_ended, state_in_words
@@ -96,7 +97,7 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
             "config": {},
             "packages": {"medfact": VERSION},
             "metadata": {
-                "spec": run.spec.to_record(),
+                "spec": replace(portable(run.spec), model=shown_model(run.model)).to_record(),
                 "dataset_fingerprint": run.dataset_fingerprint,
                 "pool": run.pool,
                 "imported": run.imported,
