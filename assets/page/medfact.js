@@ -142,6 +142,7 @@
     morphChildren(part, template.content);
     placing = false;
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
+    for (const one of part.querySelectorAll("[data-absolute]")) one.textContent = one.textContent.replace(/src="(?=embed)/, `src="${new URL(".", window.location.href)}`);
     showKeys(part);
     const timed = part.querySelector("[data-timed]");
     if (timed && timed.dataset.timed !== shown) {

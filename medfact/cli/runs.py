@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -69,6 +70,8 @@ def publish(options: argparse.Namespace) -> int:
     """Publishes runs, withdraws them, or lists what is published. No address of the page does so."""
     store = kept(options.db)
     runs = [store.run(run) for run in dict.fromkeys(options.run)]
+    if options.static:
+        return _write_static(store, runs, options)
     if options.withdraw:
         return _withdraw(store, runs)
     if options.name and len(runs) != 1:
@@ -80,6 +83,24 @@ def publish(options: argparse.Namespace) -> int:
     return emit((one._asdict() for one in store.publications.published()), options.output)
 
 
+def _write_static(store: Store, runs: list[Run], options: argparse.Namespace) -> int:
+    """Writes a run as a static Space; nothing on this server changes."""
+    from medfact.views.static_space import write_static  # Pillow is wanted for this alone
+
+    if len(runs) != 1 or options.withdraw:
+        raise Mistake("A static Space is of one run.", "Name one run, and leave out --withdraw.")
+    folder = Path(options.static)
+    write_static(store, runs[0], folder, options.name, datetime.now(UTC).isoformat(timespec="seconds"))
+    say(f"static Space written to {folder}; index.html opens offline, too")
+    _say_own_facts(runs[0])
+    return OK
+
+
+def _say_own_facts(run: Run) -> None:
+    if run.spec.facts:
+        say(f"note: its facts come from a file of their own ({run.dataset}); check that they may be shown")
+
+
 def _publish(store: Store, run: Run, name: str | None) -> None:
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
@@ -88,8 +109,7 @@ def _publish(store: Store, run: Run, name: str | None) -> None:
     say(f"published {run.run} as “{called}”: everybody who opens the page Runs can read its facts and its answers")
     if run.state != COMPLETE:
         say(f"note: it is not complete ({run.state}), so it has no place among the others")
-    if run.spec.facts:
-        say(f"note: its facts come from a file of their own ({run.dataset}); check that they may be shown")
+    _say_own_facts(run)
 
 
 def _withdraw(store: Store, runs: list[Run]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept, run_rows
 from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, json_line
-from medfact.errors import UnknownName
+from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.metrics.estimand import ESTIMANDS
@@ -20,6 +21,8 @@ from medfact.results import papers
 from medfact.results.compare import comparison
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
+from medfact.results.eval_results import WHERE, eval_results
+from medfact.results.every_eval import write_every_eval
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
@@ -33,8 +36,12 @@ from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
-from medfact.store import Store
+from medfact.store import Run, Store
+from medfact.tasks.benchmark import TASK
 from medfact.views.report import html_report
+
+EVERY_EVAL = "every-eval-ever"
+"""The format of `answers --log` that is a folder."""
 
 
 def runs(options: argparse.Namespace) -> int:
@@ -91,11 +98,20 @@ def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
 
 
 def card(options: argparse.Namespace) -> int:
-    """Prints what can stand on a model's page, figures as metadata and as a table; or draws a card of one run or two."""
+    """Prints what can stand on a model's page: figures as metadata and a table, or as `.eval_results`; or draws a card."""
+    if not options.dataset and (options.task or options.source):
+        raise Mistake("--task and --source are for a benchmark of the Hub.", "Name it with --dataset OWNER/NAME.")
     store = kept(options.db)
     if options.png:
         return _draw_card(store, options.run, Path(options.png))
-    print(model_card([report_of(store, store.run(run)) for run in options.run]), end="")
+    records = [store.run(run) for run in dict.fromkeys(options.run)]
+    reports = [report_of(store, record) for record in records]
+    if options.dataset:
+        scored = list(zip(records, reports, strict=True))
+        print(eval_results(scored, options.dataset, options.task or TASK, options.source), end="")
+        say(f"note: in the model's repository this stands in {WHERE}")
+        return OK
+    print(model_card(reports), end="")
     return OK
 
 
@@ -103,12 +119,22 @@ def answers(options: argparse.Namespace) -> int:
     """Lists the answers of a run."""
     store = kept(options.db)
     record = store.run(options.run)
+    if options.log == EVERY_EVAL:
+        return _write_every_eval(store, record, options.output)
     if options.log is not None:
         if options.log not in LOGS:
-            raise UnknownName("log format", options.log, LOGS)
+            raise UnknownName("log format", options.log, (*LOGS, EVERY_EVAL))
         return _write_log(log_of(store, record, report_of(store, record), options.log), options.output)
     rows = (answer_row(asked, record) for asked in store.answers.asked(record.run) if asked.answer is not None)
     return emit(rows, options.output)
+
+
+def _write_every_eval(store: Store, record: Run, folder: str | None) -> int:
+    if folder is None:
+        raise Mistake("Every Eval Ever has two files.", "Name a folder for them: -o FOLDER.")
+    file = write_every_eval(store, record, report_of(store, record), Path(folder), int(time.time()))
+    say(f"record and rows written to {Path(folder, file)} and beside it")
+    return OK
 
 
 def _write_log(parts: Iterable[str], file: str | None) -> int:

@@ -39,6 +39,11 @@ def _carried(record: Record) -> Record:
     return replace(record, **values)
 
 
+def shown_model(model: str) -> str:
+    """A model as others may read it: of one in a folder, the folder's last part."""
+    return model if provider_of(model).is_remote else str(_name(model))
+
+
 def addressed(spec: RunSpec) -> RunSpec:
     """A spec with the address of its service, even if it came from the environment of this machine."""
     service = service_of(spec.model, spec.service)
@@ -74,7 +79,7 @@ def _bare(address: str | None) -> str | None:
 
 _CUT: Mapping[str, Callable[[Any], Any]] = {
     LAST_PART: _name,
-    OF_MODEL: lambda model: model if provider_of(model).is_remote else _name(model),
+    OF_MODEL: shown_model,
     ADDRESS: _bare,
 }
 """How what travels of a field → what is left of its value."""

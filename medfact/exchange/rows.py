@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from medfact.exchange.portable import shown_model
 from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
@@ -48,7 +49,7 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
     """A row of `answers`: a statement with the model's answer, or why its call failed."""
     return {
         **statement_row(asked.statement),
-        "model": run.model,
+        "model": shown_model(run.model),
         **_fields(asked.answer, _ANSWER),
         "p_true_source": run.p_true_source if asked.answer and asked.answer.p_true is not None else None,
         "shot_draw": asked.draw,
@@ -72,7 +73,15 @@ def score_rows(run: str, model: str, measures: Measures, imported: bool = False)
     for group, value in {**vars(measures), **measures.more}.items():
         for name, figure, estimate in _figures(group, value):
             bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-            yield {"run": run, "model": model, "imported": imported, "figure": figure, "group": group, "name": name, **bounds}
+            yield {
+                "run": run,
+                "model": shown_model(model),
+                "imported": imported,
+                "figure": figure,
+                "group": group,
+                "name": name,
+                **bounds,
+            }
 
 
 def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | TypeAccuracy | Harm]]:

@@ -103,7 +103,9 @@ def _group(members: Sequence[Shown]) -> Group:
     if len(ranked) > 1:
         found = {one.run.run: place for one, place in zip(ranked, places(len(ranked), shown), strict=True)}
     names = _names(members)
-    entries = [Entry(names[one.run.run], one.run, one.report, found.get(one.run.run), marks(one)) for one in members]
+    entries = [
+        Entry(names[one.run.run], one.run, one.report, found.get(one.run.run), marks(one.run, one.report)) for one in members
+    ]
     first = members[0]
     return Group(
         settings="; ".join(wording.settings(first.report)),
@@ -150,13 +152,13 @@ def _names(members: Sequence[Shown]) -> dict[str, str]:
     }
 
 
-def marks(one: Shown) -> tuple[str, ...]:
+def marks(run: Run, report: Report) -> tuple[str, ...]:
     """What else is to be known of a run: that it is not complete, that calls failed, that it came from a file."""
-    report, state = one.report, one.run.state
+    state = run.state
     asked = f"{report.answered + report.failed:,} of {wording.counted(report.statements, 'statement')} asked"
     found = {
-        f"{state_in_words(state, one.run.reason)}, {asked}: no place": state != COMPLETE,
+        f"{state_in_words(state, run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
-        wording.FROM_FILE: one.run.imported,
+        wording.FROM_FILE: run.imported,
     }
     return tuple(text for text, holds in found.items() if holds)

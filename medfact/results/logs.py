@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from medfact.datasets.printable import escaped
+from medfact.exchange.portable import portable, shown_model
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report
 from medfact.results.wording import how_it_ended, state_in_words
@@ -90,12 +92,12 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
             "task_id": run.run,
             "task_version": 0,
             "dataset": {"name": run.dataset, "samples": run.statements},
-            "model": run.model,
+            "model": shown_model(run.model),
             "model_args": {"revision": run.model_revision} if run.model_revision else {},
             "config": {},
             "packages": {"medfact": VERSION},
             "metadata": {
-                "spec": run.spec.to_record(),
+                "spec": replace(portable(run.spec), model=shown_model(run.model)).to_record(),
                 "dataset_fingerprint": run.dataset_fingerprint,
                 "pool": run.pool,
                 "imported": run.imported,
@@ -117,7 +119,7 @@ def _inspect(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
     """A sample of an Inspect log. An unreadable reply is incorrect; a failed call has an error and no score."""
     content = prompt_of(item, demonstrations, run.spec, chat=bool(run.chat)).content
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else [dict(turn) for turn in content]
-    reply = {"role": "assistant", "content": answer.raw or "", "source": "generate", "model": run.model}
+    reply = {"role": "assistant", "content": answer.raw or "", "source": "generate", "model": shown_model(run.model)}
     score = {
         "value": "C" if _right(item, answer) else "I",
         "answer": _word(answer.answer),
@@ -130,7 +132,7 @@ def _inspect(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
         "input": messages,
         "target": _word(item.statement.label),
         "messages": [*messages, reply],
-        "output": {"model": run.model, "choices": [{"message": reply, "stop_reason": "stop"}]},
+        "output": {"model": shown_model(run.model), "choices": [{"message": reply, "stop_reason": "stop"}]},
         "scores": None if failed else {_SCORER: score},
         "metadata": {**statement_row(item.statement), "shot_draw": item.draw},
         **({"error": failed} if failed else {}),

@@ -56,7 +56,7 @@ def _result(report: Report) -> dict[str, Any]:
         "dataset": {"name": f"medfact {report.dataset}", "type": "medfact", "config": report.method},
         "metrics": [
             {"type": name, "value": round(figure.value, 4), "name": f"{title}, {_bounds(figure)}of {counted(figure.n, of)}"}
-            for name, title, of, figure in _figures(report)
+            for name, title, of, figure in figures_of(report)
         ],
     }
 
@@ -65,12 +65,18 @@ def _bounds(figure: Estimate) -> str:
     return "" if figure.low is None or figure.high is None else f"95% interval {figure.low:.4f} to {figure.high:.4f}, "
 
 
-def _figures(report: Report) -> Iterator[tuple[str, str, str, Any]]:
+def figures_of(report: Report) -> Iterator[tuple[str, str, str, Any]]:
+    """(name, what it is, of what, its value) of each score that a run's method shows first, and of the two harms."""
     shown = (*PROTOCOLS[report.protocol].first, *_HARM)
     for name, (title, of) in _FIGURES.items():
         found = getattr(report, name)
         if name in shown and found.value is not None:
             yield name, title, of, Estimate(found.value, found.low, found.high, found.n)
+
+
+def share_or_points(name: str, figure: Estimate) -> str:
+    """A figure in words, with its interval."""
+    return signed_share(figure) if name == "accuracy_gap" else share(figure)
 
 
 def _markdown(reports: Sequence[Report]) -> Iterator[str]:
@@ -84,9 +90,8 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
         yield ""
         yield "| score | value and 95% interval | of |"
         yield "|---|---|---|"
-        for name, title, of, figure in _figures(report):
-            worded = signed_share(figure) if name == "accuracy_gap" else share(figure)
-            yield f"| {title} | {worded} | {counted(figure.n, of)} |"
+        for name, title, of, figure in figures_of(report):
+            yield f"| {title} | {share_or_points(name, figure)} | {counted(figure.n, of)} |"
         if ended := how_it_ended(report.state, report.reason):
             yield ""
             yield _cell(ended)

@@ -27,6 +27,9 @@ _COLUMNS = """| column | meaning |
 | `statement_id` | a hash of all of these |
 """
 
+_PROMPT = """| `prompt`, `target` | what a model of plain text gets, and the right answer, as `eval.yaml` says |
+"""
+
 _RUN = {
     "lm-eval": """In this folder:
 
@@ -69,6 +72,22 @@ def card(planned: Plan, spec: RunSpec, tool: str) -> str:
 
 def data_set_card(planned: Plan, spec: RunSpec) -> str:
     """The page of a data set: metadata for the Hub as YAML, then as `card`."""
+    columns, warning = _with_false(planned)
+    parts = [
+        _title(planned),
+        *_about(planned, spec),
+        "## Columns",
+        columns + _PROMPT,
+        "## Some of them",
+        *_some(planned),
+        "",
+        warning,
+    ]
+    return front_matter(planned, "data/test.parquet") + "\n".join(parts)
+
+
+def front_matter(planned: Plan, table: str) -> str:
+    """The metadata of a data set for the Hub. table: the file that holds its statements, in its folder."""
     count = len(planned.statements)
     metadata = {
         "pretty_name": f"medfact statements of {_plain(planned.dataset)}",
@@ -76,12 +95,9 @@ def data_set_card(planned: Plan, spec: RunSpec) -> str:
         "task_categories": ["text-classification"],
         "tags": ["medical", "factuality", "medfact"],
         "size_categories": [next((name for most, name in _SIZES if count < most), "n>1M")],
-        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "data/test.parquet"}]}],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": table}]}],
     }
-    front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
-    columns, warning = _with_false(planned)
-    parts = [_title(planned), *_about(planned, spec), "## Columns", columns, "## Some of them", *_some(planned), "", warning]
-    return f"---\n{front}---\n\n" + "\n".join(parts)
+    return f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---\n\n"
 
 
 def _with_false(planned: Plan) -> tuple[str, str]:

@@ -14,7 +14,9 @@ from medfact.exchange.rows import statement_row
 from medfact.runs.prompts import prompt_of
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Plan
-from medfact.tasks.card import card, data_set_card
+from medfact.tasks.benchmark import FILE as EVAL_YAML
+from medfact.tasks.benchmark import eval_yaml
+from medfact.tasks.card import card, data_set_card, front_matter
 
 LM_EVAL, INSPECT = "lm-eval", "inspect"
 
@@ -59,10 +61,15 @@ def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
 
 def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
     (folder / "data").mkdir()
-    rows = [statement_row(item.statement) for item in planned.statements]
-    count = write_table(rows, folder / "data" / "test.parquet")
+    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+    rows = [
+        {**statement_row(item.statement), "prompt": str(prompt.content), "target": str(item.statement.label)}
+        for item, prompt in zip(planned.statements, prompts, strict=True)
+    ]
+    fields = {"input": "prompt", "target": "target", "metadata": ["statement_id", "fact_id", "variant"]}
+    _write(folder / EVAL_YAML, eval_yaml(planned, fields, prompts[0].max_tokens))
     _write(folder / "README.md", data_set_card(planned, spec))
-    return count
+    return write_table(rows, folder / "data" / "test.parquet")
 
 
 def _write_lm_eval(planned: Plan, spec: RunSpec, folder: Path) -> int:
@@ -101,8 +108,10 @@ def _write_inspect(planned: Plan, spec: RunSpec, folder: Path) -> int:
         }
         for item, prompt in zip(planned.statements, prompts, strict=True)
     ]
+    fields = {"input": "input", "target": "target", "metadata": ["id", "metadata"]}
+    _write(folder / EVAL_YAML, eval_yaml(planned, fields, prompts[0].max_tokens))
     _write(folder / "medfact_task.py", _INSPECT_TASK.format(table=TABLE, tokens=prompts[0].max_tokens))
-    _write(folder / "README.md", card(planned, spec, INSPECT))
+    _write(folder / "README.md", front_matter(planned, TABLE) + card(planned, spec, INSPECT))
     return write_table(map(dict, rows), folder / TABLE)
 
 

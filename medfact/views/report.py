@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
 
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
-from medfact.exchange.portable import portable
+from medfact.exchange.portable import portable, shown_model
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
@@ -56,9 +57,16 @@ class RunPart:
         return self.asked.run
 
 
-def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = (), estimand: str = LIKE) -> str:
+def html_report(
+    store: Store,
+    run_ids: Sequence[str],
+    made_at: str,
+    owners: Sequence[str] = (),
+    estimand: str = LIKE,
+    files: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """The report of one to eight runs as HTML. made_at: ISO 8601. owners: whose verdicts count, by default everybody's.
-    estimand: what its intervals are about.
+    estimand: what its intervals are about. files: that lie beside it → what they are.
 
     Files are named without their folders. Raises Mistake or UnknownName.
     """
@@ -75,6 +83,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     return render(
         "report",
         made_at=made_at,
+        files=files,
         version=VERSION,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
@@ -129,7 +138,7 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
         asked=Asking(run, board, pairs),
         report=report,
         failed=len(pairs.chosen("missed")),
-        command=command_of(portable(run.spec)),
+        command=command_of(replace(portable(run.spec), model=shown_model(run.model))),
         reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
         labels=remarks(report),
         bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
@@ -149,7 +158,7 @@ def _asked(part: RunPart) -> tuple[str, ...]:
     return (
         run.run,
         ": ".join(filter(None, (run.state, run.reason))),
-        run.model,
+        shown_model(run.model),
         run.model_revision or "not known",
         f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
         part.report.method,

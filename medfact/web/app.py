@@ -26,7 +26,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.store.bucket import copies_of
-from medfact.web import downloads, files, health, sign_in, updates, upload_gate
+from medfact.web import downloads, embed, files, health, sign_in, updates, upload_gate
 from medfact.web.api import gradio_door
 from medfact.web.api.tools import Tools
 from medfact.web.connections import Connection
@@ -82,7 +82,7 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_middleware(Guarded, uploads=services.uploads, has_answer=partial(gradio_door.has_answer, page))
     app.add_middleware(WithHeaders)
     signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
-    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
+    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services), embed.routes(services)]
     known += [upload_gate.routes(services.uploads), health.routes(services), signing_in, gradio_door.routes(page)]
     for router in known:
         app.include_router(router)

@@ -26,7 +26,7 @@ from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
 from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.old_links import moved
-from medfact.web.pace import BUTTON, Pace, kind_of
+from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import NotNow, UploadGate
@@ -64,7 +64,7 @@ that write a page's state into files or fetch addresses."""
 
 def is_used(path: str) -> bool:
     """Whether a page, what pages use, or what programs use has this address."""
-    if USED.fullmatch(path) is not None or calls.is_for_programs(path):
+    if any(used.fullmatch(path) for used in (USED, EMBED)) or calls.is_for_programs(path):
         return True
     return any(path in (page.path, f"{page.path}/") for page in PAGES.values())
 
@@ -305,7 +305,7 @@ def _too_large(path: str) -> Response:
 # ------------------------------------------------------------------------------------------------ the page library
 
 OURS = re.compile(
-    r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/(upload|info|mcp)/?"
+    r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page|embed)/.+|/gradio_api/(upload|info|mcp)/?"
 )
 """The addresses that this server answers itself. All others are the library's."""
 

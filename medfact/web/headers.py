@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 
-from medfact.web.pace import kind_of
+from medfact.web.pace import EMBED, kind_of
 from medfact.web.visitors import welcome
 
 POLICY = (
@@ -24,6 +24,9 @@ runs those that carry its nonce, and the library makes functions of the `js=` te
 
 HUB = " https://huggingface.co"
 """Whose pages show a Space in a frame."""
+
+EMBEDDED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+"""Of the view of a published run that any site may show in a frame: it loads nothing, and has no form and no script."""
 
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
@@ -56,6 +59,8 @@ class WithHeaders:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+        elif EMBED.fullmatch(scope["path"]):
+            await self.app(without_cookies(scope), receive, lambda message: send(self._embedded(scope, message)))
         elif kind_of(scope["path"]) == "page":
             await self._page(scope, receive, send)
         else:
@@ -81,10 +86,25 @@ class WithHeaders:
         plain = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # it is read here
         await self.app({**scope, "headers": plain}, receive, take)
 
+    def _embedded(self, scope: Any, message: Any) -> Any:
+        """The view itself may stand in any frame, and sets no cookie; what is said instead of it is as all else."""
+        message = self._with_headers(scope, message)
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            del headers["set-cookie"]
+            if message["status"] == 200:
+                headers["Content-Security-Policy"] = EMBEDDED
+        return message
+
     def _with_headers(self, scope: Any, message: Any) -> Any:
         if message["type"] == "http.response.start":
             finish(scope, MutableHeaders(scope=message), self.headers)
         return message
+
+
+def without_cookies(scope: Any) -> Any:
+    """A request as of a browser that nobody knows."""
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != b"cookie"]}
 
 
 def finish(scope: Any, headers: MutableHeaders, own: dict[str, str]) -> None:

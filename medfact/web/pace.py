@@ -24,6 +24,9 @@ ADDRESS_TIMES = 10
 BUTTON = "button"
 """The kind of a question that a pressed button asks, beside that of its address."""
 
+EMBED = re.compile(r"/embed/[0-9a-f]{32}")
+"""The view of a published run that other sites show in a frame."""
+
 KINDS = (
     ("upload", re.compile(r"/gradio_api/upload/?")),
     ("update", re.compile(r"/updates")),

@@ -1,5 +1,5 @@
-"""Environments that borrow what is installed here: one with lm-evaluation-harness and Inspect, and one with the clients that
-tests/journeys/test_api_docs.py runs.
+"""Environments that borrow what is installed here: one with lm-evaluation-harness, Inspect and Every Eval Ever, and one with the
+clients that tests/journeys/test_api_docs.py runs.
 
 python tests/helpers/harnesses.py
 """
@@ -18,6 +18,8 @@ AGENTS = Path(sys.prefix) / "agents"
 """Where it puts the other one."""
 
 LISTED = Path(__file__).parents[1] / "requirements"
+ALONE = LISTED / "every_eval_ever.txt"
+"""What is installed without what it needs."""
 
 GRADIO_CLIENT = "@gradio/client@2.7.0"
 """The page library's client for JavaScript, where npm is there."""
@@ -35,12 +37,18 @@ def make(folder: Path, listed: Path) -> None:
     packages = next(folder.glob("lib/python*/site-packages"))
     borrowed = sorted({path for path in sys.path if path.endswith("site-packages")})
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    install = [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", listed]
-    subprocess.run(install, check=True)
+    _install(folder, listed)
+
+
+def _install(folder: Path, listed: Path, *how: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", listed, *how], check=True
+    )
 
 
 if __name__ == "__main__":
     make(FOLDER, LISTED / "harnesses.txt")
+    _install(FOLDER, ALONE, "--no-deps", "--ignore-requires-python")
     make(AGENTS, LISTED.parents[1] / "requirements-mcp.txt")
     if npm := shutil.which("npm"):
         subprocess.run([npm, "install", "--silent", "--prefix", AGENTS, GRADIO_CLIENT], check=True)

@@ -48,7 +48,10 @@ def test_a_data_set_opens_with_its_card(tmp_path: Path, medfact: Callable[..., A
     loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     expected = medfact("statements", "--limit", 5).rows
     assert list(loaded) == ["test"]
-    assert list(loaded["test"]) == expected
+    prompts = {row["statement_id"]: row["prompt"] for row in medfact("prompts", "--limit", 5).rows}
+    assert list(loaded["test"]) == [
+        {**row, "prompt": prompts[row["statement_id"]], "target": str(row["label"])} for row in expected
+    ]
     card = (folder / "README.md").read_text(encoding="utf-8")
     front = yaml.safe_load(card.split("---")[1])
     assert front["configs"][0]["data_files"][0]["path"] == "data/test.parquet"
@@ -170,6 +173,60 @@ def test_inspect_gives_the_same_answers(
     assert {one: answer.lower() == "true" for one, answer in answers.items()} == own_answers
     right = sum(sample["scores"]["pattern"]["value"] == "C" for sample in log["samples"])
     assert log["results"]["scores"][0]["metrics"]["accuracy"]["value"] == pytest.approx(right / len(own_answers))
+
+
+FROM_THE_HUB = """
+import sys
+from pathlib import Path
+import huggingface_hub
+import inspect_ai._eval.task.hf as hf
+
+folder, model, template = sys.argv[1:]
+huggingface_hub.hf_hub_download = lambda filename, **_: str(Path(folder) / filename)
+load = hf.hf_dataset
+hf.hf_dataset = lambda path, revision, **more: load(path=folder, **more)
+
+from inspect_ai import eval
+(log,) = eval("hf/me/medfact", model="hf/local", model_args={
+    "model_path": model, "device": "cpu", "do_sample": False, "chat_template": template,
+}, log_format="json", log_dir=str(Path(folder) / "logs"), display="plain")
+assert log.status == "success", log.error
+"""
+"""Runs a benchmark of the Hub by its name, its files being in a folder here: all else is Inspect's own reading of eval.yaml."""
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("tool", "statement"), [("inspect", "id"), ("datasets", "statement_id")])
+def test_inspect_runs_it_as_a_benchmark_of_the_hub(
+    tmp_path: Path,
+    medfact: Callable[..., Any],
+    python: Path,
+    own_answers: dict[str, bool],
+    offline: dict[str, str],
+    tool: str,
+    statement: str,
+) -> None:
+    folder = tmp_path / "task"
+    assert medfact("task", tool, *FIFTY, "--into", folder).code == 0
+    run([python, "-c", FROM_THE_HUB, folder, MODEL, PLAIN.strip('"')], folder, offline)
+    log = json.loads(next((folder / "logs").glob("*.json")).read_text(encoding="utf-8"))
+    answers = {one["metadata"][statement]: one["scores"]["pattern"]["answer"].lower() == "true" for one in log["samples"]}
+    assert answers == own_answers
+
+
+def test_a_benchmark_says_what_the_hub_asks_for(tmp_path: Path, medfact: Callable[..., Any]) -> None:
+    for tool in ("datasets", "inspect"):
+        folder = tmp_path / tool
+        medfact("task", tool, "--limit", 3, "--into", folder)
+        benchmark = yaml.safe_load((folder / "eval.yaml").read_text(encoding="utf-8"))
+        assert list(benchmark) == ["name", "description", "evaluation_framework", "tasks"]
+        assert benchmark["evaluation_framework"] == "inspect-ai"
+        (task,) = benchmark["tasks"]
+        assert (task["id"], task["config"], task["split"]) == ("average_accuracy", "default", "test")
+        (loaded,) = datasets.load_dataset(str(folder), task["config"], cache_dir=str(tmp_path / "cache")).values()
+        fields = task["field_spec"]
+        assert {fields["input"], fields["target"], *fields["metadata"]} <= set(loaded.column_names)
+        assert set(loaded[fields["target"]]) == {"True", "False"}
 
 
 def test_the_card_counts_one_of_a_thing_as_one(tmp_path: Path, medfact: Callable[..., Any]) -> None:

@@ -66,9 +66,14 @@ def _shown(services: Services, publication: Published) -> Shown:
 
 def is_open(services: Services) -> bool:
     """Whether anything is published, as of a moment ago."""
-    return _is_open(services, int(time.monotonic() / LOOKED_UP_SECONDS))
+    return bool(_ids(services, int(time.monotonic() / LOOKED_UP_SECONDS)))
+
+
+def is_published(services: Services, run: str) -> bool:
+    """Whether a run is published, as of a moment ago."""
+    return run in _ids(services, int(time.monotonic() / LOOKED_UP_SECONDS))
 
 
 @keep(4)
-def _is_open(services: Services, _: int) -> bool:
-    return bool(services.store.publications.published())
+def _ids(services: Services, _: int) -> frozenset[str]:
+    return frozenset(one.run for one in services.store.publications.published())

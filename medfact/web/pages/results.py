@@ -35,6 +35,7 @@ from medfact.web.pages.keeping import keeping
 from medfact.web.pages.leaderboard import leaderboard, standing_of
 from medfact.web.pages.plots import case_study, papers_tab
 from medfact.web.pages.progress import done_of, endings, named, race_lines, state_of
+from medfact.web.pages.published import is_published
 from medfact.web.pages.rarity import rarity
 from medfact.web.services import Services
 
@@ -133,6 +134,7 @@ def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         may_repeat=not going and not any(provider_of(live.run.model).is_remote for live in lives.values()),
         ids=show.run,
         estimand=show.estimand,
+        published=is_published(visitor.services, show.run),
     )
 
 

@@ -1,0 +1,57 @@
+"""Files for a data set of the Hugging Face Hub: they go there in one commit, through the Hub's own library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from medfact.errors import Mistake, ServiceAway, first_line
+from medfact.proxies import check_proxies
+
+README = "README.md"
+
+
+def send(files: Mapping[str, bytes], readme: str, to: str, *, private: bool) -> str:
+    """Adds files to a data set, which is made where there is none; returns the address of the commit. readme: the data set's
+    page, where it has none yet. private: what is made. The token is that of HF_TOKEN, or the one that the library keeps.
+
+    Raises Mistake where there is no token or no right to write, and ServiceAway where the Hub cannot be reached.
+    """
+    import huggingface_hub as hub
+
+    token = os.environ.get("HF_TOKEN") or hub.get_token()
+    if not token:
+        raise Mistake(
+            "There is no token of the Hugging Face Hub.", "Set HF_TOKEN to one that may write, or run `hf auth login`."
+        )
+    check_proxies()
+    api = hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+    with _explained(to):
+        api.create_repo(to, repo_type="dataset", private=private or None, exist_ok=True)
+        there = api.file_exists(to, README, repo_type="dataset")
+        added = dict(files) if there else {README: readme.encode(), **files}
+        operations = [hub.CommitOperationAdd(path, content) for path, content in added.items()]
+        made = api.create_commit(to, operations, commit_message="A run of medfact", repo_type="dataset")
+    return str(made.commit_url)
+
+
+@contextmanager
+def _explained(to: str) -> Iterator[None]:
+    """Meanwhile an error of the library becomes one line, in which no token stands."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        if status == 401:
+            raise Mistake("The Hub does not know the token.", "Set HF_TOKEN to one that may write.") from None
+        if status in (403, 404):
+            raise Mistake(f"The token may not write to {to}.", "Check OWNER/NAME, and what the token may do.") from None
+        raise ServiceAway(f"The Hub refused the files (HTTP {status}): {first_line(error)}", "Try again later.") from None
+    except (OfflineModeIsEnabled, httpx2.HTTPError, OSError) as error:
+        raise ServiceAway(f"The Hub cannot be reached: {first_line(error)}", "Nothing was sent. Try again later.") from None
+    except ValueError as error:
+        raise Mistake(f"The Hub takes no such data set: {first_line(error)}", "Check OWNER/NAME.") from None
