@@ -1,5 +1,5 @@
-"""Environments that borrow what is installed here: one with lm-evaluation-harness, Inspect and Every Eval Ever, and one with the
-clients that tests/journeys/test_api_docs.py runs.
+"""Environments that borrow what is installed here: one with lm-evaluation-harness, Inspect and Every Eval Ever, and one with
+the clients that tests/journeys/test_api_docs.py runs.
 
 python tests/helpers/harnesses.py
 """
