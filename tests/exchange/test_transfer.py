@@ -36,6 +36,7 @@ from run_lines import environment as environment
 from medfact.errors import MedfactError, Mistake
 from medfact.exchange import import_run, transfer
 from medfact.exchange.arrivals import Arrival
+from medfact.exchange.lines import FORMAT
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.models import Placement, ServiceSettings
@@ -564,7 +565,7 @@ HEADERS = [
     ({"medfact": "facts", "format": 1}, "is not a run"),
     ({"medfact": "run"}, "is not a run"),
     ({"medfact": "run", "format": "1"}, "is not a run"),
-    ({"medfact": "run", "format": 6}, "was written by a newer medfact. Update medfact"),
+    ({"medfact": "run", "format": FORMAT + 1}, "was written by a newer medfact. Update medfact"),
 ]
 
 
