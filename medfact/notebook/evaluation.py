@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -101,10 +102,9 @@ def evaluate(
     """Asks a model whether each statement of the facts is true, and keeps every answer on disk. The run is on the page, too.
 
     Args:
-        model: `medfact-tiny`, `hf:REPOSITORY-OR-FOLDER`, `openai:MODEL` and other named services, `NAME@https://host/v1`
-            or `baseline:NAME`; or a function that takes a list of
-            prompts and returns a list of replies: texts, True, False, or None where there is none. Only a notebook can resume
-            the run of a function.
+        model: `medfact-tiny`, `hf:REPOSITORY-OR-FOLDER`, `openai:MODEL` and other named services, `NAME@https://host/v1` or
+            `baseline:NAME`; or a function that takes a list of prompts and returns a list of replies: texts, True, False, or
+            None where there is none. Only a notebook can resume the run of a function.
         facts: as in `load_facts`.
         db: URL of the database (default: the same as the page's and the command line's).
         progress: whether to show a progress bar. batch: prompts that a function gets at once, at most.
@@ -118,12 +118,11 @@ def evaluate(
     _check_asked(model, batch)
     load = load_model if isinstance(model, str) else _loader(model, batch)
     name, address = typed_model(model) if isinstance(model, str) else (function_model(model, batch).spec, None)
-    if address:
-        settings["service"] = {**settings.get("service", {}), "base_url": address}
     if isinstance(model, str):
         check_spec(name)
     given = load_facts(facts)
     spec = spec_of(name, given, settings)
+    spec = replace(spec, service=replace(spec.service, base_url=address, replicas=())) if address else spec
     if spec.reuse and not isinstance(model, str):
         raise Mistake("A function's answers cannot be reused: nobody knows what else it depends on.", "Leave out reuse=True.")
     check_settings(spec)
