@@ -104,12 +104,8 @@ def _answer(
         return
     watch = RunMonitor(stop, purse, record.spec.service.timeout, patience.hangs)
     load_it = partial(loaded_model, load, record, watch, key)
-    is_batch = record.spec.batch  # what is paid is collected
-
-    def stopped() -> bool:
-        return stop() or (purse.empty and not is_batch)
-
-    events = _ask(record, pending, store, load_it, purse, stopped, key, race)
+    batch = record.spec.batch  # which is paid, so that it is collected
+    events = _ask(record, pending, store, load_it, purse, lambda: stop() or (purse.empty and not batch), key, race)
 
     def early_end() -> End:
         ended = race.end_of(record.run) if race else None
