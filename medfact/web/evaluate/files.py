@@ -80,7 +80,7 @@ def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[
     """Says which known relation one of the file is; "" takes that back."""
     if not (sent := setup_in(visitor, show).source):
         raise Mistake("There is no file of yours in use.", "Choose one first.")
-    source: dict[str, Any] = checked_source(visitor.services, visitor.owner, sent)
+    source = checked_source(visitor.services, visitor.owner, sent)
     ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
     said: Any = source["columns"]
     columns = [pair for pair in said if pair[0] != ours]
