@@ -9,9 +9,9 @@ from typing import Any
 
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
+from medfact.models.effort import EFFORTS
 from medfact.models.encoder import ENCODER
 from medfact.models.services.addresses import without_secrets
-from medfact.models.services.effort import EFFORTS
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR, PREFERENCES
 from medfact.retrieval.index import DENSE, RETRIEVERS

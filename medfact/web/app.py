@@ -25,7 +25,7 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
-from medfact.store.bucket import copies_of
+from medfact.store.bucket import Copies, copies_of
 from medfact.web import downloads, embed, files, health, sign_in, updates, upload_gate
 from medfact.web.api import gradio_door
 from medfact.web.api.tools import Tools
@@ -45,9 +45,7 @@ KEEP_ALIVE_SECONDS = 30
 
 def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
-    copies = copies_of(url)
-    if copies is not None:
-        copies.read_in()
+    copies = _read_in(url)
     services = open_services(url)
     demonstration = demonstration_run(services)
 
@@ -89,6 +87,14 @@ def create_app(url: str | None = None) -> FastAPI:
     app.router.routes.extend(tools.routes)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app, page)
+
+
+def _read_in(url: str | None) -> Copies | None:
+    """Where the database is copied to, once what lies there is read in; None where that is nowhere."""
+    copies = copies_of(url)
+    if copies is not None:
+        copies.read_in()
+    return copies
 
 
 def _mounted(app: FastAPI, page: gr.Blocks) -> FastAPI:

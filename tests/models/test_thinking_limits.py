@@ -15,8 +15,8 @@ from small_models import small_llama
 
 from medfact.answers import make_prompt
 from medfact.models import ServiceSettings, is_settled, load_model
+from medfact.models.effort import EFFORTS, effort_forms, effort_parameters
 from medfact.models.prompt import is_cut_in_thinking
-from medfact.models.services.effort import EFFORTS, effort_forms, effort_parameters
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER, EFFORT_REFUSED
 from medfact.results.report import report_of
 from medfact.runs.costs import bill_in_words, bill_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from medfact.errors import Mistake
-from medfact.models.services.effort import NONE, template_arguments
+from medfact.models.effort import NONE, template_arguments
 from medfact.setting import LOCAL, NOTHING, TOKENS, Bounds, setting
 
 DTYPES = ("auto", "float32", "bfloat16", "float16", "8bit", "4bit")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from medfact.models.effort import THINKING_BUDGETS, Forms, effort_forms
 from medfact.models.prompt import MOST_THINKING_TOKENS, REPLY_TOKENS, THINKING_STEP, THINKING_TOKENS, Message, Prompt
-from medfact.models.services.effort import THINKING_BUDGETS, Forms, effort_forms
 from medfact.models.services.policy import address_of
 from medfact.models.services.settings import ServiceSettings
 

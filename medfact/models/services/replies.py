@@ -80,8 +80,7 @@ def completion_of(
 ) -> Completion:
     """The completion in a body: one JSON object, or the events of a stream.
 
-    Args:
-        whole: the body was read to its end. scrub: removes from a text what nobody may see. note: gets notes on the service.
+    whole: the body was read to its end. scrub: removes from a text what nobody may see. note: gets notes on the service.
 
     Raises:
         Malformed: the body is incomplete, a web page, or something else.

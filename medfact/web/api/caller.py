@@ -6,11 +6,10 @@ import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from anyio import to_thread
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 
 from medfact.limits import is_public_server
 from medfact.spec import LOCAL_OWNER
@@ -40,7 +39,7 @@ class Caller:
         found: list[Any] = []
 
         async def answer() -> None:
-            found.append(await to_thread.run_sync(partial(function, services, self, **arguments)))
+            found.append(await run_in_threadpool(function, services, self, **arguments))
 
         services.neighbours.note(self.owner, self.address)
         await self.turns.answered(self.address, answer)
