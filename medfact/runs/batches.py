@@ -164,7 +164,8 @@ class _Asking:
         parameters = Parameters(**batch.parameters)
         if state.status == "failed" and not state.results:
             self._store.batches.close(batch.token)
-            raise ModelError(f"{self._service.host} refuses the batch: {state.problem or 'it does not say why'}.")
+            said = self._service.scrubbed(state.problem).rstrip(".") or "it does not say why"
+            raise ModelError(f"{self._service.host} refuses the batch: {said}.", "Resume to send it again.")
         answered = self._completions(state, parameters)
         yield from self._saved(answered)
         lost = self._sent.get(batch.token, set()) & self.keyed.keys() - self._refused

@@ -196,7 +196,7 @@ def test_a_batch_that_is_refused_as_a_whole_says_why(service: MockBatches, facts
     service.fails = "The model `gpt-4o` is not there."
     run = begun(service, facts_file, store)
     failed = asked(run, store)
-    assert str(failed.error) == "127.0.0.1 refuses the batch: The model `gpt-4o` is not there."
+    assert str(failed.error) == "127.0.0.1 refuses the batch: The model `gpt-4o` is not there. Resume to send it again."
     assert store.run(run).state == FAILED_RUN
     service.fails = ""
     assert asked(run, store).state == COMPLETE

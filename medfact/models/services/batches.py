@@ -245,6 +245,10 @@ class BatchService:
             return CallFailure(Action.RETRY, f"no reply within {self._settings.timeout:g} s", overloaded=True, billed=True)
         return failure_from_connection(error, self._endpoint)
 
+    def scrubbed(self, text: str) -> str:
+        """The service's words on one short line, without the key."""
+        return self._endpoint.scrubbed(text)
+
     def _not_there(self, path: str) -> ModelError:
         if path in ("/files", "/batches"):
             return ModelError(f"{self.host} takes no batches: it has no {path}.", "Leave out --batch.")
