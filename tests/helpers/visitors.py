@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -55,6 +56,15 @@ class Visitor:
         fields = show.pop("fields", {})
         pressed = {"name": name, "about": str(about), "fields": fields}
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show, "action": pressed})
+
+    def key_fields(self, run: str) -> dict[str, str]:
+        """Host → the field in which a key is typed before runs are resumed."""
+        head = self.look(run=run)["fragments"]["progress"]
+        return dict(re.findall(r'key for ([^<]+) <input type="password" name="([^"]+)"', head))
+
+    def resume(self, run: str, key: str) -> dict[str, Any]:
+        """What a page shows after runs were resumed with a key for each of their services."""
+        return self.act("resume", run=run, fields=dict.fromkeys(self.key_fields(run).values(), key))
 
     def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
         """Presses Evaluate on ten pairs, and agrees to what it asks: the runs' ids, or what the page says. The fields `service`

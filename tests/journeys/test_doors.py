@@ -255,7 +255,7 @@ def test_a_public_server_asks_no_address_inside(space: str, space_home: Path, tm
         spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
-        visitor.act("resume", run=run, fields={"key": TYPED})
+        visitor.resume(run, TYPED)
         record = until_ended(space_home, run, before)
         assert "not a public address" in str(record.reason)
         assert service.calls == []

@@ -226,14 +226,14 @@ def test_no_imported_run_leads_inside_when_it_is_resumed_or_repeated(visitor: Vi
         spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
         run = imported(visitor, home, spec, tmp_path)
         before = store_of(home).run(run).finished_at
-        visitor.act("resume", run=run, fields={"key": "sk-typed-0123456789"})
+        visitor.resume(run, "sk-typed-0123456789")
         visitor.act("again", run=run)
         assert "not a public address" in str(until_ended(home, run, before).reason)
         (tmp_path / "second").mkdir()
         fields = {"retrieval": "dense", "encoder": "openai:m", "service": {"base_url": service.base_url}}
         run = imported_as(visitor, home, RunSpec(model="baseline:random", limit=4, shots=0), fields, tmp_path / "second")
         before = store_of(home).run(run).finished_at
-        visitor.act("resume", run=run, fields={"key": "sk-typed-0123456789"})
+        visitor.resume(run, "sk-typed-0123456789")
         until_ended(home, run, before)
         assert service.calls == []
 

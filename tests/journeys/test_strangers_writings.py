@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from browser import served
@@ -153,9 +154,9 @@ def test_a_key_for_one_service_goes_to_no_other_that_is_shown_beside_it(owner: V
         theirs, data = altered(exported(owner, own), {"service": {"base_url": evil.base_url}}, without_answers, state="stopped")
         bring(owner, data)
         asked = len(service.calls)
-        shown = owner.act("resume", run=f"{own},{theirs}", fields={"key": TYPED})
-        assert "a key is for one of them" in shown["fragments"]["said"]
-        owner.act("resume", run=own, fields={"key": TYPED})
+        fields = owner.key_fields(f"{own},{theirs}")
+        assert set(fields) == {urlsplit(one.base_url).netloc for one in (service, evil)}, "each service has a field of its own"
+        owner.act("resume", run=f"{own},{theirs}", fields={fields[urlsplit(service.base_url).netloc]: TYPED})
         until(lambda: len(service.calls) > asked)
         assert evil.calls == []
 
