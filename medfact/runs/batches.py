@@ -88,7 +88,7 @@ class _Asking:
         """What batches of earlier processes bring. One of which nobody knows whether it was begun is looked for first."""
         earlier = self._store.batches.of(self._run)
         if earlier:
-            self._caller.parameters = Parameters(**earlier[-1].parameters)
+            self._caller.parameters = Parameters.from_record(earlier[-1].parameters)
         for batch in [one for one in earlier if not one.closed]:
             file = batch.file or self._service.file_named(_file_name(batch.token))
             if file is None:  # nothing of it reached the service
@@ -161,7 +161,7 @@ class _Asking:
     def collect(self, batch: Batch) -> Told:
         """Waits for the end of a batch and saves what came of it. What was refused for a parameter stays to be asked."""
         state = yield from self._awaited(batch)
-        parameters = Parameters(**batch.parameters)
+        parameters = Parameters.from_record(batch.parameters)
         if state.status == "failed" and not state.results:
             self._store.batches.close(batch.token)
             said = self._service.scrubbed(state.problem).rstrip(".") or "it does not say why"
@@ -218,7 +218,7 @@ class _Asking:
         if change is not None and self._caller.parameters == used:
             self._caller.parameters, note = change
             self._note(note)
-        return change is not None
+        return change is not None and self._caller.parameters != used
 
     def _note(self, note: str) -> None:
         if note not in self._caller.notes:

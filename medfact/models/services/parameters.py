@@ -48,6 +48,11 @@ class Parameters:
     thinking_tokens: int = 0
     most_thinking: int = MOST_THINKING_TOKENS
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Parameters:
+        """Parameters from their JSON record."""
+        return cls(**{**record, "effort": tuple(record.get("effort", ()))})
+
     @property
     def path(self) -> str:
         """Where prompts go, after the base URL."""
