@@ -101,7 +101,7 @@ def test_nothing_is_lost_by_leaving_reloading_or_a_restart(browser: Browser, tmp
         page.reload()
         is_as_chosen(page)
         page.get_by_role("link", name="Runs", exact=True).click()
-        page.get_by_role("link", name="Evaluate", exact=True).click()
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Evaluate").click()
         is_as_chosen(page)
         expect(page.locator(".mf-row").get_by_label("key for")).to_have_attribute("placeholder", re.compile("kept until"))
         assert trouble == []

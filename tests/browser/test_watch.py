@@ -157,7 +157,7 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
     assert {store.run(run).state for run in runs} == {COMPLETE}
     assert len({store.run(run).owner for run in runs}) == 10
     for page, run in list(zip(pages, runs, strict=True))[:3]:
-        page.goto(page.url.partition("?")[0] + "runs")
+        page.goto(page.url.partition("evaluate")[0] + "runs")
         expect(page.locator("#runs")).to_contain_text("a coin", timeout=PATIENT)
         shown = page.content()
         assert run in shown

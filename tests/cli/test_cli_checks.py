@@ -96,8 +96,9 @@ def test_an_interruption_speaks_of_answers_only_where_runs_were_asked(
 
     run = ("run", "--facts", facts_file, "--model", "baseline:random")
     assert interrupted(evaluate, "load_collection", *run) == "medfact: stopped."
-    saved = "medfact: stopped. All answers so far are saved; `resume` continues."
-    assert interrupted(evaluate, "answer", *run) == saved
+    stopped = interrupted(evaluate, "answer", *run)
+    (asked,) = (row["run"] for row in medfact("runs", "--db", url).rows)
+    assert stopped == f"medfact: stopped. All answers so far are saved; `resume {asked}` continues."
     assert (
         interrupted(show_results, "report_text", "report", medfact("runs", "--db", url).rows[0]["run"]) == "medfact: stopped."
     )

@@ -162,7 +162,7 @@ def test_a_walk_through_the_installed_app(installed: Path, tmp_path: Path, brows
         expect(page.locator("#hero")).to_contain_text(re.compile(r"\d+\.\d% right\s*of 120 statements"), timeout=120_000)
         page.locator("[data-key=demonstration]").click()
         expect(page.locator("#ways .plotly").first).to_be_attached()
-        page.goto(f"{address}evaluate")
+        page.goto(f"{address}/evaluate")
         expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
         page.locator("#evaluate").click()
         expect(page.locator("#progress")).to_contain_text(re.compile("complete|reused", re.IGNORECASE), timeout=240_000)

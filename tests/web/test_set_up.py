@@ -25,6 +25,7 @@ OWN = b"head,relation,tail\n" + ROWS
 
 CHOSEN: dict[str, Any] = {"models": ["baseline:random", "baseline:tail"], "pairs": 20, "protocol": "tpeval", "race": True}
 ROW = {"id": "r1", "where": "service", "model": "gpt", "address": "https://models.example/v1", "budget": 2.5}
+ROW |= {"service": "openai:"}
 ROW |= {"is_open": True, "had_key": False}
 CHOSEN |= {"rows": [ROW], "retrieval": "sparse"}
 
@@ -184,7 +185,7 @@ def test_an_unknown_relation_can_be_said_to_be_a_known_one(visitor: Visitor, app
     assert "No sentence states the relation <b>shows as</b>" in shown
     assert "symptoms: “sign 0” is a symptom or sign of the disease “disease 0”" in unescape(shown)
     assert 'href="studio?data=own&amp;relation=shows+as"' in shown or 'href="studio?data=own&amp;relation=shows%20as"' in shown
-    assert 'href="write"' in shown
+    assert 'href="write?kind=templates"' in shown
     told = visitor.act("use_relation", "shows as", fields={"known": "symptoms"})
     assert "12 of 12 can be asked" in told["fragments"]["facts"]
     assert "Sign 0 is a recognized symptom or sign of disease" in re.sub(r"\d+", "0", told["fragments"]["facts"])
