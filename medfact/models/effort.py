@@ -60,6 +60,7 @@ _BY_HOST: Mapping[str, Callable[[str], Forms]] = {
     "generativelanguage.googleapis.com": _openai,
     "api.mistral.ai": _openai,
     "api.groq.com": _openai,
+    "api.together.ai": _openai,
     "api.together.xyz": _openai,
     "router.huggingface.co": _openai,
     "openai.azure.com": _openai,

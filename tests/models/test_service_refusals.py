@@ -12,6 +12,7 @@ from service_models import load as load
 
 from medfact.errors import ModelError
 from medfact.models import ServiceSettings
+from medfact.models.services.named import named_services
 from medfact.runs.events import Failed, Finished
 from medfact.runs.run import run
 from medfact.spec import RunSpec
@@ -107,6 +108,22 @@ def test_other_parameters_give_way_too(load: Load, name: str, status: int, words
         assert service.requests[-1].body["logprobs"] is True  # nothing else was left out
     assert len(model.notes) == 1
     assert note in model.notes[0]
+
+
+@pytest.mark.parametrize("name", ["random_seed", None])
+def test_a_seed_is_sent_under_the_services_own_name(load: Load, monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
+    sent = name or "seed"
+    with OddService(refusing(sent, Reply(error("Not permitted", param=sent), 422))) as service:
+        row = replace(named_services()[0], address=service.base_url, seed=name)
+        monkeypatch.setattr("medfact.models.services.named.named_services", lambda: (row,))
+        model = load(service.base_url, in_flight=1, seed=3)
+        ((_, done),) = model.complete(prompts_of(1))
+        assert done.text == "True"
+        assert [{key: value for key, value in request.body.items() if "seed" in key} for request in service.requests] == [
+            {sent: 3},
+            {},
+        ]
+    assert model.notes == ("The service does not accept a seed for this model.",)
 
 
 @pytest.mark.parametrize("words", ["stop is not supported with this model", "Stop sequences are not supported"])

@@ -60,3 +60,10 @@ def named_services(file: Path = SERVICES) -> tuple[NamedService, ...]:
 def service_named(spec: str) -> NamedService | None:
     """The service that the spec of a model names; None where it names none."""
     return next((service for service in named_services() if spec.startswith(service.prefix)), None)
+
+
+def seed_name_at(address: str) -> str:
+    """What the service at an address calls the seed; `seed`, as the protocol has it, where that is not known."""
+    here = address.rstrip("/")
+    known = (service.seed for service in named_services() if service.filled_address.rstrip("/") == here)
+    return next(known, None) or "seed"

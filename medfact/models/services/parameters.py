@@ -9,6 +9,7 @@ from typing import Any
 
 from medfact.models.effort import THINKING_BUDGETS, Forms, effort_forms
 from medfact.models.prompt import MOST_THINKING_TOKENS, REPLY_TOKENS, THINKING_STEP, THINKING_TOKENS, Message, Prompt
+from medfact.models.services.named import seed_name_at
 from medfact.models.services.policy import address_of
 from medfact.models.services.settings import ServiceSettings
 
@@ -29,7 +30,8 @@ FEWER_ALTERNATIVES = 5
 class Parameters:
     """What is sent with a prompt. None leaves a parameter to the service.
 
-    max_tokens: set by the user; None takes the prompt's own limit. limit_name: the service's name for that parameter.
+    max_tokens: set by the user; None takes the prompt's own limit. limit_name, seed_name: the service's
+                names for these parameters.
     messages:   the model takes messages; otherwise it completes a text.
     stop:       the service is told where a completed text ends. In a chat it never is: it would stop within the thinking.
     effort:     the ways to say how much the model is to think, the first of which is sent.
@@ -42,6 +44,7 @@ class Parameters:
     max_tokens: int | None
     seed: int | None
     limit_name: str | None = "max_tokens"
+    seed_name: str = "seed"
     messages: bool = True
     stop: bool = True
     effort: Forms = field(default=(), hash=False)
@@ -68,7 +71,7 @@ class Parameters:
         if self.limit_name:
             body[self.limit_name] = self.token_limit(prompt)
         if self.seed is not None:
-            body["seed"] = self.seed + repeat
+            body[self.seed_name] = self.seed + repeat
         if self.sends_stop(prompt):
             body["stop"] = [prompt.stop]
         if self.messages and self.effort:
@@ -122,6 +125,7 @@ def parameters_of(settings: ServiceSettings) -> Parameters:
         top_logprobs=None if sampled else settings.top_logprobs or None,
         max_tokens=settings.max_tokens,
         seed=settings.seed,
+        seed_name="seed" if settings.seed is None else seed_name_at(address_of(settings).base),
         messages=not settings.completions,
         effort=effort_forms(address_of(settings).base, settings.effort) if settings.effort else (),
         thinking_tokens=room_for(settings.effort),
@@ -167,6 +171,8 @@ def _protocol_name(found: str) -> str:
     name = re.sub(r"[^a-z]", "", found.lower())
     if "prob" in name or name == "topntokens":
         return "top_logprobs" if name.startswith(("top", "nprobs", "num")) else "logprobs"
+    if name.endswith("seed"):
+        return "seed"
     if name.startswith("max") and name.endswith("tokens"):
         return "max_completion_tokens" if "completion" in name else "max_tokens"
     return name
