@@ -128,7 +128,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     spaces.__spec__ = ModuleSpec("spaces", None)
     monkeypatch.setitem(sys.modules, "spaces", spaces)
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr("medfact.models.local.zero_gpu.USED_SHARE", 0.0)
+    monkeypatch.setattr("medfact.models.local.zero_gpu.USED_SHARE", 1e-9)
     run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
     assert wait_for(jobs, run, ended).state == COMPLETE
