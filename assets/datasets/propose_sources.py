@@ -36,6 +36,7 @@ QUESTIONS = {
     "may prevent": {"prevention", "treatment"},
 }
 """Relation → questions whose answers are likely to state such a fact."""
+EDITORS = "medfact editors"
 APART = 25
 """Words, at most, between two names in a text that is about neither."""
 
@@ -128,26 +129,39 @@ def best_of_each(proposals: Iterable[Proposal], decided: set[str], most: int) ->
     return sorted(best.values(), key=lambda one: -one.score)[:most]
 
 
-def decided_addresses(name: str) -> dict[tuple[str, str, str], set[str]]:
-    """Head, relation and tail → the addresses that have been read."""
-    read: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    path = HERE / f"{name}.sources.csv"
-    if path.is_file():
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                read[row["head"], row["relation"], row["tail"]].add(row["source_id"])
-    return read
+class Decided:
+    """What has been read for a set: a fact → the addresses, and whether one of them states it."""
+
+    def __init__(self, name: str) -> None:
+        self.addresses: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self.stated: set[tuple[str, str, str]] = set()
+        path = HERE / f"{name}.sources.csv"
+        if path.is_file():
+            with path.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file):
+                    fact = row["head"], row["relation"], row["tail"]
+                    self.addresses[fact].add(row["source_id"])
+                    if row["decision"] == "states":
+                        self.stated.add(fact)
 
 
-def proposed(name: str, library: Library, table: Table, most: int) -> Iterator[tuple[Fact, Proposal]]:
+def has_source(fact: Fact, decided: Decided) -> bool:
+    """Whether a source other than the editors states the fact."""
+    own = (fact.source or "").startswith(EDITORS)
+    return not own or (fact.head, fact.relation, fact.tail or "") in decided.stated
+
+
+def proposed(name: str, library: Library, table: Table, asked: argparse.Namespace) -> Iterator[tuple[Fact, Proposal]]:
     """The proposals for a set."""
-    names, decided = Names(name), decided_addresses(name)
+    names, decided = Names(name), Decided(name)
     for fact in load_bundled(name).facts:
-        read = decided[fact.head, fact.relation, fact.tail or ""]
+        if asked.unsourced and has_source(fact, decided):
+            continue
+        read = decided.addresses[fact.head, fact.relation, fact.tail or ""]
         for row in table.rows_of(fact, names.known):
             if row.address not in read:
                 yield fact, Proposal(row.source, row.address, 9.0, row.place)
-        for one in best_of_each(in_texts(fact, names, library), read, most):
+        for one in best_of_each(in_texts(fact, names, library), read, asked.most):
             yield fact, one
 
 
@@ -176,6 +190,7 @@ def main() -> None:
     parser.add_argument("--open", type=Path)
     parser.add_argument("--set", nargs="*", default=SETS)
     parser.add_argument("--most", type=int, default=3)
+    parser.add_argument("--unsourced", action="store_true", help="only facts that no source states yet")
     asked = parser.parse_args()
     paths = [path for path in sorted(asked.folder.glob("*.parquet")) if path.name != "maxo_diagnostics.parquet"]
     library = Library(wanted(read_texts(paths), named_in(asked.set)))
@@ -183,7 +198,7 @@ def main() -> None:
     writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
     writer.writerow(["set", "head", "relation", "tail", "positive", "source", "source_id", "score", "place"])
     for name in asked.set:
-        for fact, one in proposed(name, library, table, asked.most):
+        for fact, one in proposed(name, library, table, asked):
             score = f"{one.score:.1f}"
             writer.writerow(
                 [name, fact.head, fact.relation, fact.tail, fact.positive, one.source, one.address, score, one.place]
