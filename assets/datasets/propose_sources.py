@@ -158,7 +158,7 @@ def proposed(name: str, library: Library, table: Table, asked: argparse.Namespac
         if asked.unsourced and has_source(fact, decided):
             continue
         read = decided.addresses[fact.head, fact.relation, fact.tail or ""]
-        for row in table.rows_of(fact, names.known):
+        for row in table.rows_of(fact, names.known, names.other):
             if row.address not in read:
                 yield fact, Proposal(row.source, row.address, 9.0, row.place)
         for one in best_of_each(in_texts(fact, names, library), read, asked.most):

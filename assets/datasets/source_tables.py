@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,12 +74,12 @@ class Table:
         if len(identifiers) == 2:
             self.pairs[kind, frozenset(identifiers)].add(said)
 
-    def rows_of(self, fact: Fact, known: KnowledgeBase) -> Iterator[Said]:
-        """What tables say of a fact, once each."""
+    def rows_of(self, fact: Fact, known: KnowledgeBase, other: Mapping[str, tuple[str, ...]]) -> Iterator[Said]:
+        """What tables say of a fact, once each. other: more words in which sources write our names."""
         kind = RELATIONS.get(fact.relation, fact.relation)
         found: dict[str, Said] = {}
-        for head in known.names(fact.head):
-            for tail in known.names(fact.tail or ""):
+        for head in {*known.names(fact.head), *other.get(fact.head, ())}:
+            for tail in {*known.names(fact.tail or ""), *other.get(fact.tail or "", ())}:
                 for said in self.pairs.get((kind, frozenset((key(head), key(tail)))), ()):
                     found.setdefault(said.source, said)
         if fact.head_id and fact.tail_id:
