@@ -243,6 +243,9 @@ class RunSpec:
     reviewed: bool = setting(
         False, "--reviewed", "", "test only facts that reviewers have confirmed, with their false partners", group=FACTS
     )
+    sourced: bool = setting(
+        False, "--sourced", "", "test only facts that a source states, with their false partners", group=FACTS
+    )
     limit: int | None = setting(
         None, "--limit", "N", "test N true facts and their false partners",
         group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="Pairs: true facts, each with its false partners",

@@ -2,8 +2,8 @@
 
     python assets/datasets/propose_sources.py SOURCES_FOLDER [--open OPEN_FOLDER] [--set NAME ...] [--most 3] > proposals.tsv
 
-SOURCES_FOLDER holds Parquet files of texts with the columns of MedQuAD (source, url, focus, synonyms, question_type, answer) and,
-where there are any, HPO's `hp.obo` and `phenotype.hpoa`; OPEN_FOLDER holds tables with the columns head, relation, tail,
+SOURCES_FOLDER holds Parquet files of texts with the columns of MedQuAD (source, url, focus, synonyms, question_type, answer)
+and, where there are any, HPO's `hp.obo` and `phenotype.hpoa`; OPEN_FOLDER holds tables with the columns head, relation, tail,
 source_id. A proposal is no source: somebody reads it, and writes what it says into `NAME.sources.csv`.
 What has been decided is not proposed again. `source_names.csv` has the words in which sources write our names.
 """

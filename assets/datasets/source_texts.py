@@ -89,7 +89,11 @@ class Page:
         for at in self.places[min(name, key=lambda one: len(self.places[one]))]:
             first = max(0, at - reach)
             near = [
-                min((place for place in self.places[one] if first <= place <= at + reach), key=lambda p: abs(p - at), default=None)
+                min(
+                    (place for place in self.places[one] if first <= place <= at + reach),
+                    key=lambda p: abs(p - at),
+                    default=None,
+                )
                 for one in name
             ]
             if None not in near and max(near) - min(near) < reach:

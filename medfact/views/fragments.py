@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from medfact.datasets.sources import sources_of
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.statements import VARIANTS
@@ -44,6 +45,7 @@ def environment() -> Environment:
         "GLYPHS": GLYPHS,
         "DIFFICULTIES": DIFFICULTIES,
         "linked_kinds": linked_kinds,
+        "sources_of": sources_of,
     }
     return made
 
