@@ -41,7 +41,7 @@ def report(name: str) -> None:
         print(line(relation, own))
     print(line("in all", facts))
     if decisions := Counter(row["decision"] for row in rows_of(f"{name}.sources.csv")):
-        print(f"read: {decisions.total():,}; " + ", ".join(f"{word} {count:,}" for word, count in decisions.most_common()))
+        print(f"decided: {decisions.total():,}; " + ", ".join(f"{word} {count:,}" for word, count in decisions.most_common()))
 
 
 def main() -> None:
