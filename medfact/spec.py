@@ -402,8 +402,9 @@ class RunSpec:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"]
-        if not self.imported:
-            del record["imported"]
+        for name in ("imported", "sourced"):  # what older versions do not know stands only where it says something
+            if not record[name]:
+                del record[name]
         return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from visitors import Visitor
 
+from medfact.datasets.sources import has_source
+from medfact.web.pages.review_material import _facts
+from medfact.web.services import spec_of
+
 
 @pytest.fixture
 def visitor(address: str) -> Iterator[Visitor]:
@@ -68,3 +72,14 @@ def test_a_file_of_verdicts_is_offered_and_the_setup_is_folded(visitor: Visitor)
     choice = visitor.look("review", reviewer="ada")["fragments"]["choice"]
     assert choice.index("What you review: clinical-core, a random sample") < choice.index('data-set="data"')
     assert "<details open" not in choice
+
+
+def test_what_no_source_states_comes_first_with_its_false_partner() -> None:
+    """Where a fact stands tells nothing of its label: the last of them are not all true."""
+    facts = _facts(spec_of({"dataset": "clinical-core"}))
+    true = [fact for fact in facts if fact.positive]
+    stated = [has_source(fact) for fact in true]
+    assert stated == sorted(stated)
+    first = facts.index(true[stated.index(True)])
+    for part in (facts[:first], facts[first:]):
+        assert 0.4 < sum(fact.positive for fact in part) / len(part) < 0.6
