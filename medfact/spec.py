@@ -248,6 +248,9 @@ class RunSpec:
     reviewed: bool = setting(
         False, "--reviewed", "", "test only facts that reviewers have confirmed, with their false partners", group=FACTS
     )
+    sourced: bool = setting(
+        False, "--sourced", "", "test only facts that a source states, with their false partners", group=FACTS
+    )
     limit: int | None = setting(
         None, "--limit", "N", "test N true facts and their false partners",
         group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="Pairs: true facts, each with its false partners",
@@ -419,7 +422,13 @@ class RunSpec:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"], record["service"]["effort"]  # that is the spec's own
-        for name in ("imported", "effort", "stated", "batch"):
+        for name in (
+            "imported",
+            "effort",
+            "stated",
+            "batch",
+            "sourced",
+        ):  # what older versions do not know stands only if it says something
             if not record[name]:
                 del record[name]
         return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}

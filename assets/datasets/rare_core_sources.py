@@ -118,13 +118,13 @@ def read_annotations(path: Path) -> list[Row]:
     """The annotations with phenotypic abnormalities."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return [
-        Row(row["database_id"], row["disease_name"], row["hpo_id"], row["frequency"], _is_denied(row))
+        Row(row["database_id"], row["disease_name"], row["hpo_id"], row["frequency"], is_denied(row))
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         if row["aspect"] == "P"
     ]
 
 
-def _is_denied(row: dict[str, str]) -> bool:
+def is_denied(row: dict[str, str]) -> bool:
     """Whether an annotation says NOT, or that no patient had it."""
     return row["qualifier"] == "NOT" or row["frequency"] == EXCLUDED or re.match(r"0/\d+$", row["frequency"]) is not None
 

@@ -3,8 +3,9 @@
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
 states), `NAME.synonyms.csv` (pairs of names for one entity), `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what
-is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease); its data card is `NAME.md`.
-`sources.csv` says what the sources of all sets are.
+is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease), `NAME.sources.csv` (what an
+editor read at the sources that were proposed for its facts, see `sources`); its data card is `NAME.md`. `sources.csv` says
+what the sources of all sets are.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def bundled_names() -> list[str]:
 @cache
 def true_facts(name: str) -> int:
     """How many true facts a bundled set has, without loading it."""
-    return sum(row.get("positive", "true") == "true" for row in _rows(f"{name}.csv"))
+    return sum(row.get("positive", "true") == "true" for row in rows_of(f"{name}.csv"))
 
 
 @cache
@@ -53,14 +54,14 @@ def load_bundled(name: str) -> Collection:
     known = KnowledgeBase(
         collection.known.facts,
         also_true=tuple(
-            (row["head"], tail) for row in _rows(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail
+            (row["head"], tail) for row in rows_of(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail
         ),
-        synonyms=tuple((row["name"], row["synonym"]) for row in _rows(f"{name}.synonyms.csv")),
+        synonyms=tuple((row["name"], row["synonym"]) for row in rows_of(f"{name}.synonyms.csv")),
         is_a=(
-            *((row["name"], row["broader"]) for row in _rows(f"{name}.is-a.csv")),
-            *((row["part"], row["whole"]) for row in _rows(f"{name}.part-of.csv")),
+            *((row["name"], row["broader"]) for row in rows_of(f"{name}.is-a.csv")),
+            *((row["part"], row["whole"]) for row in rows_of(f"{name}.part-of.csv")),
         ),
-        judged=tuple(_negative(row) for row in _rows(f"{name}.judged.csv")),
+        judged=tuple(_negative(row) for row in rows_of(f"{name}.judged.csv")),
     )
     return replace(collection, name=name, known=known)
 
@@ -73,25 +74,25 @@ def _negative(row: dict[str, str]) -> Fact:
 @cache
 def label_words() -> dict[tuple[str, str], str]:
     """Disease and drug → the words in which the drug's label calls it contraindicated."""
-    return {(row["head"], row["tail"]): row["words"] for row in _rows("not-indicated.label-words.csv")}
+    return {(row["head"], row["tail"]): row["words"] for row in rows_of("not-indicated.label-words.csv")}
 
 
 @cache
 def sources() -> dict[str, str]:
     """What each source of the bundled sets is, by the name that facts give it."""
-    return {row["source"]: row["about"] for row in _rows("sources.csv")}
+    return {row["source"]: row["about"] for row in rows_of("sources.csv")}
 
 
 @cache
 def lay_names() -> tuple[tuple[str, str], ...]:
     """Everyday names of diseases, findings and drugs, each with the name that facts have: for searching alone."""
-    return tuple((row["lay"], row["name"]) for row in _rows("lay_names.csv"))
+    return tuple((row["lay"], row["name"]) for row in rows_of("lay_names.csv"))
 
 
 @cache
 def vocabulary() -> tuple[dict[str, str], ...]:
     """How names stand in a sentence: rows of `name, number, article, written` (`prototypes.grammar` reads them)."""
-    return tuple(_rows("vocabulary.csv"))
+    return tuple(rows_of("vocabulary.csv"))
 
 
 @cache
@@ -103,7 +104,8 @@ def words_alone(name: str) -> dict[str, float]:
     return scores.get(name, {})
 
 
-def _rows(file: str) -> Iterator[dict[str, str]]:
+def rows_of(file: str) -> Iterator[dict[str, str]]:
+    """The rows of one of these files, none if there is no such file."""
     path = FOLDER / file
     if path.is_file():
         for _, row in read_table(path)[1]:

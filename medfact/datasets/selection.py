@@ -13,6 +13,7 @@ from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
 from medfact.datasets.elsewhere import reversed_notes
 from medfact.datasets.pairing import place_of
+from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -65,29 +66,29 @@ def select(
     one_tail: bool = False,
     rejected: Rejections = NO_REJECTIONS,
     held: Held | None = None,
+    sourced: bool = False,
     lender: Collection | None = None,
 ) -> Selection:
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
-    negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: these heads are
-    tested instead, after all others. limit, per_relation: positive facts with all their negatives, and of their heads the
-    unpaired ones; None: every fact not kept aside. canonical: a relation's name in the pool; facts without one are left out.
-    rejected: tails never drawn. held: only facts that reviewers hold as they are labelled, with their negatives; None: any.
-    one_tail: one per head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
+    negatives: per positive fact, of shots at least one; those that the file pairs with it count. difficulty: of the drawn ones
+    (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: tested instead, after all others.
+    limit, per_relation: positive facts with all their negatives, and of their heads the unpaired ones; None: all not aside.
+    canonical: a relation's name in the pool; facts without one are left out. rejected: tails never drawn. held: only facts that
+    reviewers hold as they are labelled; sourced: only those that a source states; each with its negatives. one_tail: one per
+    head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
     """
-    _check_counts(limit, per_relation)
-    limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
+    limited, stated = _is_limited(limit, per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
     loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
-    free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
-    last, shots, lent = ([], kept, chain(*loans.values())) if heads_aside else (kept, [], ())
+    free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(heads_aside), sourced)
+    lent = chain(*loans.values()) if heads_aside else ()
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
-    lone = [f for f in _lone(stated, held) if limited or head(f) not in aside[relation(f)]]
+    lone = [f for f in _stating(_lone(stated, held), sourced) if limited or head(f) not in aside[relation(f)]]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
         shots=tuple(chain(*map(shown, shots), *lent)),
@@ -103,10 +104,25 @@ def _lone(stated: Iterable[Fact], held: Held | None) -> list[Fact]:
     return [fact for fact in stated if not fact.positive and fact.negative_of is None and _confirmed([fact], held)]
 
 
-def _check_counts(limit: int | None, per_relation: int | None) -> None:
+def _stating(facts: list[Fact], sourced: bool) -> list[Fact]:
+    """Those of the facts that a source states, where that is asked."""
+    return list(filter(has_source, facts)) if sourced else facts
+
+
+def _parts(
+    stated: Sequence[Fact], is_aside: Callable[[Fact], bool], keeps: bool, sourced: bool
+) -> tuple[list[Fact], list[Fact], list[Fact]]:
+    """The positive facts: those to be tested first, those to be tested last, and those kept for the shots."""
+    free, kept = ([fact for fact in stated if fact.positive and is_aside(fact) is apart] for apart in (False, True))
+    return _stating(free, sourced), [] if keeps else _stating(kept, sourced), kept if keeps else []
+
+
+def _is_limited(limit: int | None, per_relation: int | None) -> bool:
+    """Whether not all facts are tested. Raises Mistake."""
     for name, number in (("limit", limit), ("number per relation", per_relation)):
         if number is not None and number < 1:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
+    return bool(limit or per_relation)
 
 
 def _stated(collection: Collection, negatives: int, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:

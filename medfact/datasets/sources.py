@@ -1,37 +1,154 @@
-"""What is known of where facts come from: the sources of the bundled sets by name, and where identifiers can be looked up."""
+"""The sources that state a fact of a bundled data set, with an address of each that opens.
+
+`NAME.sources.csv` beside a bundled set holds what an editor read at each proposed source, or what identifiers tell: whether it
+states the fact. What states it counts, as does the source that the set itself names. Where a source's identifiers open is told
+once, in `KINDS`: an address that is of no such shape becomes no link, and a user's file adds none.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
 
-from medfact.datasets.bundled import sources
+from medfact.datasets.bundled import bundled_names, rows_of
 from medfact.facts import Fact
 
-REGISTERS = {
-    r"DOID:\d{1,9}": ("Disease Ontology", "https://disease-ontology.org/?id={}"),
-    r"DB\d{5}": ("DrugBank", "https://go.drugbank.com/drugs/{}"),
-    r"UBERON:\d{7}": ("Uberon, an atlas of anatomy", "https://www.ebi.ac.uk/ols4/search?q={}"),
-    r"SYMP:\d{7}": ("Symptom Ontology", "https://www.ebi.ac.uk/ols4/search?q={}"),
-    r"https://dailymed\.nlm\.nih\.gov/dailymed/search\.cfm\?labeltype=all&query=[\w%+-]+": (
-        "the drug's labels at DailyMed",
-        "{}",
+EDITORS = "medfact editors"
+"""What a fact's source begins with where nobody but this project states it."""
+
+STATES = "states"
+"""The decision of a source that says what the fact says, in words of its own."""
+
+
+class Kind(NamedTuple):
+    """A kind of source: what it is called, what its identifiers look like, and where one opens."""
+
+    title: str
+    shape: str
+    address: str
+
+
+def _pages(title: str, host: str) -> Kind:
+    """A kind whose identifiers are the addresses of its pages."""
+    return Kind(title, rf"https?://({re.escape(host)}/[\w./%?=&+,:;()~#-]*)", r"https://\1")
+
+
+_DRUGBANK = r"https://go.drugbank.com/drugs/\1"
+
+KINDS: Mapping[str, Kind] = {
+    "CDC": _pages("CDC", "www.cdc.gov"),
+    "CancerGov": _pages("National Cancer Institute", "www.cancer.gov"),
+    "ChEBI": Kind("ChEBI", r"CHEBI:(\d{1,7})", r"https://www.ebi.ac.uk/chebi/searchId.do?chebiId=CHEBI:\1"),
+    "DrugCentral": Kind("DrugCentral", r"(?:DOID:\d{1,9}\|)?(DB\d{5})(?:\|N\d{10})?", _DRUGBANK),
+    "EFO": Kind("Experimental Factor Ontology", r"EFO:(\d{7})", r"https://www.ebi.ac.uk/ols4/search?q=EFO:\1"),
+    "FDA label: contraindicated": _pages("FDA label, at DailyMed", "dailymed.nlm.nih.gov"),
+    "GARD": Kind(
+        "Genetic and Rare Diseases Information Center",
+        r"https://rarediseases\.info\.nih\.gov/gard/(\d{1,6})/([\w%.,-]+)",
+        r"https://rarediseases.info.nih.gov/diseases/\1/\2",
     ),
+    "GHR": Kind(
+        "MedlinePlus Genetics",
+        r"https?://ghr\.nlm\.nih\.gov/(condition|gene)/([\w%.-]+)",
+        r"https://medlineplus.gov/genetics/\1/\2/",
+    ),
+    "Gene Ontology, experimental evidence": Kind(
+        "Gene Ontology, experimental evidence", r"\d{1,9}\|(GO:\d{7})", r"https://amigo.geneontology.org/amigo/term/\1"
+    ),
+    "Human Disease Ontology": Kind(
+        "Human Disease Ontology", r"(DOID:\d{1,9})(?:\|\w+:\d{7})?", r"https://disease-ontology.org/?id=\1"
+    ),
+    "LabeledIn": Kind("LabeledIn", r"(\d{1,9})\|C\d{7}", r"https://mor.nlm.nih.gov/RxNav/search?searchBy=RXCUI&searchTerm=\1"),
+    "MAxO": Kind("Medical Action Ontology", r"MONDO:\d{7}\|(MAXO:\d{7})\|HP:\d{7}", r"https://www.ebi.ac.uk/ols4/search?q=\1"),
+    "MPlusHealthTopics": Kind(
+        "MedlinePlus", r"https?://www\.nlm\.nih\.gov/medlineplus/([\w%.-]+\.html)", r"https://medlineplus.gov/\1"
+    ),
+    "Mondo": Kind("Mondo", r"MONDO[:_](\d{7})(?:\|UBERON_\d{7})?", r"https://monarchinitiative.org/MONDO:\1"),
+    "NCBI Gene": Kind("NCBI Gene", r"(\d{1,9})", r"https://www.ncbi.nlm.nih.gov/gene/\1"),
+    "NHLBI": _pages("NHLBI, NIH", "www.nhlbi.nih.gov"),
+    "NIDDK": _pages("NIDDK, NIH", "www.niddk.nih.gov"),
+    "NIHSeniorHealth": Kind(
+        "NIHSeniorHealth, as archived",
+        r"https?://(nihseniorhealth\.gov/[\w./%-]*)",
+        r"https://web.archive.org/web/2017/http://\1",
+    ),
+    "NINDS": _pages("NINDS, NIH", "www.ninds.nih.gov"),
+    "OMIM (HPO annotations)": Kind("OMIM, by HPO's annotations", r"OMIM:(\d{6})(?: HP:\d{7})?", r"https://omim.org/entry/\1"),
+    "Orphanet (HPO annotations)": Kind(
+        "Orphanet, by HPO's annotations", r"ORPHA:(\d{1,6})(?: HP:\d{7})?", r"https://www.orpha.net/en/disease/detail/\1"
+    ),
+    "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK),
+    "PubMed (HPO annotations)": Kind(
+        "article, by HPO's annotations", r"PMID:(\d{1,8}) HP:\d{7}", r"https://pubmed.ncbi.nlm.nih.gov/\1/"
+    ),
+    "UniProt": Kind("UniProt", r"DI-(\d{5})", r"https://www.uniprot.org/diseases/DI-\1"),
 }
-"""Shape of an identifier → what it is looked up in, and where. Only what has exactly such a shape becomes a link; nothing else
-from a file does."""
+"""Name of a source, as the files of the bundled sets have it → its kind."""
 
 
-def about_source(name: str) -> str:
-    """What a source of the bundled sets is; "" of any other."""
-    return sources().get(name, "")
+class Source(NamedTuple):
+    """A source that states a fact. address: where it opens, "" if it has none. read_on: the day on which it was read or
+    compared, "" for the source from which the fact was taken.
+    """
+
+    title: str
+    identifier: str
+    address: str
+    read_on: str = ""
 
 
-def links_of(fact: Fact) -> list[tuple[str, str, str]]:
-    """The identifiers of a fact that can be looked up: each with the name of the register, and its address there."""
-    identifiers = dict.fromkeys(filter(None, (fact.head_id, fact.tail_id, fact.source_id)))
-    return [
-        (identifier, register, address.format(identifier))
-        for identifier in identifiers
-        for shape, (register, address) in REGISTERS.items()
-        if re.fullmatch(shape, identifier)
-    ]
+def sources_of(fact: Fact) -> tuple[Source, ...]:
+    """The independent sources that state a bundled fact, its own first; () where none does, and for the facts of a user."""
+    return _known().get(_key(fact.head, fact.relation, fact.tail, fact.positive, fact.source, fact.source_id), ())
+
+
+def has_source(fact: Fact) -> bool:
+    """Whether somebody besides this project's editors states a fact. A user's file says so itself, by naming a source."""
+    return bool(sources_of(fact)) or not (fact.source or EDITORS).startswith(EDITORS)
+
+
+def _key(*of_a_fact: object) -> tuple[str, ...]:
+    return tuple("" if value is None else str(value) for value in of_a_fact)
+
+
+@cache
+def _known() -> Mapping[tuple[str, ...], tuple[Source, ...]]:
+    """What identifies a bundled fact with its own source → the sources that state it."""
+    stated = _read()
+    found: dict[tuple[str, ...], tuple[Source, ...]] = {}
+    for name in bundled_names():
+        for row in rows_of(f"{name}.csv"):
+            positive, own, identifier = row.get("positive", "true") == "true", row["source"], row["source_id"]
+            first = {} if own.startswith(EDITORS) else {own: source_at(own, identifier)}
+            if sources := first | {
+                name: one for name, one in stated[_key(row["head"], row["relation"], row["tail"])] if name not in first
+            }:
+                key = _key(row["head"], row["relation"], row["tail"], positive, own, identifier)
+                found[key] = tuple(sources.values())
+    return found
+
+
+def _read() -> defaultdict[tuple[str, ...], list[tuple[str, Source]]]:
+    """Head, relation and tail → the names of the sources that an editor found to state it, and those sources."""
+    stated: defaultdict[tuple[str, ...], list[tuple[str, Source]]] = defaultdict(list)
+    for row in _decisions():
+        if row["decision"] == STATES:
+            place = stated[_key(row["head"], row["relation"], row["tail"])]
+            place.append((row["source"], source_at(row["source"], row["source_id"], row["read_on"])))
+    return stated
+
+
+def _decisions() -> Iterator[dict[str, str]]:
+    """What an editor read, of all bundled sets."""
+    for name in bundled_names():
+        yield from rows_of(f"{name}.sources.csv")
+
+
+def source_at(name: str, identifier: str, read_on: str = "") -> Source:
+    """A source by its name and identifier, with an address if both are of a declared kind."""
+    kind = KINDS.get(name)
+    found = re.fullmatch(kind.shape, identifier, re.ASCII) if kind else None
+    return Source(kind.title if kind else name, identifier, found.expand(kind.address) if kind and found else "", read_on)

@@ -13,6 +13,7 @@ from pathlib import Path
 from medfact.answers import FORMATS
 from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
+from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
@@ -67,6 +68,7 @@ def select_facts(
         one_tail=protocol.one_tail,
         rejected=rejected,
         held=held if spec.reviewed else None,
+        sourced=spec.sourced,
         lender=load_bundled(LENDER),
     )
     return replace(made, notes=(*made.notes, *made.shot_notes)) if _draws_shots(spec) else made
@@ -122,7 +124,7 @@ def plan(
         demonstrations=demonstrations,
         notes=(
             *collection.notes,
-            *(["Only facts that reviewers have confirmed, with their false partners, are tested."] if spec.reviewed else ()),
+            *_restrictions(spec),
             *_pool_notes(pool, used, collection),
             *_drafts_note(pool, used),
             *selection.notes,
@@ -138,6 +140,14 @@ def _asked_in_draws(spec: RunSpec, pool: Pool, statements: Sequence[Statement]) 
     """Every statement once in each draw of demonstrations, with its group."""
     group = cache(partial(group_of, pool))  # few, of many statements
     return tuple(Asked(s, group(s.fact.relation, s.variant, draw), draw) for draw in range(spec.shot_draws) for s in statements)
+
+
+def _restrictions(spec: RunSpec) -> Iterator[str]:
+    """Which facts alone are tested."""
+    if spec.reviewed:
+        yield "Only facts that reviewers have confirmed, with their false partners, are tested."
+    if spec.sourced:
+        yield "Only facts that a source states, with their false partners, are tested."
 
 
 def _so_many(most: float, spec: RunSpec) -> int | None:
@@ -159,6 +169,10 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
         return Mistake(
             f"Reviewers have confirmed no fact of {collection.name} together with its false partners.",
             "Review some first: on the page Review, or with `reviews --import`.",
+        )
+    if spec.sourced and not any(map(has_source, collection.facts)):
+        return Mistake(
+            f"No fact of {collection.name} names its source.", "Name them in a column `source`, or leave --sourced out."
         )
     why = f"No statement can be made of {collection.name} with the pool {pool.name!r}."
     if any(fact.fact_id not in pool.ready and not pool.canonical(fact.relation) for fact in collection.facts):

@@ -35,6 +35,8 @@ _SPEC = (
     "model", "dataset", "protocol", "limit", "per_relation", "negatives", "negative_difficulty", "shots", "seed", "shot_seed",
     "shot_draws", "question", "task", "writer", "retrieval", "passages", "leave_out", "reviewed", "race", "racers",
 )  # fmt: skip
+_LATER = ("sourced",)
+"""What earlier versions did not know: it counts where it says something."""
 _SERVICE = ("temperature", "top_logprobs", "max_tokens", "repeats", "shots_as_turns", "seed", "completions")
 _ANSWER = (
     "statement_id", "draw", "position", "key", "answer", "p_true", "p_mass", "p_low", "p_high", "raw", "failure", "cut",
@@ -92,7 +94,7 @@ def _of_run(connection: sql.Connection, run: str) -> Iterator[Any]:
     spec = json.loads(row.spec)
     service = spec.get("service") or {}
     yield from (json.dumps(spec.get(name)) for name in _SPEC)
-    later = {name: spec.get(name) for name in COMPARED if name not in _SPEC}
+    later = {name: spec.get(name) for name in (*COMPARED, *_LATER) if name not in _SPEC}
     yield from (f"{name}: {json.dumps(value)}" for name, value in later.items() if value not in (None, getattr(RunSpec, name)))
     yield from (json.dumps(service.get(name)) for name in _SERVICE)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from medfact.datasets.sources import about_source, links_of
+from medfact.datasets.registers import about_source, links_of
+from medfact.datasets.sources import sources_of
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.statements import VARIANTS
@@ -47,6 +48,7 @@ def environment() -> Environment:
         "linked_kinds": linked_kinds,
         "about_source": about_source,
         "links_of": links_of,
+        "sources_of": sources_of,
     }
     return made
 

@@ -104,7 +104,15 @@ VALUES: dict[str, object] = {
     **{"setup": json.dumps(CHOSEN), "mapping": json.dumps({"path": "x", "columns": ["a"]}), "address": ELSEWHERE},
     **{"untold": json.dumps({"path": "x", "columns": ["a"]}), "kept": "0" * 32, "agreed": "true", "agreed_to": "x"},
     **{"budget": 7, "pairs": 7, "page": 7, "case": 7, "game": 1, "change": 3, "fact": 2, "chosen": 1, "bound": 7, "step": 2},
-    **{"kind": "llmeval", "where": "service", "clock": "false", "reviewed": "true", "unfolded": "true", "missing": "true"},
+    **{
+        "kind": "llmeval",
+        "where": "service",
+        "clock": "false",
+        "reviewed": "true",
+        "sourced": "true",
+        "unfolded": "true",
+        "missing": "true",
+    },
     **{"only": "missed", "flips": "harmed", "paper": "mkj", "sort": "joint_accuracy", "estimand": "these", "layout": "table"},
     **{"state": "going", "shown": "differ", "protocol": "tpeval"},
 }

@@ -41,6 +41,13 @@ def test_one_line_a_fact_and_one_open(visitor: Visitor) -> None:
     assert visitor.look("facts", fact="nonsense")["show"]["fact"] == ""
 
 
+def test_the_sources_of_an_open_fact_are_links(visitor: Visitor) -> None:
+    fact = ids(visitor.look("facts", search="nephrotic syndrome edema", relation="symptoms"))[0]
+    opened = visitor.look("facts", search="nephrotic syndrome edema", relation="symptoms", fact=fact)["fragments"]["cards"]
+    assert re.search(r"Stated by \d+ sources?: <a href=\"https://", opened)
+    assert 'rel="noopener noreferrer nofollow"' in opened
+
+
 def test_what_is_looked_at_is_in_the_address_and_comes_from_it(visitor: Visitor) -> None:
     fact = ids(visitor.look("facts", search="arteritis", relation="symptoms"))[0]
     chosen = {"search": "arteritis", "relation": "symptoms", "protocol": "mkj", "pool": "medfact", "fact": fact}

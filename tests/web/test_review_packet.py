@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from visitors import Visitor
 
+from medfact.datasets.sources import has_source
+from medfact.web.pages.review_material import _facts
+from medfact.web.services import spec_of
+
 
 @pytest.fixture
 def visitor(address: str) -> Iterator[Visitor]:
@@ -76,3 +80,14 @@ def test_it_says_that_false_partners_are_among_the_facts_and_that_all_fine_saves
     assert re.search("All 8 fine: save", shown["fragments"]["fact"])
     seen = visitor.look("review", reviewer="ada", checking=True)["fragments"]["fact"]
     assert "false partners of true facts" not in seen, "the label is there"
+
+
+def test_what_no_source_states_comes_first_with_its_false_partner() -> None:
+    """Where a fact stands tells nothing of its label: the last of them are not all true."""
+    facts = _facts(spec_of({"dataset": "clinical-core"}))
+    true = [fact for fact in facts if fact.positive]
+    stated = [has_source(fact) for fact in true]
+    assert stated == sorted(stated)
+    first = facts.index(true[stated.index(True)])
+    for part in (facts[:first], facts[first:]):
+        assert 0.4 < sum(fact.positive for fact in part) / len(part) < 0.6

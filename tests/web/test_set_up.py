@@ -86,6 +86,23 @@ def test_what_earlier_versions_kept_is_read() -> None:
     assert Setup.model_validate(setup.model_dump()) == setup
 
 
+def test_facts_with_a_source_can_be_asked_alone(visitor: Visitor) -> None:
+    shown = visitor.look()["fragments"]["facts"]
+    words = re.search(
+        r"Only facts that a source states besides our editors, with their false partners: ([\d,]+) of 2,512", shown
+    )
+    assert words, "of the included facts"
+    asked = visitor.look(sourced=True)["fragments"]["facts"]
+    assert re.search(r'data-key="sourced" checked', asked)
+    assert "or that no source states" in asked
+    tested = re.search(r"<b>([\d,]+) of 2,512 can be asked</b>", asked)
+    assert tested
+    assert 0 < int(tested[1].replace(",", "")) <= int(words[1].replace(",", ""))
+    path = visitor.upload("own12.csv", OWN)
+    visitor.act("take_file", path)
+    assert "Only facts that a source states" not in visitor.look()["fragments"]["facts"], "none of them names one"
+
+
 def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.store.set_ups.MOST_SET_UPS", 3)
     store = Store(either_url)

@@ -17,6 +17,7 @@ from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.bundled import about, true_facts
 from medfact.datasets.collection import summary
 from medfact.datasets.columns import CONSTANT, RENAMED
+from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import keep
@@ -100,6 +101,8 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         tested=sum(row.tested + row.aside for row in counts) if counted_here else None,
         reviewed=setup.reviewed,
         confirmed=_confirmed(visitor, collection),
+        sourced=setup.sourced,
+        stated=sum(fact.positive and has_source(fact) for fact in collection.facts) if positive <= MANY_FACTS else 0,
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
         notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown)],
@@ -113,7 +116,8 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
 
 
 def _counts_of(setup: Setup, source: Source, positive: int) -> tuple[Sequence[RelationCounts], Sequence[str], Sequence[str]]:
-    return relation_counts(spec_of(source, protocol=setup.protocol, shots=setup.demonstrations, limit=positive))
+    spec = spec_of(source, protocol=setup.protocol, shots=setup.demonstrations, limit=positive, sourced=setup.sourced)
+    return relation_counts(spec)
 
 
 def _confirmed(visitor: Visitor, collection: Collection) -> int:

@@ -211,6 +211,8 @@ class Setup(AsTold):
     """"POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it."""
     reviewed: bool = False
     """Whether to ask only facts that reviewers have confirmed."""
+    sourced: bool = False
+    """Whether to ask only facts that a source states."""
     retrieval: Short = NO_RETRIEVAL
     settings: list[Short] = Field(default_factory=lambda: [WITHOUT, READ], max_length=3)
     """With which of WITHOUT, READ and RELATED each model is asked."""
@@ -306,10 +308,12 @@ class EvaluateShow(ResultsShow):
     uploading: str = Field("", max_length=300)
     """The file that is on its way."""
     writing: str = Field("", max_length=400)
-    """With `drafts`, `studio` and `reviewed` of the set-up, too: these stand in the page's address or its fragments."""
+    """With `drafts`, `studio`, `reviewed` and `sourced` of the set-up, too: these stand in the page's address or its
+    fragments."""
     drafts: str = Field("", max_length=40)
     studio: str = Field("", max_length=200)
     reviewed: bool = False
+    sourced: bool = False
     first: int = Field(0, ge=0, le=10**9)
     """Which of the facts is shown in its sentences beside the inputs."""
 
@@ -318,7 +322,7 @@ class EvaluateShow(ResultsShow):
         return self.model_copy(update={"setup": setup})
 
 
-FROM_SHOW = {"writing", "drafts", "studio", "reviewed"}
+FROM_SHOW = {"writing", "drafts", "studio", "reviewed", "sourced"}
 """What of the set-up stands in the page's address or its fragments, and not in its inputs."""
 
 CONSENT = {"agreed"}

@@ -100,6 +100,7 @@ def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
         shots=setup.demonstrations,
         negative_difficulty=setup.difficulty or None,
         reviewed=setup.reviewed,
+        sourced=setup.sourced,
     )
     held = tuple(sorted(services.held(visitor.reviewers).items())) if setup.reviewed else ()
     return _selected(spec, held, own_pool)

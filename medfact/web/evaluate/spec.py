@@ -115,6 +115,7 @@ def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool 
             budget=one.budget or None,
             negative_difficulty=setup.difficulty or None,
             reviewed=setup.reviewed,
+            sourced=setup.sourced,
         )
         for one in chosen
         for evidence in _evidence(services, owner, setup)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from medfact.datasets import grouping
+from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
@@ -83,12 +84,18 @@ def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
 
 @keep(8)
 def _facts(spec: RunSpec) -> tuple[Fact, ...]:
+    """In the order of the queue: first the pairs whose true fact no source states, then the others. A false partner goes with
+    its true fact, so that its place tells nothing of it.
+    """
     collection = collection_of_spec(spec)
     pool = pool_of(spec, collection.ready)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
     groups = [group(fact) for fact in collection.facts if fact.positive and pool.states(fact)]
-    return tuple(at_random([fact for group_of_fact in groups for fact in group_of_fact if pool.states(fact)], SEED))
+    parts = ([members for members in groups if has_source(members[0]) is stated] for stated in (False, True))
+    return tuple(
+        fact for part in parts for fact in at_random([one for members in part for one in members if pool.states(one)], SEED)
+    )
 
 
 def contested_facts(services: Services, material: Material) -> dict[str, str]:

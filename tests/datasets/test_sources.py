@@ -1,0 +1,113 @@
+"""The sources that state the bundled facts: what is decided of them, where they open, and what a run of sourced facts asks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_facts import rows_of_facts, write_csv
+
+from medfact.datasets import bundled_names, load_bundled
+from medfact.datasets.bundled import rows_of
+from medfact.datasets.sources import KINDS, has_source, source_at, sources_of
+from medfact.errors import Mistake
+from medfact.facts import Fact
+from medfact.runs.plan import plan, select_facts
+from medfact.spec import RunSpec
+from medfact.views.fragments import environment
+
+DECISIONS = {"states", "repeats", "does not state", "denies"}
+
+
+def shown(fact: Fact) -> str:
+    """The line below a fact on the page."""
+    return str(environment().from_string('{% from "macros.html" import source %}{{ source(fact) }}').render(fact=fact))
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_what_was_decided_is_of_the_sets_facts_and_opens(name: str) -> None:
+    facts = {(fact.head, fact.relation, fact.tail) for fact in load_bundled(name).facts}
+    for row in rows_of(f"{name}.sources.csv"):
+        assert (row["head"], row["relation"], row["tail"]) in facts
+        assert row["decision"] in DECISIONS
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["read_on"])
+        assert row["decision"] != "denies", "what a source denies is no fact"
+        if row["decision"] == "states":
+            assert source_at(row["source"], row["source_id"]).address.startswith("https://"), row
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "two"),
+    [("clinical-core", 0.63, 0.33), ("biomedical-core", 0.59, 0.2), ("not-indicated", 0.77, 0.14), ("rare-core", 1, 0.42)],
+)
+def test_so_many_facts_have_one_source_and_two(name: str, one: float, two: float) -> None:
+    counts = [len(sources_of(fact)) for fact in load_bundled(name).facts]
+    assert sum(count > 0 for count in counts) / len(counts) >= one
+    assert sum(count > 1 for count in counts) / len(counts) >= two
+
+
+def test_a_fact_has_each_source_once_and_its_own_first() -> None:
+    for fact in load_bundled("rare-core").facts[:200]:
+        assert sources_of(fact)[0].title == KINDS["Orphanet (HPO annotations)"].title
+        assert max(Counter(one.title for one in sources_of(fact)).values()) == 1
+
+
+def test_a_users_fact_has_no_link_of_ours_and_none_of_its_own() -> None:
+    fact = next(fact for fact in load_bundled("clinical-core").facts if sources_of(fact))
+    own = replace(fact, source="<b>my book</b>", source_id="https://example.org/page")
+    assert sources_of(own) == ()
+    assert has_source(own)
+    assert "<a" not in shown(own)
+    assert "&lt;b&gt;my book" in shown(own)
+    assert not has_source(replace(own, source=None))
+
+
+@pytest.mark.parametrize(
+    ("source", "identifier"),
+    [
+        ("NIDDK", "javascript:alert(1)"),
+        ("NIDDK", "https://www.niddk.nih.gov.example.org/page"),
+        ("NIDDK", 'https://www.niddk.nih.gov/"onclick="x'),
+        ("Mondo", "MONDO:0000001/../x"),
+        ("LabeledIn", "१|C0000001"),
+        ("nobody", "https://www.niddk.nih.gov/page"),
+    ],
+)
+def test_what_is_of_no_declared_shape_is_no_link(source: str, identifier: str) -> None:
+    assert source_at(source, identifier).address == ""
+
+
+def test_the_page_links_each_source_with_its_day() -> None:
+    fact = next(fact for fact in load_bundled("clinical-core").facts if len(sources_of(fact)) == 2)
+    line = shown(fact)
+    assert "Stated by 2 sources:" in line
+    assert line.count('target="_blank" rel="noopener noreferrer nofollow"') == 2
+    assert "(read 2026-11-27)" in line
+
+
+def test_a_run_of_sourced_facts_asks_no_other_and_keeps_the_same_aside() -> None:
+    every, sourced = (select_facts(RunSpec("baseline:tail", sourced=flag)) for flag in (False, True))
+    tested = [fact for fact in sourced.test if fact.positive]
+    assert tested
+    assert all(map(has_source, tested))
+    assert {fact.fact_id for fact in tested} == {fact.fact_id for fact in every.test if fact.positive and has_source(fact)}
+    assert sourced.shots == every.shots
+    assert sum(sourced.population.values()) == len(tested)
+
+
+def test_a_false_fact_that_is_nobodys_partner_needs_a_source_too() -> None:
+    tested = select_facts(RunSpec("baseline:tail", dataset="not-indicated", sourced=True)).test
+    assert all(has_source(fact) for fact in tested if fact.positive or fact.negative_of is None)
+
+
+def test_a_file_that_names_no_source_is_said(tmp_path: Path) -> None:
+    spec = RunSpec("baseline:tail", facts=str(write_csv(tmp_path / "facts.csv", rows_of_facts())), sourced=True)
+    with pytest.raises(Mistake, match="names its source"):
+        plan(spec)
+    named = [row | {"source": "my book"} if row["tail"] != "sign03" else row | {"source": ""} for row in rows_of_facts()]
+    made = plan(replace(spec, facts=str(write_csv(tmp_path / "named.csv", named))))
+    assert "Only facts that a source states, with their false partners, are tested." in made.notes
+    assert {fact.source for fact in made.facts if fact.positive} == {"my book"}
