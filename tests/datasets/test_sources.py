@@ -60,7 +60,8 @@ def test_a_users_fact_has_no_link_of_ours_and_none_of_its_own() -> None:
     own = replace(fact, source="<b>my book</b>", source_id="https://example.org/page")
     assert sources_of(own) == ()
     assert has_source(own)
-    assert "<a" not in shown(own)
+    assert "Stated by" not in shown(own)
+    assert 'href="https://example.org' not in shown(own), "the registers of its identifiers alone are links"
     assert "&lt;b&gt;my book" in shown(own)
     assert not has_source(replace(own, source=None))
 
