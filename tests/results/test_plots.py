@@ -108,3 +108,23 @@ def test_means_of_two_methods_are_two_curves(report: Report) -> None:
     assert [line["name"] for line in drawn if line["name"].startswith("mean")] == [
         "mean of 2 models, LLMEval on facts.csv", "mean of 2 models, whole on facts.csv"
     ]  # fmt: skip
+
+
+def test_every_statement_stands_in_the_histogram_beneath_its_calibration(report: Report) -> None:
+    """192 statements, all with the same probability of true: one bar holds them all, and the square's point stands above it."""
+    made = drawn("calibration", m=report)["data"]
+    (bars,) = (trace for trace in made if trace["type"] == "bar")
+    assert sum(bars["y"]) == 192
+    (at,) = (x for x, n in zip(bars["x"], bars["y"], strict=True) if n)
+    assert at == pytest.approx(0.7, abs=0.06)
+
+
+def test_points_at_0_and_at_100_percent_are_whole_and_half_has_a_name(report: Report) -> None:
+    made = drawn("ways of asking", m=report)
+    dots = [trace for trace in made["data"] if trace.get("mode") == "markers"]
+    assert {x for trace in dots for x in trace["x"]} <= {0.0, 50.0, 100.0}
+    low, high = made["layout"]["xaxis"]["range"]
+    assert low < 0
+    assert high > 100
+    assert all(trace["cliponaxis"] is False for trace in dots)
+    assert [note["text"] for note in made["layout"]["annotations"]] == ["50%: a coin"]
