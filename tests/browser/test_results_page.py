@@ -88,6 +88,7 @@ def test_back_leads_to_the_tab_before_and_a_reload_to_the_same(opened: Opened) -
     page = opened()
     page.get_by_role("tab", name="Facts").click()
     page.locator("[data-key=choose-only]").select_option("differ")
+    expect(page).to_have_url(re.compile("=differ"))
     found = page.locator(".mf-pager .mf-where").first
     expect(found).to_contain_text("facts 1 to 20 of")
     page.locator(".mf-pairs .mf-pair").first.click()

@@ -26,7 +26,7 @@ def add_service(page: Page, address: str, key: str, model: str) -> None:
     """Adds a row with the keyboard, but for the button that opens it."""
     rows = page.locator(".mf-row")
     page.get_by_role("button", name="+ Add model").click()
-    expect(rows.last.get_by_label("address")).to_be_focused()
+    expect(rows.last.get_by_role("textbox", name="address")).to_be_focused()
     page.keyboard.type(address)
     page.keyboard.press("Tab")
     page.keyboard.type(key)
@@ -65,7 +65,7 @@ def test_a_wrong_key_never_leaves_the_form(page: Page) -> None:
         expect(row.get_by_role("alert")).to_contain_text("key")
         expect(page.locator("#go-said")).to_contain_text("first:")
         assert page.url == before
-        expect(row.get_by_label("address")).to_have_value(service.base_url)
+        expect(row.get_by_role("textbox", name="address")).to_have_value(service.base_url)
         expect(row.get_by_label("model's name")).to_have_value("first")
         kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])")
         assert OTHER not in kept
@@ -79,7 +79,7 @@ def is_as_chosen(page: Page) -> None:
     expect(page.locator(".mf-preview li")).to_have_count(8)
     expect(page.get_by_role("checkbox", name="a coin")).to_be_checked()
     expect(page.locator("#pairs input")).to_have_value("10")
-    expect(page.locator(".mf-row").get_by_label("address")).to_have_value("http://127.0.0.1:9/v1")
+    expect(page.locator(".mf-row").get_by_role("textbox", name="address")).to_have_value("http://127.0.0.1:9/v1")
     expect(page.locator(".mf-row").get_by_label("model's name")).to_have_value("far")
 
 
