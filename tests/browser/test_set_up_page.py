@@ -42,7 +42,7 @@ def test_two_services_are_chosen_tested_and_compared_in_eight_clicks(page: Page,
         upload(page, own(tmp_path))
         expect(page.locator(".mf-preview li")).to_have_count(8)
         expect(page.locator(".mf-preview").get_by_text("FALSE (test statement)")).to_have_count(4)
-        page.get_by_role("button", name="Remove medfact-tiny").click()
+        page.locator("#models").get_by_role("checkbox", name="medfact-tiny", exact=True).click()
         for service, key, model in ((one, ONE, "first"), (other, OTHER, "second")):
             add_service(page, service.base_url, key, model)
             page.locator(".mf-row").get_by_role("button", name="Test").click()
