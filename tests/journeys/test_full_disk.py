@@ -112,7 +112,7 @@ def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable
         os.replace(whole, file)
         until(lambda: health(url)[0] == 503)
         told = health(url)[1] + visitor.http.get("/runs").text
-        for page in ("evaluate", "runs", "compare"):
+        for page in ("evaluate", "runs", "facts"):
             told += visitor.http.post("/updates", json={"page": page, "show": {"run": run, "runs": run}}).text
         assert SECRET[:12] not in told
         assert "CREATE" not in told

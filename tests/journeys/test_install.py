@@ -92,7 +92,7 @@ def test_the_wheel_offers_every_extra(wheel: Path) -> None:
     metadata = next(name for name in ZipFile(wheel).namelist() if name.endswith("METADATA"))
     lines = ZipFile(wheel).read(metadata).decode().splitlines()
     offered = {line.removeprefix("Provides-Extra: ") for line in lines if line.startswith("Provides-Extra: ")}
-    assert offered == {"local", "services", "app", "notebook", "hub", "all", "cluster"}
+    assert offered == {"local", "services", "app", "notebook", "hub", "all", "cluster", "mcp"}
     for extra in offered:
         needed = {re.match(r"Requires-Dist: ([\w-]+)", line)[1] for line in lines if f'extra == "{extra}"' in line}  # type: ignore[index]
         assert needed == {one.name for one in extras()[extra]}, extra

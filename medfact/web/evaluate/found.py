@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 
 from medfact.limits import is_public_server
 from medfact.models import ServiceSettings
@@ -40,7 +41,8 @@ class LocalServices:
     def _look(self) -> None:
         for prefix in LOOKED_FOR:
             if service := service_named(prefix):
-                self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
+                with suppress(ImportError):  # this install asks no service
+                    self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
 
 
 LOCAL_SERVICES = LocalServices()
