@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from browser import served
 from raw_http import answer, connected, head, process_at
 from visitors import Visitor
+from waiting import until
 
 from medfact.web.guard import is_used
 from medfact.web.uploads import plain_name
@@ -34,7 +36,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def app(url: str) -> psutil.Process:
-    return process_at(url)
+    """The server, once it has made all that it makes after its start: then its memory is the same at four looks in a row."""
+    process, seen = process_at(url), list[int]()
+
+    def is_settled() -> bool:
+        seen.append(process.memory_info().rss >> 20)
+        time.sleep(1)
+        return len(seen) > 4 and len(set(seen[-4:])) == 1
+
+    httpx.get(url, timeout=60)
+    until(is_settled)
+    return process
 
 
 def a_name() -> str:
