@@ -89,13 +89,13 @@ def test_a_models_folder_is_its_last_part_everywhere(
 ) -> None:
     with store.database.writing() as connection:
         connection.exec_driver_sql(
-            f"UPDATE runs SET model = 'hf:/home/ada/models/mine', "
-            f"spec = replace(spec, 'baseline:negation-cue', 'hf:/home/ada/models/mine') WHERE run = '{run}'"
+            f"UPDATE runs SET model = 'hf:/srv/models/mine', "
+            f"spec = replace(spec, 'baseline:negation-cue', 'hf:/srv/models/mine') WHERE run = '{run}'"
         )
     folder = tmp_path / "space"
     assert medfact("publish", run, "--static", folder, "--db", url).code == 0
-    assert b"/home/ada" not in b"".join(file.read_bytes() for file in folder.iterdir())
+    assert b"/srv/models" not in b"".join(file.read_bytes() for file in folder.iterdir())
     assert b"hf:mine" in (folder / "index.html").read_bytes()
     for log in ("inspect", "lm-eval"):
-        assert "/home/ada" not in medfact("answers", run, "--log", log, "--db", url).out
-    assert "/home/ada" not in medfact("answers", run, "--db", url).out
+        assert "/srv/models" not in medfact("answers", run, "--log", log, "--db", url).out
+    assert "/srv/models" not in medfact("answers", run, "--db", url).out

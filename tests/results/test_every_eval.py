@@ -93,7 +93,7 @@ def test_the_validator_does_look(run: str, medfact: Callable[..., Any], url: str
     [
         ("medfact-tiny", "medfact/medfact-tiny"),
         ("hf:owner/name", "owner/name"),
-        ("hf:/home/somebody/models/mine", "hf/mine"),
+        ("hf:/srv/models/mine", "hf/mine"),
         ("openai:gpt-4o", "openai/gpt-4o"),
         ("openai:meta/llama:free", "meta/llama-free"),
         ("baseline:random", "baseline/random"),

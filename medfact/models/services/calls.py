@@ -179,7 +179,7 @@ class Caller:
             return outcome if succeeded else failure, seconds
 
     def _discard(self, served: Served) -> Served:
-        """What was reported of a reply that is not used, which is paid for now."""
+        """What a service reported of a reply that is discarded. Its tokens are counted at once, since they are billed."""
         self.on_discarded(served)
         return replace(served, wasted_tokens=served.prompt_tokens or 0, wasted_completion=served.completion_tokens or 0)
 
