@@ -92,7 +92,8 @@ class Endpoint:
         """What a caller says, once it can be so. None stands for what is not said. Raises Mistake, which repeats no value."""
         said = {str(name): value for name, value in arguments.items() if value is not None}
         if unknown := [name for name in said if name not in self.signature.parameters]:
-            raise Mistake(f"{self.name} takes no {unknown[0][:40]!r}.", f"It takes {', '.join(self.signature.parameters) or 'nothing'}.")
+            takes = ", ".join(self.signature.parameters) or "nothing"
+            raise Mistake(f"{self.name} takes no {unknown[0][:40]!r}.", f"It takes {takes}.")
         try:
             found = self.model.model_validate(said)
         except ValidationError as error:
