@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -153,10 +153,27 @@ def write_excel(rows: Iterable[dict[str, Any]], path: Path) -> int:
         return written
 
     count = 0
-    for row in rows:
-        if count == 0:
-            sheet.append(list(row))
-        sheet.append([cell(value) for value in row.values()])
-        count += 1
-    book.save(path)
+    with _half_a_sheet_removed(sheet):
+        for row in rows:
+            if count == 0:
+                sheet.append(list(row))
+            sheet.append([cell(value) for value in row.values()])
+            count += 1
+        book.save(path)
     return count
+
+
+@contextmanager
+def _half_a_sheet_removed(sheet: Any) -> Iterator[None]:
+    """If writing fails, the library's temporary file of the sheet goes: else a full disk stays full until the process ends, and
+    a traceback is printed when the file is forgotten.
+    """
+    try:
+        yield
+    except BaseException:
+        writer = sheet._writer
+        if writer is not None:
+            for step in (writer.close, writer.cleanup):
+                with suppress(OSError, ValueError):  # the disk is still full; or the library had removed the file
+                    step()
+        raise

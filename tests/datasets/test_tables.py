@@ -2,17 +2,22 @@
 
 import codecs
 import csv
+import gc
 import json
 import multiprocessing
+import sys
+import tempfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from hashlib import sha512
 from pathlib import Path
 
 import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
+from small_disk import small_disk_at
 from small_facts import write_csv
 
 from medfact.datasets import Collection, isolated, load_file, read_table, select
@@ -800,3 +805,18 @@ def test_a_process_that_takes_too_much_of_a_file_is_ended(
     with pytest.raises(FactsError, match=f"facts.csv takes .*{said}|facts.csv {said}"):
         load_isolated(spec)
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("rows", [16_000, 100_000], ids=["at its end", "in its rows"])
+def test_a_workbook_for_which_the_disk_has_no_room_leaves_nothing_behind(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with small_disk_at(tmp_path / "disk", 4) as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(FactsError, match="cannot be written: No space left on device"):
+            write_table(({"head": sha512(b"%d" % row).hexdigest(), "row": row} for row in range(rows)), disk / "rows.xlsx")
+        gc.collect()
+        assert [file.name for file in disk.iterdir() if file.name != "rows.xlsx"] == []
+        assert ignored == []
