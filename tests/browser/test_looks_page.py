@@ -128,7 +128,8 @@ AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summar
     .filter((field) => field.offsetParent)
     .filter((field) => { const style = getComputedStyle(field);
         const drawn = style.appearance !== 'none' || style.backgroundImage !== 'none';
-        return field.matches('summary') ? style.listStyleType === 'none' && style.borderStyle === 'none' : !drawn; })
+        const bare = (node) => !node || getComputedStyle(node).borderStyle === 'none';
+        return field.matches('summary') ? style.listStyleType === 'none' && bare(field) && bare(field.firstElementChild) : !drawn; })
     .map((field) => field.outerHTML.slice(0, 200))"""
 
 
