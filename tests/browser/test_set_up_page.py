@@ -120,11 +120,11 @@ def test_a_file_is_dropped_and_rows_are_pasted(page: Page) -> None:
     )
     page.dispatch_event(".mf-drop", "drop", {"dataTransfer": data})
     expect(page.locator("#choice .mf-own")).to_contain_text("dropped.csv")
-    expect(page.locator("#facts")).to_contain_text("9 of 9 can be asked")
+    expect(page.locator("#facts")).to_contain_text("9 of 9 true facts can be asked")
     page.get_by_text("Paste rows").click()
     page.get_by_label("rows to paste").fill("\n".join(f"ill {n}, symptoms, ache {n}" for n in range(7)))
     page.get_by_role("button", name="Use these rows").click()
-    expect(page.locator("#facts")).to_contain_text("7 of 7 can be asked")
+    expect(page.locator("#facts")).to_contain_text("7 of 7 true facts can be asked")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])

@@ -34,12 +34,12 @@ def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page
         assert evil.calls == []
 
 
-def test_a_link_fills_no_form_of_the_page_write(page: Page, address: str) -> None:
+def test_a_link_chooses_what_is_written_and_fills_nothing_else(page: Page, address: str) -> None:
     with MockService() as evil:
         fields = {"kind": "llmeval", "where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         page.goto(f"{address}write?{urlencode(fields)}")
         expect(page.get_by_label("The writer runs")).to_have_value("machine")
-        expect(page.get_by_label("A language model is to")).to_have_value("rephrase")
+        expect(page.get_by_label("A language model is to")).to_have_value("llmeval")  # our own links choose that, and that alone
         page.get_by_label("The writer runs").select_option("service")
         expect(page.get_by_label("address (base URL)")).to_have_value("")
         assert evil.calls == []

@@ -65,7 +65,7 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
         assert {name: opened[name] for name in kept} == kept
         assert opened["agreed"] == []
         assert "own12.csv" in shown["fragments"]["choice"]
-        assert "12 of 12 can be asked" in shown["fragments"]["facts"]
+        assert "12 of 12 true facts can be asked" in shown["fragments"]["facts"]
         assert "Type the key for models.example again" in shown["fragments"]["models"]
         with Visitor(address) as other:
             assert "not here, or not yours" in other.look(setup=opened)["fragments"]["go"], "it is still one visitor's alone"
@@ -95,7 +95,7 @@ def test_facts_with_a_source_can_be_asked_alone(visitor: Visitor) -> None:
     asked = visitor.look(sourced=True)["fragments"]["facts"]
     assert re.search(r'data-key="sourced" checked', asked)
     assert "or that no source states" in asked
-    tested = re.search(r"<b>([\d,]+) of 2,512 can be asked</b>", asked)
+    tested = re.search(r"<b>([\d,]+) of 2,512 true facts can be asked</b>", asked)
     assert tested
     assert 0 < int(words[1].replace(",", "")) < 2_512
     assert 0 < int(tested[1].replace(",", "")) < 2_512, "and some are kept aside for worked examples"
@@ -168,7 +168,7 @@ def test_a_file_is_shown_in_its_sentences_with_its_problems(visitor: Visitor) ->
     shown = visitor.act("take_file", visitor.upload("own12.csv", OWN + b"gout,symptoms,\n"))["fragments"]
     assert "own12.csv" in shown["choice"]
     assert "12 true facts read" in shown["facts"]
-    assert "12 of 12 can be asked" in shown["facts"]
+    assert "12 of 12 true facts can be asked" in shown["facts"]
     assert "row 14: the finding is empty" in shown["facts"]
     assert shown["facts"].count("FALSE (test statement)") == 4
     assert shown["facts"].count('<span class="mf-sentence">') == 8
@@ -194,7 +194,7 @@ def test_rows_that_are_pasted_need_no_header(name: str, text: bytes, visitor: Vi
 
 def test_the_example_file_can_be_asked(visitor: Visitor) -> None:
     shown = visitor.act("take_file", visitor.upload("example.csv", EXAMPLE.encode()))["fragments"]
-    assert "6 of 6 can be asked" in shown["facts"]
+    assert "6 of 6 true facts can be asked" in shown["facts"]
 
 
 def test_an_unknown_relation_can_be_said_to_be_a_known_one(visitor: Visitor, app_home: Path) -> None:
@@ -205,7 +205,7 @@ def test_an_unknown_relation_can_be_said_to_be_a_known_one(visitor: Visitor, app
     assert 'href="studio?data=own&amp;relation=shows+as"' in shown or 'href="studio?data=own&amp;relation=shows%20as"' in shown
     assert 'href="write?kind=templates"' in shown
     told = visitor.act("use_relation", "shows as", fields={"known": "symptoms"})
-    assert "12 of 12 can be asked" in told["fragments"]["facts"]
+    assert "12 of 12 true facts can be asked" in told["fragments"]["facts"]
     assert "Sign 0 is a recognized symptom or sign of disease" in re.sub(r"\d+", "0", told["fragments"]["facts"])
     run = visitor.act("evaluate", setup={**told["setup"], "models": ["baseline:random"]})["show"]["run"]
     record = Store(f"sqlite:///{app_home / 'medfact.db'}").run(run)
