@@ -109,14 +109,14 @@ async def honest(client: Client, until: float) -> None:
             await think(client)
             told = await client.look("take the file", action={"name": "take_file", "about": path, "fields": {}})
             source = (told.get("setup") or {}).get("source")
-        for page in ("facts", "runs", "compare"):
+        for page in ("facts", "runs", "review"):
             await think(client)
             await client.look("click", page=page)
         await think(client)
         begun = time.perf_counter()
         if run := await client.press_evaluate(PAIRS, source if client.draw.random() < 0.5 else None):
             await until_complete(client, run, begun)
-        for tab in ("facts", "calibration", "overview"):
+        for tab in ("facts", "confidence", "summary"):
             await think(client)
             await client.look("click", run=run, tab=tab)
         client.seen["all waiting of a visit"].append(client.waited)

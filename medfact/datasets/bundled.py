@@ -23,13 +23,15 @@ from medfact.datasets.facts_file import load_file
 from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
 from medfact.facts import Fact, KnowledgeBase
+from medfact.kept import keep
 
 FOLDER = ASSETS / "datasets"
 
 
-def bundled_names() -> list[str]:
+@cache
+def bundled_names() -> tuple[str, ...]:
     """Names of the bundled data sets."""
-    return sorted(card.stem for card in FOLDER.glob("*.md") if (FOLDER / f"{card.stem}.csv").is_file())
+    return tuple(sorted(card.stem for card in FOLDER.glob("*.md") if (FOLDER / f"{card.stem}.csv").is_file()))
 
 
 @cache
@@ -45,7 +47,7 @@ def about(name: str) -> str:
     return re.split(r", for testing|:|\.(?: |$)", text, maxsplit=1)[0]
 
 
-@cache
+@keep(16)
 def load_bundled(name: str) -> Collection:
     """A bundled data set by its name; raises UnknownName if there is none."""
     if name not in bundled_names():

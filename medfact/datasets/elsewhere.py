@@ -8,24 +8,31 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled
 from medfact.datasets.collection import Collection
 from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.kept import keep
 
 
 def with_bundled_knowledge(collection: Collection) -> Collection:
     """The collection, whose draws call nothing false that a bundled set knows, or holds too close to true."""
     heads, tails = (_by_key(getattr(fact, end) for fact in collection.known.facts) for end in ("head", "tail"))
+    linked = _linked()
     pairs = [
         (head, tail)
         for key, names in heads.items()
         for head in names
-        for other in sorted(_linked().get(key, frozenset()) & tails.keys())
+        for other in sorted(linked.get(key, frozenset()) & tails.keys())
         for tail in tails[other]
     ]
     return replace(collection, known=replace(collection.known, elsewhere=tuple(pairs))) if pairs else collection
+
+
+def prepare() -> None:
+    """Reads what the bundled sets know, which takes a second or two, before anybody waits for it."""
+    _linked(), _kinds(), _ends()
 
 
 def spelling_key(name: str) -> str:
@@ -41,13 +48,14 @@ def _by_key(names: Iterable[str | None]) -> dict[str, list[str]]:
     return found
 
 
-@cache
+@keep(1)
 def _linked() -> Mapping[str, frozenset[str]]:
     """Key of a name → the keys of all names that a bundled set links to it, in either direction."""
     linked: defaultdict[str, set[str]] = defaultdict(set)
+    everyday = _everyday()
     for name in bundled_names():
         known = load_bundled(name).known
-        keys = cache(lambda one, known=known: _keys(known, one))
+        keys = cache(partial(_keys, known, everyday))
         for head, tail in known.pairs():
             for ends in ((head, tail), (tail, head)):
                 for key in keys(ends[0]):
@@ -55,13 +63,12 @@ def _linked() -> Mapping[str, frozenset[str]]:
     return {key: frozenset(others) for key, others in linked.items()}
 
 
-def _keys(known: KnowledgeBase, name: str) -> frozenset[str]:
+def _keys(known: KnowledgeBase, everyday: Mapping[str, frozenset[str]], name: str) -> frozenset[str]:
     """The keys of all names that a bundled set, or the list of everyday names, has for an entity."""
     keys = {spelling_key(one) for one in known.names(name)}
-    return frozenset(keys.union(*(_everyday().get(key, ()) for key in keys)))
+    return frozenset(keys.union(*(everyday.get(key, ()) for key in keys)))
 
 
-@cache
 def _everyday() -> Mapping[str, frozenset[str]]:
     everyday: defaultdict[str, set[str]] = defaultdict(set)
     for lay, name in lay_names():
@@ -76,12 +83,13 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
     """A note on each relation of which more facts are the wrong way round than the right way, by the kinds of their names."""
     wrong: defaultdict[str, list[Fact]] = defaultdict(list)
     right: Counter[str] = Counter()
+    all_ends, kinds = _ends(), _kinds()
     for fact in facts:
-        ends = _ends().get(name_key(canonical(fact.relation) or fact.relation))
+        ends = all_ends.get(name_key(canonical(fact.relation) or fact.relation))
         if ends is None or not fact.positive:
             continue
-        as_written = _fits(fact.head, fact.tail, ends)
-        if as_written is not _fits(fact.tail, fact.head, ends):
+        as_written = _fits(kinds, fact.head, fact.tail, ends)
+        if as_written is not _fits(kinds, fact.tail, fact.head, ends):
             right[fact.relation] += as_written
             wrong[fact.relation] += [] if as_written else [fact]
     for relation, found in wrong.items():
@@ -94,14 +102,14 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
             )
 
 
-def _fits(head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
+def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
     """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
-    kinds = (_kinds().get(spelling_key(name or "")) for name in (head, tail))
+    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
     fitting = [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
     return bool(fitting) and all(fitting)
 
 
-@cache
+@keep(1)
 def _kinds() -> Mapping[str, Kinds]:
     """Key of a name → its semantic types in the bundled sets."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)
@@ -112,7 +120,7 @@ def _kinds() -> Mapping[str, Kinds]:
     return {key: frozenset(types) for key, types in kinds.items()}
 
 
-@cache
+@keep(1)
 def _ends() -> Mapping[str, tuple[Kinds, Kinds]]:
     """Relation → the semantic types of its heads, and of its tails, in the bundled sets."""
     ends: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))

@@ -26,6 +26,7 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import files_of, plan
 from medfact.runs.start import start
+from medfact.setting import settings_in
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
@@ -219,9 +220,18 @@ def collection_of(source: Source) -> Collection:
     return collection_of_spec(spec_of(source))
 
 
-def collection_of_spec(source: RunSpec) -> Collection:
-    """The facts of a spec's source. Visitors' files never crowd out the bundled data. Raises FactsError or UnknownName."""
+def collection_of_spec(spec: RunSpec) -> Collection:
+    """The facts of a spec's source, read once whatever else the specs say that have it. Visitors' files never crowd out the
+    bundled data. Raises FactsError or UnknownName.
+    """
+    source = source_in(spec)
     return _bundled(source) if source.opened("facts") is None else _uploaded(_there(source))
+
+
+def source_in(spec: RunSpec) -> RunSpec:
+    """The source of a spec's facts, as a spec of nothing else."""
+    names = [name for name, one in settings_in(spec).items() if one.is_source]
+    return replace(RunSpec(model="", imported=spec.imported), **{name: getattr(spec, name) for name in names})
 
 
 _bundled = keep(8)(load)

@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
+from medfact.datasets import elsewhere
 from medfact.errors import MedfactError
 from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
@@ -74,10 +75,13 @@ def routes(services: Services, demonstration: str) -> APIRouter:
 
 
 def prepare(services: Services, demonstration: str) -> None:
-    """Makes what the first page and the one behind its button show before anybody asks: what they need is kept for all."""
+    """Makes what the first page and the one behind its button show before anybody asks, and reads what an upload is held
+    against: it is kept for all.
+    """
     for name in (FIRST, "evaluate"):
         with suppress(MedfactError):  # whoever comes first is told
             answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[name], Question(page=name))
+    elsewhere.prepare()
 
 
 def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:

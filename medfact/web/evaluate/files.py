@@ -23,7 +23,7 @@ from medfact.web.services import collection_of
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Takes an uploaded file of facts; asks for its columns where their names do not say which they are."""
     file = visitor.services.uploads.of(visitor.owner, action.about)
-    show = _unsettled(visitor, show)
+    show = _at_first(show)
     try:
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except ColumnsMissing as error:
@@ -32,7 +32,7 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
         return changed(visitor, show, mapping=mapping, pending=reason), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
         said = Message(in_plain_words(error.public), "warn")
-        return changed(visitor, show, pending=f"{file.name} is not in use."), said
+        return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
 
 
 def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -45,13 +45,12 @@ def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[E
     if not chosen["head"] or not chosen["tail"] or chosen["relation"] == "=":
         raise Mistake("A column is missing.", "Choose one for each of the three, or type one relation for all rows.")
     source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
-    collection_of(source)  # before the question is put away: a request that has to wait for its turn begins anew
-    return _taken(visitor, _unsettled(visitor, show), source, file.name)
+    return _taken(visitor, _at_first(show), source, file.name)
 
 
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
-    facts = len(collection_of(source).known.facts)
-    return changed(visitor, show, source=source), Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+    facts = len(collection_of(source).known.facts)  # before anything is kept: who has to wait for a turn begins anew
+    return changed(visitor, show, source=source, mapping=None, pending=""), Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
 
 
 def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:

@@ -12,12 +12,11 @@ from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.plan import NOTHING_HELD, plan, too_many_statements
-from medfact.setting import settings_in
 from medfact.spec import RunSpec, check_numbers
 from medfact.store import Plan
 from medfact.web.evaluate.form import MOST_MODELS, Setup
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of, specs_of
-from medfact.web.services import Services, Source, collection_of_spec, spec_of
+from medfact.web.services import Services, Source, collection_of_spec, source_in, spec_of
 from medfact.writing.runs import ORIGINALS, PROTOTYPES, asked_set, writing_of
 
 
@@ -87,12 +86,6 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     services.check_files(owner, spec)
     rejections = tuple(sorted(services.store.of(owner).decisions.rejections().items()))
     return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source_in(spec), rejections, most)
-
-
-def source_in(spec: RunSpec) -> RunSpec:
-    """The source of a spec's facts, as a spec of nothing else."""
-    names = [name for name, one in settings_in(spec).items() if one.is_source]
-    return replace(RunSpec(model="", imported=spec.imported), **{name: getattr(spec, name) for name in names})
 
 
 @keep(100_000, lambda made: len(made.statements))

@@ -25,7 +25,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import any_plan
 from medfact.web.evaluate.form import DEFAULT_PAIRS, MOST_PAIRS, EvaluateShow, Setup
 from medfact.web.evaluate.models_step import consents
-from medfact.web.evaluate.plan import PlannedRun, planned_runs, source_in
+from medfact.web.evaluate.plan import PlannedRun, planned_runs
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
 from medfact.web.pages import Visitor
 from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
@@ -146,7 +146,7 @@ def usd_of(run: PlannedRun) -> float | None:
     with _lock:
         if key in _costs:
             return _costs[key]
-    usd = costs(run.spec, collection_of_spec(source_in(run.spec)), run.plan)["usd"]
+    usd = costs(run.spec, collection_of_spec(run.spec), run.plan)["usd"]
     with _lock:
         _costs[key] = usd
     return None if usd is None else float(usd)

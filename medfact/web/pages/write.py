@@ -70,8 +70,9 @@ KIND_TITLES = {
     "templates": "draft eight templates for each relation that has none",
     "template": "draft one template for each relation that has none (MKJ)",
 }
-FORM_FIELDS = {"kind", "data", "protocol", "pairs", "where", "writer", "service", "address", "budget"}
-"""What of the page's view is what will be written."""
+FORM_FIELDS = {"data", "protocol", "pairs", "where", "writer", "service", "address", "budget"}
+"""What of the page's view is what will be written, and may be wrong. Only a link can name a kind that there is not: it is taken
+as one that names none."""
 
 FILTERS = {
     "all": "all",
