@@ -162,11 +162,15 @@ class Reports:
     def board(self, run: str) -> Board:
         """A run's records, up to date."""
         with self._lock:
-            board = self._boards.get(run) or Board(self._store.answers.sheet(run))
+            board = self._boards.get(run)
+        board = board or Board(self._store.answers.sheet(run))
+        with self._lock:
+            board = self._boards.get(run) or board
             self._boards[run] = board
+        with board.alone:  # not those of all runs: whoever reads the database keeps nobody else waiting
             if board.changed != self._store.pulse(run)[0]:
                 board.take(self._store.answers.news(run, board.changed))
-            return board
+        return board
 
     def pairs(self, run: str) -> Pairs:
         """A run's pairs with their answers as they stand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from medfact.store import News, Sheet, Store
 
 
 class Board:
-    """A run's records, which move as answers come: one row per statement, by position."""
+    """A run's records, which move as answers come: one row per statement, by position. alone: held by whoever brings it up to
+    date where several do.
+    """
 
     def __init__(self, sheet: Sheet) -> None:
+        self.alone = Lock()
         self.sheet = sheet
         self.changed = -1
         count = len(sheet.fact)

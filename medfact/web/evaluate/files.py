@@ -50,7 +50,8 @@ def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[E
 
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
     facts = len(collection_of(source).known.facts)  # before anything is kept: who has to wait for a turn begins anew
-    return changed(visitor, show, source=source, mapping=None, pending=""), Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+    said = Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+    return changed(visitor, show, source=source, mapping=None, pending=""), said
 
 
 def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
