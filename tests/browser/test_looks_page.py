@@ -129,7 +129,8 @@ AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summar
     .filter((field) => { const style = getComputedStyle(field);
         const drawn = style.appearance !== 'none' || style.backgroundImage !== 'none';
         const bare = (node) => !node || getComputedStyle(node).borderStyle === 'none';
-        return field.matches('summary') ? style.listStyleType === 'none' && bare(field) && bare(field.firstElementChild) : !drawn; })
+        const unmarked = style.listStyleType === 'none' && bare(field) && bare(field.firstElementChild);
+        return field.matches('summary') ? unmarked : !drawn; })
     .map((field) => field.outerHTML.slice(0, 200))"""
 
 

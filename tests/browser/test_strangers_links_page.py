@@ -39,9 +39,7 @@ def test_a_link_chooses_what_is_written_and_fills_nothing_else(page: Page, addre
         fields = {"kind": "llmeval", "where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         page.goto(f"{address}write?{urlencode(fields)}")
         expect(page.get_by_label("The writer runs")).to_have_value("machine")
-        expect(page.get_by_label("A language model is to")).to_have_value(
-            "llmeval"
-        )  # our own links choose that, and that alone
+        expect(page.get_by_label("A language model is to")).to_have_value("llmeval")  # our links choose that alone
         page.get_by_label("The writer runs").select_option("service")
         expect(page.get_by_label("address (base URL)")).to_have_value("")
         assert evil.calls == []

@@ -25,8 +25,8 @@ LOOK_SECONDS = 0.5
 """Between two looks at a run that is told of."""
 
 QUEUE_SECONDS = 0.05
-"""Between two looks of the library's queue, as the library has it on Windows. Elsewhere it looks every millisecond, which takes a
-server at rest 4 % of a core instead of 1.
+"""Between two looks of the library's queue, as the library has it on Windows. Elsewhere it looks every millisecond, which costs
+a server at rest 4 % of a core instead of 1.
 """
 
 UNREAD_SECONDS = 300.0
