@@ -167,7 +167,7 @@ def test_no_file_of_somebody_else_is_kept(visitor: Visitor, address: str) -> Non
 def test_a_file_is_shown_in_its_sentences_with_its_problems(visitor: Visitor) -> None:
     shown = visitor.act("take_file", visitor.upload("own12.csv", OWN + b"gout,symptoms,\n"))["fragments"]
     assert "own12.csv" in shown["choice"]
-    assert "12 true facts read" in shown["facts"]
+    assert "12 true facts read" in shown["facts-said"]
     assert "12 of 12 true facts can be asked" in shown["facts"]
     assert "row 14: the finding is empty" in shown["facts"]
     assert shown["facts"].count("FALSE (test statement)") == 4
