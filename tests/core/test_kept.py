@@ -84,3 +84,16 @@ def test_files_of_visitors_do_not_crowd_out_the_bundled_facts(tmp_path: Path) ->
         file.write_text(f"head,relation,tail\nasthma,symptoms,sign {number}\n")
         assert len(services.collection_of_spec(RunSpec(model="", facts=str(file))).facts) == 1
     assert services.collection_of({}) is before
+
+
+def test_a_file_is_read_once_whatever_else_is_asked_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("head,relation,tail\nasthma,symptoms,wheezing\n")
+    first = services.collection_of_spec(RunSpec(model="", facts=str(file)))
+    others = (
+        RunSpec(model="m", facts=str(file), limit=1),
+        RunSpec(model="", facts=str(file), seed=7, shots=0, protocol="tpeval"),
+    )
+    assert all(services.collection_of_spec(spec) is first for spec in others)
+    renamed = RunSpec(model="", facts=str(file), columns=(("head", "tail"), ("relation", "relation"), ("tail", "head")))
+    assert services.collection_of_spec(renamed) is not first
