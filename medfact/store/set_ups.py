@@ -21,13 +21,10 @@ class SetUps(Part):
             return connection.execute(sql.select(row.chosen).where(row.owner == self.owner)).scalar() or ""
 
     def keep(self, chosen: str) -> None:
-        """Keeps what this owner has chosen, in place of what was kept before. Beyond MOST_SET_UPS the oldest gives way.
-
-        Raises StoreError soon where others write just now: a page is not held up for it, and keeps it with its next change.
-        """
+        """Keeps what this owner has chosen, in place of what was kept before. Beyond MOST_SET_UPS the oldest gives way."""
         table, row = schema.set_ups, schema.set_ups.c
         latest = sql.select(row.owner).order_by(row.changed_at.desc(), row.owner).limit(MOST_SET_UPS).scalar_subquery()
-        with self.database.writing_soon() as connection:
+        with self.database.writing() as connection:
             connection.execute(table.delete().where(row.owner == self.owner))
             connection.execute(table.insert(), [{"owner": self.owner, "chosen": chosen, "changed_at": now()}])
             connection.execute(table.delete().where(row.owner.not_in(latest)))
