@@ -14,6 +14,7 @@
   const parts = new Map(); // name → <mf-part>, once it is on the page
   const html = new Map(); // name → the fragment that came last
   let shown = "", shownAt = 0; // what is judged now, and since when
+  let chosenSince = new Set(); // names of what was chosen while the answer that is being placed was on its way
   let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
   const show = { ...window.history.state?.medfact }; // what is looked at: told by the server and by whoever sits here, never by a link
@@ -68,6 +69,7 @@
   const keyOf = (node) => node.dataset?.key ?? node.id ?? "";
 
   const isTick = (field) => field.type === "checkbox" || field.type === "radio";
+  const stateOf = (field) => (isTick(field) ? "checked" : "value");
   const servedIn = (field) => (isTick(field) ? field.hasAttribute("checked") : field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
 
   /* What was typed stays, and what is ticked in a form that is not saved yet, unless the server's own value has changed. */
@@ -138,8 +140,10 @@
     const focused = within ? keyOf(document.activeElement) : "";
     const revealed = part.querySelector("[data-reveal]")?.dataset.reveal;
     const first = part.querySelector("[data-focus]")?.dataset.focus;
+    const newer = [...part.querySelectorAll("input, select")].filter((field) => chosenSince.has(toldAs(field.dataset))).map((field) => [field, stateOf(field), field[stateOf(field)]]);
     placing = true;
     morphChildren(part, template.content);
+    for (const [field, state, value] of newer) field[state] = value;
     placing = false;
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
     for (const one of part.querySelectorAll("[data-absolute]")) one.textContent = one.textContent.replace(/src="(?=embed)/, `src="${new URL(".", window.location.href)}`);
@@ -233,7 +237,12 @@
     for (const [name, value] of Object.entries(values)) if (same(own[name], asked[name])) own[name] = value;
   };
 
+  /* Under which name a field's choice is told. */
+  const toldAs = ({ choose, chooseList, set, of, agree, tick, list = "chosen" }) => choose ?? chooseList ?? set ?? (of !== undefined ? "rows" : agree !== undefined ? "agreed" : tick !== undefined ? list : undefined);
+  const differing = (own, asked) => Object.keys(own ?? {}).filter((name) => !same(own[name], asked[name]));
+
   const take = (answer, asked) => {
+    chosenSince = new Set([...differing(show, asked.show), ...differing(setup, asked.setup)]);
     fill(show, answer.show, asked.show);
     if (answer.setup) fill((setup ??= {}), answer.setup, asked.setup);
     settled = { ...asked.setup, ...answer.setup };
@@ -243,6 +252,7 @@
       html.set(name, text);
       place(name);
     }
+    chosenSince.clear();
     if (answer.title) document.title = answer.title;
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning && !(searching && window.history.state?.searching); // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
