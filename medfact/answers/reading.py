@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from medfact.answers.committed import committed
 from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, ReadAnswer, meaning, spoken
 from medfact.models.thinking import without_thinking
+
+SHORT = 200
+"""Characters of a reply whose reading is kept."""
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
 
@@ -47,6 +50,12 @@ READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: committed, KEYWOR
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
     """The answer of a reply; None if it is unreadable: no answer, both answers, a refusal, or empty."""
+    return _short_answer(reply, reading) if len(reply) <= SHORT else READINGS[reading](reply).answer
+
+
+@lru_cache(maxsize=4096)
+def _short_answer(reply: str, reading: str) -> bool | None:
+    """Models give the same short replies again and again: reading them took a fifth of a small run's time."""
     return READINGS[reading](reply).answer
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import hashlib
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import islice
 from typing import Any
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
 from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, provider_of, takes_all
+from medfact.models.prompt import Served
 from medfact.models.stated import second_turn, with_stated
 from medfact.runs.costs import Purse
 from medfact.runs.events import AnswersSaved, Loading
@@ -125,7 +126,7 @@ def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:
     free: dict[str, Any] = {"attempts": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
     free["reasoning_tokens"] = None
     return [
-        dataclasses.replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, **free)
+        replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, **free)
         for key, item in zip(keys, prompts.items, strict=True)
         if key in known
     ]
@@ -174,9 +175,7 @@ class _Prompts(Sequence[Prompt]):
         """The answer of a model to one of the statements."""
         item, served = self.items[index], {}
         if completion.served is not None:
-            served = dataclasses.asdict(completion.served)
-            served["served_model"] = served.pop("model")
-            del served["wasted_tokens"], served["wasted_completion"]  # parts of prompt_tokens and of completion_tokens
+            served = {ours: getattr(completion.served, name) for name, ours in _SERVED.items()}
         return Answer(
             statement_id=item.statement.statement_id,
             key=self._keys.pop(index, "") or self.key(self[index]),
@@ -189,6 +188,12 @@ class _Prompts(Sequence[Prompt]):
             **served,
         )
 
+
+_IS_PART = {"wasted_tokens", "wasted_completion"}
+"""Of prompt_tokens and of completion_tokens."""
+
+_SERVED = {one.name: "served_model" if one.name == "model" else one.name for one in fields(Served) if one.name not in _IS_PART}
+"""What a service reported → its name in an answer."""
 
 _NO_ANSWER: dict[str, Any] = {"answer": None, "p_true": None, "p_mass": None}
 """What a written text says about the statement: nothing."""

@@ -10,6 +10,7 @@ from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any
 
+import orjson
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -195,6 +196,9 @@ class Database:
         columns: names of the insertion's parameters. rows: their values, in the same order.
         """
         compiled = insertion.compile(dialect=self.engine.dialect, column_keys=list(columns))
+        if compiled.positional and _is_exact_as_json(insertion, columns):
+            self._insert_as_json(connection, compiled, columns, iter(rows))
+            return
         remaining = map(_storable_row, rows)
         if compiled.positional:
             self._insert_together(connection, compiled, columns, remaining)
@@ -203,12 +207,24 @@ class Database:
             connection.exec_driver_sql(str(compiled), [dict(zip(columns, row, strict=True)) for row in batch])
 
     @staticmethod
+    def _insert_as_json(
+        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]
+    ) -> None:
+        """Inserts thousands of rows with each command, which SQLite reads out of one text. Its driver gives way to Python's
+        other threads at every command: with one for each row, a busy server would hold the database for minutes.
+        """
+        before, _, after = _around_values(str(compiled))
+        each = ", ".join(f"json_extract(value, '$[{columns.index(name)}]')" for name in compiled.positiontup)
+        # where true: else "on conflict" would be read as the condition of a join
+        command = f"{before.removesuffix('VALUES ')}SELECT {each} FROM json_each(?) WHERE true{after}"
+        while batch := list(islice(rows, _ROWS_PER_INSERT)):
+            connection.exec_driver_sql(command, (_json_of(batch),))
+
+    @staticmethod
     def _insert_together(
         connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]
     ) -> None:
-        """Inserts many rows with each command. SQLite's driver gives way to Python's other threads at every command: with one
-        for each row, a busy server would hold the database for minutes.
-        """
+        """Inserts many rows with each command, with a parameter for each value."""
         in_order = itemgetter(*(columns.index(name) for name in compiled.positiontup))
         before, values, after = _around_values(str(compiled))
         for batch in _in_powers_of_two(rows):
@@ -242,6 +258,14 @@ def rows_among(
         yield from connection.execute(query.where(column.in_(part)))
 
 
+def _is_exact_as_json(insertion: Any, columns: Sequence[str]) -> bool:
+    """Whether values of these columns are the same after a way through a text. Not fractions, of which SQLite may read another
+    last digit, nor bytes; and nothing that is computed is inserted.
+    """
+    of_table = insertion.table.columns
+    return all(name in of_table and of_table[name].type.python_type in (str, int, bool) for name in columns)
+
+
 def _in_powers_of_two(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
     """Rows in batches of 128, and the rest in batches of 64, 32 and so on. SQLite's driver keeps the commands that it has
     prepared: with one for each number of rows, they would take hundreds of megabytes, and long to prepare.
@@ -265,6 +289,15 @@ def _storable_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values of a row as they are stored; see `schema.storable`."""
     text = "".join([value for value in row if type(value) is str])
     return row if storable(text) == text else tuple(storable(v) if type(v) is str else v for v in row)
+
+
+def _json_of(rows: Sequence[tuple[Any, ...]]) -> str:
+    """Rows as JSON, of values that can be stored."""
+    with suppress(TypeError):  # a lone surrogate
+        text = orjson.dumps(rows).decode()
+        if "\\u0000" not in text:
+            return text
+    return orjson.dumps([_storable_row(row) for row in rows]).decode()
 
 
 def _cause(error: SQLAlchemyError) -> str:

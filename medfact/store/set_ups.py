@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import sqlalchemy as sql
 
 from medfact.store import schema
@@ -21,10 +23,17 @@ class SetUps(Part):
             return connection.execute(sql.select(row.chosen).where(row.owner == self.owner)).scalar() or ""
 
     def keep(self, chosen: str) -> None:
-        """Keeps what this owner has chosen, in place of what was kept before. Beyond MOST_SET_UPS the oldest gives way."""
+        """Keeps what this owner has chosen, in place of what was kept before."""
+        self.keep_all({self.owner: chosen})
+
+    def keep_all(self, chosen: Mapping[str, str]) -> None:
+        """Keeps what owners have chosen, in one transaction. Beyond MOST_SET_UPS the oldest give way."""
+        if not chosen:
+            return
         table, row = schema.set_ups, schema.set_ups.c
         latest = sql.select(row.owner).order_by(row.changed_at.desc(), row.owner).limit(MOST_SET_UPS).scalar_subquery()
         with self.database.writing() as connection:
-            connection.execute(table.delete().where(row.owner == self.owner))
-            connection.execute(table.insert(), [{"owner": self.owner, "chosen": chosen, "changed_at": now()}])
+            for owner, text in chosen.items():
+                connection.execute(table.delete().where(row.owner == owner))
+                connection.execute(table.insert(), [{"owner": owner, "chosen": text, "changed_at": now()}])
             connection.execute(table.delete().where(row.owner.not_in(latest)))

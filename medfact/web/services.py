@@ -31,7 +31,9 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
+from medfact.web.beginnings import Beginnings
 from medfact.web.hub_tokens import Tokens, is_router
+from medfact.web.latest_set_ups import LatestSetUps
 from medfact.web.pace import Neighbours
 from medfact.web.trials import Trials
 from medfact.web.uploads import MEGABYTE, Uploads
@@ -84,8 +86,15 @@ class Services:
     neighbours: Neighbours = field(default_factory=Neighbours)
     trials: Trials = field(default_factory=Trials)
     tokens: Tokens = field(default_factory=Tokens)
-    planning: threading.RLock = field(default_factory=threading.RLock)
-    """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
+    beginnings: Beginnings = field(default_factory=Beginnings)
+    set_ups: LatestSetUps = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "set_ups", LatestSetUps(self.store))
+
+    def going(self, owner: str | None = None) -> int:
+        """How many runs (of an owner, if given) wait, run, or are being recorded."""
+        return self.jobs.going(owner) + self.beginnings.going(owner)
 
     def run(self, run: object) -> Run:
         """The run of a whole id. Raises Mistake, which names no other run."""
@@ -161,6 +170,7 @@ class Services:
                 self.jobs.stop(record.run)
 
     def close(self) -> None:
+        self.set_ups.close()
         self.jobs.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from medfact.spec import BOUNDS, RunSpec
 from medfact.store import Run
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
 from medfact.web.evaluate.plan import PlannedRun, planned_runs
-from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.evaluate.room import check_room, pairs_of, room_for
 from medfact.web.evaluate.rows import key_in, tried_rows
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
@@ -65,14 +66,14 @@ def check_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
 def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key_of: KeyOf) -> list[str]:
     """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
     check_planned(services, owner, asked, setup, key_of)
-    with services.planning:
-        pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
-        statements = max(len(plan.statements) for _, plan, _ in asked)
-        check_room(services, owner, len(asked), [one.spec.model for one in asked], pairs, statements)
-        racing = setup.race and len(asked) > 1
-        specs = [one.spec for one in asked]
-        specs = racing_specs(specs) if racing else specs
-        store = services.store.of(owner)
+    pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
+    statements = max(len(plan.statements) for _, plan, _ in asked)
+    racing = setup.race and len(asked) > 1
+    specs = [one.spec for one in asked]
+    specs = racing_specs(specs) if racing else specs
+    store = services.store.of(owner)
+    models = [one.spec.model for one in asked]
+    with services.beginnings.alone(owner), room_for(services, owner, len(asked), models, pairs, statements):
         runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
         asking: dict[str, Asking] = {run: (key_for(one.model, key_of(one)), None) for run, one in zip(runs, specs, strict=True)}
         _submit(services, asking, runs if racing else [])
@@ -114,9 +115,8 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     raced = of_one_race(records)
     specs = [record.spec.chosen(race=None, racers=0) for record in records]
     specs = racing_specs(specs) if raced else specs
-    with services.planning:
-        _check_room(visitor, visitor.owner, records)
-        store = services.store.of(visitor.owner)
+    store = services.store.of(visitor.owner)
+    with visitor.services.beginnings.alone(visitor.owner), _room_for(visitor, visitor.owner, records):
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
         _submit(visitor.services, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
@@ -136,10 +136,10 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
     return [run for run in shown if visitor.services.asked(run)]
 
 
-def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
+def _room_for(visitor: Visitor, owner: str, records: Sequence[Run]) -> AbstractContextManager[None]:
     pairs = max((pairs_of(record.spec, record.facts) for record in records), default=0)
     statements = max((record.statements for record in records), default=0)
-    check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
+    return room_for(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
 def _submit(services: Services, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:
@@ -170,11 +170,12 @@ def stop(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow,
 def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Goes on with those of the runs that did not end, and asks failed calls again."""
     budget = _dollars(action.fields.get("budget", ""))
-    with visitor.services.planning:
+    with ExitStack() as room:
+        room.enter_context(visitor.services.beginnings.alone(visitor.owner))
         lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
         records = [live.run for live in lives if live.resumable]
         for owner in dict.fromkeys(record.owner for record in records):
-            _check_room(visitor, owner, [record for record in records if record.owner == owner])
+            room.enter_context(_room_for(visitor, owner, [record for record in records if record.owner == owner]))
         typed = {one.runs: action.fields.get(one.field, "").strip() or None for one in services_of(records)}
         key_of = {run: key for runs, key in typed.items() for run in runs}
         tokens = visitor.services.token_for

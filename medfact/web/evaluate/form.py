@@ -346,7 +346,7 @@ def changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateS
 
 def kept_setup(services: Services, owner: str) -> Setup:
     """What a visitor chose last, but for consent, which counts for the page alone on which it was given."""
-    text = "" if owner == NOBODY else services.store.of(owner).set_ups.last()
+    text = "" if owner == NOBODY else services.set_ups.last(owner)
     with suppress(ValidationError):
         return Setup.model_validate_json(text or "{}")
     return Setup()
@@ -360,9 +360,9 @@ def keep_setup(visitor: Visitor, setup: Setup) -> None:
             source = checked_source(visitor.services, visitor.owner, setup.source) if setup.source else None
         told = setup.model_copy(update={"source": source}).model_dump(exclude=FROM_SHOW | CONSENT, exclude_defaults=True)
         text = orjson.dumps(told).decode()
-        store = visitor.services.store.of(visitor.owner)
-        if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (store.set_ups.last() or "{}"):
-            store.set_ups.keep(text)
+        kept = visitor.services.set_ups
+        if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (kept.last(visitor.owner) or "{}"):
+            kept.keep(visitor.owner, text)
 
 
 def checked_source(services: Services, owner: str, record: Source) -> Source:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from math import isinf
 
 from medfact.errors import Mistake
@@ -30,14 +32,28 @@ def check_room(
     visitor's statements of this hour, or minutes of models on this server, are used up; or where a run has too many pairs or
     statements. models: of the runs, which begin at once; () to ask beforehand.
     """
-    share, going = limits().of(owner), services.jobs.going(owner)
+    _check_hour(services, owner, limits().of(owner).statements_an_hour)
+    _check_counts(services, owner, more, models, pairs, statements)
+
+
+def room_for(
+    services: Services, owner: str, more: int, models: Sequence[str], pairs: int, statements: int
+) -> AbstractContextManager[None]:
+    """Room for so many more runs, which count as going while they are begun. Raises Mistake as `check_room` does."""
+    _check_hour(services, owner, limits().of(owner).statements_an_hour)
+    check = partial(_check_counts, services, owner, more, models, pairs, statements)
+    return services.beginnings.counted(owner, more, check)
+
+
+def _check_counts(services: Services, owner: str, more: int, models: Sequence[str], pairs: int, statements: int) -> None:
+    """What can be checked without the database."""
+    share, going = limits().of(owner), services.going(owner)
     if going + more > share.runs_going:
         raise Mistake(
             f"You have {going} unfinished runs; this server allows {share.runs_going:,.0f}.",
             "Wait for some to end, or stop some.",
         )
-    _check_hour(services, owner, share.statements_an_hour)
-    if services.jobs.going() + more > limits().in_all.runs_going:
+    if services.going() + more > limits().in_all.runs_going:
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
         raise Mistake(
@@ -68,7 +84,7 @@ def _check_hour(services: Services, owner: str, most: float) -> None:
 def _check_neighbours(services: Services, owner: str, more: int, models: Sequence[str]) -> None:
     """Raises Mistake where the visitors of one network address, whoever they say they are, have no room for more runs."""
     share = limits().of(owner)
-    going, most = services.neighbours.going(owner, services.jobs.going), share.runs_going * ADDRESS_TIMES
+    going, most = services.neighbours.going(owner, services.going), share.runs_going * ADDRESS_TIMES
     if going + more > most:
         raise Mistake(
             f"Visitors at your network address have {going} unfinished runs; this server allows {most:,.0f}.",
