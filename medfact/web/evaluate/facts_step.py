@@ -23,7 +23,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, fill
+from medfact.prototypes import Pool, fill, in_direction
 from medfact.results.wording import in_plain_words
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
@@ -83,7 +83,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         return Markup()
     try:
         source = source_of(visitor.services, visitor.owner, setup)
-        collection = collection_of(source)
+        collection = _as_stated(visitor, setup, source)
         unknown = _unknown(visitor, setup, source, collection)
     except MedfactError as error:
         return render("message", message=Message(in_plain_words(error.public), "warn"))
@@ -112,6 +112,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         rows_with_problems=len(collection.problems),
         unknown=unknown if "facts" in source else [],
         renamed=_renamed(source),
+        turned=_read_turned(collection),
     ) + _preview(visitor, show, setup)
 
 
@@ -181,6 +182,12 @@ def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collect
     return [Unknown(name, count, _known(pool, first[name])) for name, count in counts.most_common(SHOWN_UNKNOWN)]
 
 
+def _as_stated(visitor: Visitor, setup: Setup, source: Source) -> Collection:
+    """The facts of a source, the way round in which the chosen sentences state them."""
+    collection = collection_of(source)
+    return in_direction(collection, _pool(visitor, setup, source, collection)) if setup.protocol in PROTOCOLS else collection
+
+
 def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection) -> Pool:
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
@@ -189,9 +196,24 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
 
 
 def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:
-    """Each relation of a pool, and what it would say of a fact."""
-    said = [(one.name, fill(one.description, f"“{fact.head}”", f"“{fact.tail}”")) for one in pool.relations.values()]
+    """Each relation of a pool, and what it would say of a fact; after it, under the first name that says it from its other end,
+    what it would say of it then.
+    """
+    head, tail = f"“{fact.head}”", f"“{fact.tail}”"
+    said = [
+        told
+        for one in pool.relations.values()
+        for told in (
+            (one.name, fill(one.description, head, tail)),
+            *((n, fill(one.description, tail, head)) for n in one.inverse[:1]),
+        )
+    ]
     return [(name, re.sub(r"\s+", " ", text)) for name, text in said]
+
+
+def _read_turned(collection: Collection) -> list[tuple[str, str]]:
+    """The relations of a file that are read from their other end, each with the one that they are read as."""
+    return sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
 
 
 def _renamed(source: Source) -> list[tuple[str, str]]:
@@ -221,7 +243,7 @@ def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[st
     """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
     partner.
     """
-    collection = collection_of_spec(spec)
+    collection = in_direction(collection_of_spec(spec), pool_of(spec))
     selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
