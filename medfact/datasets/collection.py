@@ -49,9 +49,8 @@ class Collection:
 
     @cached_property
     def relations(self) -> frozenset[str]:
-        """The relations of the facts, and of the known ones, that have no ready sentence."""
-        facts = (*self.facts, *self.known.facts)
-        return frozenset(fact.relation for fact in facts if fact.fact_id not in self.ready)
+        """The relations of the facts that have no ready sentence."""
+        return frozenset(fact.relation for fact in self.facts if fact.fact_id not in self.ready)
 
     @cached_property
     def memo(self) -> dict[Any, Any]:

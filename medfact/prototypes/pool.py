@@ -18,7 +18,7 @@ READY = "mkj"
 """The pool of ready statements, which come with MKJ's data."""
 
 _SLOTS = re.compile(r"\[[XY]\]")
-_IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @dataclass(frozen=True)
