@@ -1,6 +1,6 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
-from medfact.prototypes.direction import in_direction
+from medfact.prototypes.direction import in_direction, is_about
 from medfact.prototypes.library import (
     ORIGIN,
     PLAIN,
@@ -23,6 +23,7 @@ __all__ = [
     "check_relations",
     "fill",
     "in_direction",
+    "is_about",
     "load_pool",
     "merged",
     "mislabelled",

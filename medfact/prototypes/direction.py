@@ -17,6 +17,13 @@ from medfact.prototypes.pool import Pool
 
 _Triplet = tuple[str, str, str]
 
+_OTHER_WAY = ", the other way round."
+
+
+def is_about(note: str, relation: str) -> bool:
+    """Whether a note says that facts of a relation, as the file writes it, were turned."""
+    return note.endswith(_OTHER_WAY) and f" {relation!r}: " in note
+
 
 def in_direction(collection: Collection, pool: Pool) -> Collection:
     """The collection with all facts the way round in which the pool states them; the same one where they are so already.
@@ -111,7 +118,7 @@ class _Turning:
         for name, number in counts.items():
             said = "1 fact says" if number == 1 else f"{number:,} facts say"
             read = "it is" if number == 1 else "they are"
-            yield f"{said} {name!r}: {read} read as {self.inverses[name]!r}, the other way round."
+            yield f"{said} {name!r}: {read} read as {self.inverses[name]!r}{_OTHER_WAY}"
 
 
 def _as_the_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:

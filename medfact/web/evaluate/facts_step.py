@@ -23,7 +23,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, fill, in_direction
+from medfact.prototypes import Pool, fill, in_direction, is_about
 from medfact.results.wording import in_plain_words
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
@@ -88,7 +88,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
     except MedfactError as error:
         return render("message", message=Message(in_plain_words(error.public), "warn"))
     positive = sum(fact.positive for fact in collection.facts)
-    problems = summary(collection.problems)
+    problems, turned = summary(collection.problems), _read_turned(collection)
     counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
     counts, notes, alone = _counts_of(setup, source, positive) if counted_here else ((), (), ())
     return render(
@@ -105,14 +105,14 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         stated=sum(fact.positive and has_source(fact) for fact in collection.facts) if positive <= MANY_FACTS else 0,
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
-        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown)],
+        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown, turned)],
         alone=alone,
         problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
         unknown=unknown if "facts" in source else [],
         renamed=_renamed(source),
-        turned=_read_turned(collection),
+        turned=turned,
     ) + _preview(visitor, show, setup)
 
 
@@ -165,9 +165,11 @@ class Unknown:
     known: Sequence[tuple[str, str]]
 
 
-def _is_told(note: str, unknown: Sequence[Unknown]) -> bool:
+def _is_told(note: str, unknown: Sequence[Unknown], turned: Sequence[tuple[str, str, str]]) -> bool:
     """Whether a note is about a relation for which the page says what can be done."""
-    return any(note.startswith(f"The pool has no prototypes for {one.name!r}:") for one in unknown)
+    return any(note == said for _, _, said in turned) or any(
+        note.startswith(f"The pool has no prototypes for {one.name!r}:") for one in unknown
+    )
 
 
 def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collection) -> list[Unknown]:
@@ -211,9 +213,10 @@ def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:
     return [(name, re.sub(r"\s+", " ", text)) for name, text in said]
 
 
-def _read_turned(collection: Collection) -> list[tuple[str, str]]:
-    """The relations of a file that are read from their other end, each with the one that they are read as."""
-    return sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
+def _read_turned(collection: Collection) -> list[tuple[str, str, str]]:
+    """The relations of a file that are read from their other end: each with what it is read as, and what is said of it."""
+    turned = sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
+    return [(theirs, known, " ".join(one for one in collection.notes if is_about(one, theirs))) for theirs, known in turned]
 
 
 def _renamed(source: Source) -> list[tuple[str, str]]:
