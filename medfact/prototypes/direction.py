@@ -37,7 +37,8 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     key = ("in direction", *inverses.items())
     if key not in collection.memo:
         collection.memo[key] = _turned(collection, inverses, pool.canonical)
-    return collection.memo[key]
+    turned: Collection = collection.memo[key]
+    return turned
 
 
 def _turned(collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]) -> Collection:

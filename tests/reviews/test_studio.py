@@ -169,7 +169,7 @@ def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
     saved(store, "symptoms", own, changed)
     made = saved(store, RELATION, {}, NEW)
-    assert set(asked_of(made, ["Is-Prevented by"])) == {"symptoms", RELATION}
+    assert set(asked_of(made, ["Is-Relieved by"])) == {"symptoms", RELATION}
     assert set(asked_of(made, ["symptoms"])) == {"symptoms"}
     file = tmp_path / "studio.yaml"
     file.write_text(edited_pool(BASE, asked_of(made, ["symptoms"])), encoding="utf-8")
