@@ -120,6 +120,34 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
             )
 
 
+_TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}
+"""Relations that tables mix under one name, such as "treats", and what their sentences call the tail."""
+
+
+def other_kind_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]) -> Iterator[str]:
+    """A note on each relation that treats, as the file writes it, some of whose tails the bundled sets know as another kind of
+    treatment: "appendicitis, treated by, appendectomy" says nothing of a medication.
+    """
+    kinds = _kinds()
+    others: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        name = name_key(canonical(fact.relation) or fact.relation)
+        if fact.positive and name in _TREATMENTS and kinds.get(spelling_key(fact.tail or ""), frozenset()) & _other_kinds(name):
+            others[fact.turned_from or fact.relation, name].append(fact)
+    for (relation, name), found in others.items():
+        first, may = found[0].as_written(), "1 row may mean" if len(found) == 1 else f"{len(found)} rows may mean"
+        yield (
+            f"{relation!r} is read as {name!r}, which calls “{found[0].tail}” {_TREATMENTS[name]}; {may} another "
+            f"kind of treatment, such as “{first.head}, {relation}, {first.tail}”. Give such rows another relation."
+        )
+
+
+def _other_kinds(relation: str) -> Kinds:
+    """The semantic types of the tails of the other treatments alone."""
+    every = _ends()
+    return frozenset().union(*(every[one][1] for one in _TREATMENTS if one != relation)) - every[relation][1]
+
+
 def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
     """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
     kinds = (of.get(spelling_key(name or "")) for name in (head, tail))

@@ -34,7 +34,7 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     inverses = {name: known for name in sorted(collection.relations) if (known := pool.inverted(name)) is not None}
     if not inverses:
         return collection
-    key = ("in direction", *inverses.items())
+    key = ("in direction", *inverses.items(), *map(pool.canonical, sorted(collection.relations)))
     if key not in collection.memo:
         collection.memo[key] = _turned(collection, inverses, pool.canonical)
     turned: Collection = collection.memo[key]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medfact.datasets import bundled_names, load, load_bundled, select
+from medfact.datasets.elsewhere import other_kind_notes
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.prototypes import in_direction, load_pool, pool_names
@@ -352,6 +353,29 @@ def test_what_is_turned_rightly_is_not_called_reversed(rows: list[tuple[str, str
     _, collection = read(tmp_path, rows)
     notes = select(collection, negatives=0, heads_aside=0, seed=0, canonical=POOL.canonical).notes
     assert not [note for note in notes if "wrong way round" in note]
+
+
+def test_a_treatment_of_another_kind_is_noticed(tmp_path: Path) -> None:
+    """Tables say *treats* of operations too; our sentences would call them medications."""
+    _, collection = read(
+        tmp_path,
+        [
+            *TREATS,
+            ("total hip arthroplasty", "treats", "osteoarthritis"),
+            ("Coronary artery bypass grafting", "treats", "angina"),
+        ],
+    )
+    notes = select(collection, negatives=0, heads_aside=0, seed=0, canonical=POOL.canonical).notes
+    (note,) = (note for note in notes if "another kind of treatment" in note)
+    assert note.startswith(
+        "'treats' is read as 'therapeutic drugs', which calls “total hip arthroplasty” a medication; 2 rows may mean"
+    )
+    assert "“total hip arthroplasty, treats, osteoarthritis”" in note
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_no_bundled_treatment_is_called_one_of_another_kind(name: str) -> None:
+    assert list(other_kind_notes(load_bundled(name).facts, POOL.canonical)) == []
 
 
 # ------------------------------------------------------------------------------------------- any table
