@@ -60,6 +60,7 @@ class Fact:
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
     difficulty: of a negative: near, far or judged (`negatives.difficulty`).
+    turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
     """
 
@@ -80,6 +81,9 @@ class Fact:
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
+    turned_from: str | None = column(
+        about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True, file_format=7), compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if not self.fact_id:
@@ -96,6 +100,18 @@ class Fact:
     def tail_key(self) -> str:
         """What tells its tail from others: its name. Tails that are not known are not one tail: each is its own."""
         return self.tail or f"\n{self.fact_id}"
+
+    def turned(self, relation: str) -> Fact:
+        """The fact said from its other end: head and tail exchanged, under this relation, with the id of what it says now."""
+        ends: dict[str, Any] = {
+            "head": self.tail, "tail": self.head, "head_type": self.tail_type, "tail_type": self.head_type,
+            "head_id": self.tail_id, "tail_id": self.head_id,
+        }  # fmt: skip
+        return replace(self, **ends, relation=relation, turned_from=self.relation, fact_id="")
+
+    def as_written(self) -> Fact:
+        """The fact as its file has it: a turned one the other way round, with the relation that stands there."""
+        return self if self.turned_from is None else replace(self.turned(self.turned_from), turned_from=None)
 
     def stated_as(self, ready_sentence: str) -> Fact:
         """The same fact with the id it has where its file states it in this sentence.

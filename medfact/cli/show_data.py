@@ -19,7 +19,7 @@ from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
 from medfact.models import takes_messages
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.prototypes import Pool, in_direction, load_pool, pool_names
 from medfact.results.wording import counted
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
@@ -68,6 +68,7 @@ def facts(options: argparse.Namespace) -> int:
     spec = spec_of(options, "")
     collection, rejected = load_collection(spec), rejections(options)
     pool = pool_of(spec, collection.ready)
+    collection = in_direction(collection, pool)
     selection = select_facts(
         spec, collection, lambda relation: pool.canonical(relation) or relation, rejected, held_in(options)
     )
@@ -85,6 +86,7 @@ def statistics(options: argparse.Namespace) -> int:
     spec = spec_of(options, "")
     collection = load_collection(spec)
     pool = pool_of(spec, collection.ready)
+    collection = in_direction(collection, pool)
     tested = select_facts(spec, collection, pool.canonical, rejections(options), held_in(options)).test
     print_notes((*collection.notes, *_unstated(collection, pool)))
     return emit(map(asdict, sizes_of(collection, tested)), options.output)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from medfact.facts import Fact, KnowledgeBase, described, digest
 
@@ -34,6 +35,7 @@ class Collection:
     facts: the source's positive facts and its own negative ones, if it has any.
     ready: fact id → the sentence in which the source states that fact.
     alone: id of a false fact that was paired without the file saying so → the same fact without a partner.
+    read_from: the fingerprint of what was read, where facts were turned since (`prototypes.direction`).
     """
 
     name: str
@@ -43,6 +45,17 @@ class Collection:
     notes: tuple[str, ...] = ()
     ready: Mapping[str, str] = field(default_factory=dict)
     alone: Mapping[str, Fact] = field(default_factory=dict)
+    read_from: str = ""
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The relations of the facts that have no ready sentence."""
+        return frozenset(fact.relation for fact in self.facts if fact.fact_id not in self.ready)
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What others computed from this collection, kept for as long as it lives."""
+        return {}
 
     def stated(self, negatives: int) -> tuple[Fact, ...]:
         """The facts for a test of so many negative ones per positive one. The file's own are partners, one for one, only where
@@ -52,7 +65,7 @@ class Collection:
 
     def fingerprint(self) -> str:
         """A hash that changes whenever the facts, their ready sentences or the known facts and names change."""
-        return self._fingerprint
+        return self.read_from or self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:

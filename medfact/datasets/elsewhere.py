@@ -78,9 +78,26 @@ def _everyday() -> Mapping[str, frozenset[str]]:
 
 Kinds = frozenset[str]
 
+CONDITION, DRUG, SIGN, NO_CONDITION = "condition", "drug", "sign or condition", "anything but a condition"
+
+_ALIKE: Mapping[str, tuple[str, str]] = {
+    "contraindicated in": (DRUG, CONDITION),
+    "adverse effects": (DRUG, SIGN),
+    "caused by": (CONDITION, NO_CONDITION),
+    "diagnosed by": (CONDITION, NO_CONDITION),
+    "risk factors": (CONDITION, NO_CONDITION),
+    "first choice for": (DRUG, CONDITION),
+    "drugs used in pregnancy": (CONDITION, DRUG),
+}
+"""Relations of which the bundled sets need have no fact → what their heads and tails are. Between two conditions ("hypertension
+causes stroke") nothing can be told, so a cause counts as none.
+"""
+
 
 def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]) -> Iterator[str]:
-    """A note on each relation of which more facts are the wrong way round than the right way, by the kinds of their names."""
+    """A note on each relation of which more facts are the wrong way round than the right way, by the kinds of their names. Of
+    facts that were turned, it speaks as the file does.
+    """
     wrong: defaultdict[str, list[Fact]] = defaultdict(list)
     right: Counter[str] = Counter()
     all_ends, kinds = _ends(), _kinds()
@@ -90,16 +107,45 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
             continue
         as_written = _fits(kinds, fact.head, fact.tail, ends)
         if as_written is not _fits(kinds, fact.tail, fact.head, ends):
-            right[fact.relation] += as_written
-            wrong[fact.relation] += [] if as_written else [fact]
+            right[fact.turned_from or fact.relation] += as_written
+            wrong[fact.turned_from or fact.relation] += [] if as_written else [fact]
     for relation, found in wrong.items():
         if len(found) > right[relation]:
             rows = "1 row" if len(found) == 1 else f"{len(found)} rows"
-            first = f"“{found[0].head}, {relation}, {found[0].tail}”"
+            first = found[0].as_written()
+            read_as = "" if found[0].turned_from is None else f", or say that the relation is {found[0].relation!r}"
             yield (
-                f"{relation!r} seems to be the wrong way round in {rows}, such as {first}: its sentences would say "
-                "the reverse. Exchange head and tail there."
+                f"{relation!r} seems to be the wrong way round in {rows}, such as “{first.head}, {relation}, {first.tail}”: "
+                f"its sentences would say the reverse. Exchange head and tail there{read_as}."
             )
+
+
+_TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}
+"""Relations that tables mix under one name, such as "treats", and what their sentences call the tail."""
+
+
+def other_kind_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]) -> Iterator[str]:
+    """A note on each relation that treats, as the file writes it, some of whose tails the bundled sets know as another kind of
+    treatment: "appendicitis, treated by, appendectomy" says nothing of a medication.
+    """
+    kinds = _kinds()
+    others: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        name = name_key(canonical(fact.relation) or fact.relation)
+        if fact.positive and name in _TREATMENTS and kinds.get(spelling_key(fact.tail or ""), frozenset()) & _other_kinds(name):
+            others[fact.turned_from or fact.relation, name].append(fact)
+    for (relation, name), found in others.items():
+        first, may = found[0].as_written(), "1 row may mean" if len(found) == 1 else f"{len(found)} rows may mean"
+        yield (
+            f"{relation!r} is read as {name!r}, which calls “{found[0].tail}” {_TREATMENTS[name]}; {may} another "
+            f"kind of treatment, such as “{first.head}, {relation}, {first.tail}”. Give such rows another relation."
+        )
+
+
+def _other_kinds(relation: str) -> Kinds:
+    """The semantic types of the tails of the other treatments alone."""
+    every = _ends()
+    return frozenset().union(*(every[one][1] for one in _TREATMENTS if one != relation)) - every[relation][1]
 
 
 def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
@@ -122,11 +168,17 @@ def _kinds() -> Mapping[str, Kinds]:
 
 @keep(1)
 def _ends() -> Mapping[str, tuple[Kinds, Kinds]]:
-    """Relation → the semantic types of its heads, and of its tails, in the bundled sets."""
+    """Relation → the semantic types of its heads, and of its tails, in the bundled sets and as `_ALIKE` says."""
     ends: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for fact in _facts():
         for kinds, kind in zip(ends[name_key(fact.relation)], (fact.head_type, fact.tail_type), strict=True):
             kinds.add(kind or "")
+    conditions, drugs, signs = (set(ends[of][end]) for of, end in (("symptoms", 0), ("therapeutic drugs", 1), ("symptoms", 1)))
+    every = set().union(*(kinds for both in ends.values() for kinds in both))
+    of_end = {CONDITION: conditions, DRUG: drugs, SIGN: signs | conditions, NO_CONDITION: every - conditions}
+    for relation, alike in _ALIKE.items():
+        for kinds, end in zip(ends[relation], alike, strict=True):
+            kinds.update(of_end[end])
     return {relation: (frozenset(heads), frozenset(tails)) for relation, (heads, tails) in ends.items()}
 
 

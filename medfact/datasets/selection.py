@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import reversed_notes
+from medfact.datasets.elsewhere import other_kind_notes, reversed_notes
 from medfact.datasets.pairing import place_of
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
@@ -379,7 +379,9 @@ def fact_notes(
     """What is left out, seems reversed, or lacks false partners."""
     yield from _notes_on_relations(collection, canonical)
     if collection.name not in bundled_names():
-        yield from reversed_notes((fact for fact in collection.facts if fact.fact_id not in collection.ready), canonical)
+        facts = [fact for fact in collection.facts if fact.fact_id not in collection.ready]
+        yield from reversed_notes(facts, canonical)
+        yield from other_kind_notes(facts, canonical)
     yield from _notes_on_negatives(lacking, negatives)
 
 

@@ -1,5 +1,6 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
+from medfact.prototypes.direction import in_direction, is_about
 from medfact.prototypes.library import (
     ORIGIN,
     PLAIN,
@@ -21,6 +22,8 @@ __all__ = [
     "RelationPrototypes",
     "check_relations",
     "fill",
+    "in_direction",
+    "is_about",
     "load_pool",
     "merged",
     "mislabelled",

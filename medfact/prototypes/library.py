@@ -19,6 +19,9 @@ from medfact.prototypes.pool_files import pool_in, read_pool, read_pool_text
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
 
+OWN = "medfact"
+"""The project's own pool: its names of relations hold in the other pools, too, but for MKJ's, whose predicates are its own."""
+
 PLAIN = "plain"
 """`words_of` a relation of `origin` that the benchmark has no template for: the pool's own plain form states it."""
 
@@ -40,7 +43,7 @@ def load_pool(name_or_file: str) -> Pool:
     Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if there is none.
     """
     if name_or_file == ORIGIN:
-        return origin_of(_shipped("medfact"))
+        return origin_of(_shipped(OWN))
     if name_or_file in file_names():
         return _shipped(name_or_file)
     path = Path(name_or_file)
@@ -74,14 +77,36 @@ def _extended(pool: Pool) -> Pool:
         raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
     whole = merged(pool.name, [pool, _shipped(pool.extends)])
     about = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
-    return replace(whole, verbatim=False, **about)
+    return _with_our_names(replace(whole, verbatim=False, **about))
 
 
 @cache
 def _shipped(name: str) -> Pool:
     path = PROTOTYPES / f"{name}.yaml"
     # the quick reader, where the library has it: these files are the project's own, and nothing in them is hostile
-    return pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    pool = pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    return pool if name in (OWN, READY) else _with_our_names(pool)
+
+
+def _with_our_names(pool: Pool) -> Pool:
+    """A pool whose relations also have the names, and the inverses, that our own pool has for them: all but the names that are
+    others in this pool.
+    """
+    taken = {name_key(name) for one in pool.relations.values() for name in (one.name, *one.aliases, *one.inverse)}
+
+    def further(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name_key(name) not in taken)
+
+    ours = _shipped(OWN).relations
+    relations = {
+        name: replace(
+            one, aliases=(*one.aliases, *further(ours[name].aliases)), inverse=(*one.inverse, *further(ours[name].inverse))
+        )
+        if name in ours
+        else one
+        for name, one in pool.relations.items()
+    }
+    return replace(pool, relations=relations)
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
@@ -108,8 +133,9 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
     own = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
     for name, (written, text) in own.items():
-        aliases = (written, *(relations[name].aliases if name in relations else ()))
-        relations[name] = _single(name, text, ORIGIN, aliases, source)
+        known = relations.get(name)
+        single = _single(name, text, ORIGIN, (written, *(known.aliases if known else ())), source)
+        relations[name] = replace(single, inverse=known.inverse if known else ())
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )

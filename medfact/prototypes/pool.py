@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from medfact.facts import Fact, name_key
 from medfact.prototypes.grammar import sentence
@@ -18,12 +18,14 @@ READY = "mkj"
 """The pool of ready statements, which come with MKJ's data."""
 
 _SLOTS = re.compile(r"\[[XY]\]")
+_IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @dataclass(frozen=True)
 class RelationPrototypes:
     """The sentences of one relation, by variant key.
 
+    inverse: names that say the relation from its other end, as "treats" does of *therapeutic drugs*.
     strengths: the sentences of facts of another strength. pool: the pool's name. grammar: whether names take their article,
     verbs their number, and the sentence its capital (`prototypes.grammar`). words_of: for the pool `origin`, the file or pool
     that the sentences come from. mislabelled: form → why its label does not follow from the fact.
@@ -41,6 +43,7 @@ class RelationPrototypes:
     mislabelled: Mapping[str, str] = field(default_factory=dict)
     words_of: str = ""
     grammar: bool = False
+    inverse: tuple[str, ...] = ()
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
         """The sentences of the fact's strength, or else those that assert no frequency."""
@@ -86,9 +89,21 @@ class Pool:
     def _names(self) -> dict[str, str]:
         return {name_key(name): r.name for r in self.relations.values() for name in (r.name, *r.aliases)}
 
+    @cached_property
+    def _inverses(self) -> dict[str, str]:
+        return {name_key(name): r.name for r in self.relations.values() for name in r.inverse}
+
     def canonical(self, relation: str) -> str | None:
         """The pool's name of a relation, whose aliases are matched in any case; None if it has no prototypes for it."""
-        return self._names.get(name_key(relation))
+        return next((self._names[key] for key in keys_of_relation(relation) if key in self._names), None)
+
+    def inverted(self, relation: str) -> str | None:
+        """The pool's name of the relation that this one says from its other end; None if there is none, or the pool states this
+        one as it is.
+        """
+        if self.canonical(relation) is not None:
+            return None
+        return next((self._inverses[key] for key in keys_of_relation(relation) if key in self._inverses), None)
 
     def states(self, fact: Fact) -> bool:
         """Whether the pool has a sentence for this fact: a ready one, or its relation's prototypes."""
@@ -116,6 +131,12 @@ class Pool:
                 yield Statement(fact, relation.pool, form, relation.state(sentences[form], fact.head, fact.tail))
 
 
+@lru_cache(maxsize=1 << 12)
+def keys_of_relation(name: str) -> tuple[str, ...]:
+    """The keys under which a relation is looked up: that of its name, and that of the words in camelCase, "hasSymptom"."""
+    return tuple(dict.fromkeys((name_key(name), name_key(_IN_CAMEL_CASE.sub(" ", name)))))
+
+
 def fill(prototype: str, head: str, tail: str) -> str:
     """Fills both slots in one pass: a name may itself contain [X] or [Y]."""
     names = {"[X]": head, "[Y]": tail}
@@ -123,9 +144,14 @@ def fill(prototype: str, head: str, tail: str) -> str:
 
 
 def merged(name: str, pools: Sequence[Pool]) -> Pool:
-    """Merges pools of the same forms. A relation of several pools gets the sentences of the first of them."""
+    """Merges pools of the same forms. A relation of several pools gets the sentences of the first of them, and so does a name
+    that several relations have: hers come last.
+    """
     if len(pools) == 1:
         return pools[0]
+    relations: dict[str, RelationPrototypes] = {}
+    for pool in reversed(pools):
+        relations = {name: one for name, one in relations.items() if name not in pool.relations} | dict(pool.relations)
     return Pool(
         name=name,
         title=" and ".join(pool.title for pool in pools),
@@ -134,7 +160,7 @@ def merged(name: str, pools: Sequence[Pool]) -> Pool:
         notes=tuple(note for pool in pools for note in pool.notes),
         forms=pools[0].forms,
         operators=(),
-        relations={key: relation for pool in reversed(pools) for key, relation in pool.relations.items()},
+        relations=relations,
         problems=tuple(problem for pool in pools for problem in pool.problems),
         withheld={name: why for pool in reversed(pools) for name, why in pool.withheld.items()},
     )

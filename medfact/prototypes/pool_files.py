@@ -153,6 +153,7 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
         head=_text(path, "head", entry.get("head"), "head"),
         tail=_text(path, "tail", entry.get("tail"), "tail"),
         aliases=_texts(path, "aliases", entry.get("aliases")),
+        inverse=_texts(path, "inverse", entry.get("inverse")),
         sentences=_sentences(path, name, entry.get("sentences"), forms),
         strengths={str(s): _sentences(path, f"{name} ({s})", of_strength, forms) for s, of_strength in strengths.items()},
         pool=pool,
@@ -211,16 +212,17 @@ def _sentence(place: str, value: Any) -> str:
 
 
 def _check_names(path: Path, pool: Pool) -> None:
-    """No name or alias may belong to two relations."""
-    owners: dict[str, str] = {}
+    """No name, alias or inverse may belong to two relations, and none may be both of one."""
+    owners: dict[str, tuple[str, bool]] = {}
     for relation in pool.relations.values():
-        for name in (relation.name, *relation.aliases):
-            other = owners.setdefault(name_key(name), relation.name)
-            if other != relation.name:
-                raise PoolError(
-                    f"{_place(path, relation.name, pool.forms[0])}: the name {name!r} also belongs to {other!r}.",
-                    "Give each name to one relation.",
-                )
+        names = [(name, False) for name in (relation.name, *relation.aliases)] + [(name, True) for name in relation.inverse]
+        for name, turned in names:
+            other = owners.setdefault(name_key(name), (relation.name, turned))
+            place = _place(path, relation.name, pool.forms[0])
+            if other[0] != relation.name:
+                raise PoolError(f"{place}: the name {name!r} also belongs to {other[0]!r}.", "Give each name to one relation.")
+            if other[1] is not turned:
+                raise PoolError(f"{place}: {name!r} is a name of the relation and of its inverse.", "Take one of them out.")
 
 
 def _check_denials(path: Path, pool: Pool) -> None:

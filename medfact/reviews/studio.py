@@ -125,7 +125,8 @@ def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[s
     """A relation of the file. Its sentences for facts of another strength stay as the pool has them."""
     described: dict[str, Any] = {}
     if known:
-        described = {"description": known.description, "head": known.head, "tail": known.tail, "aliases": list(known.aliases)}
+        names = {"aliases": list(known.aliases), **({"inverse": list(known.inverse)} if known.inverse else {})}
+        described = {"description": known.description, "head": known.head, "tail": known.tail, **names}
     strengths = {name: dict(sentences) for name, sentences in known.strengths.items()} if known else {}
     signed = {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
     return {

@@ -11,7 +11,7 @@ from medfact.datasets import Collection
 from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
-from medfact.prototypes import Pool
+from medfact.prototypes import Pool, in_direction
 from medfact.retrieval import Mentions
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
@@ -99,6 +99,7 @@ def corpus_of(spec: RunSpec, collection: Collection, limits: Limits = OWN) -> Co
         return Corpus(path.name, read_documents(path, spec.corpus_column, limits), collection.known)
     facts_of: dict[str, list[Fact]] = {}
     pool = pool_of(spec, collection.ready)
+    collection = in_direction(collection, pool)
     for fact in collection.known.facts:
         if fact.tail:
             facts_of.setdefault(_plain(fact, pool, protocol_of(spec).pools), []).append(fact)

@@ -17,7 +17,7 @@ from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
-from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, pool_names
+from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import pool_of, protocol_of
@@ -46,17 +46,20 @@ def select_facts(
     canonical: Callable[[str], str | None] | None = None,
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
     held: Held = NOTHING_HELD,
+    pool: Pool | None = None,
 ) -> Selection:
     """The facts under test and those kept aside, where any are needed; `rejected` tails are never drawn.
 
-    held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm.
-    Only relations that `canonical` has a name for are used; by default, those that the pool has prototypes for.
+    held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm. pool: the spec's, where that is
+    no file yet. Facts are the way round in which the pool states them. Only relations that `canonical` has a name for are used;
+    by default, those that the pool has prototypes for.
     """
     _check(spec)
+    pool = pool or pool_of(spec)
     protocol = protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     made = select(
-        collection or load(spec),
+        in_direction(collection or load(spec), pool),
         negatives=negatives,
         heads_aside=protocol.heads_aside if (keeps := _keeps_aside(spec)) else 0,
         heads_last=0 if keeps else protocol.heads_aside,
@@ -64,7 +67,7 @@ def select_facts(
         difficulty=negative_difficulty_of(spec),
         limit=spec.limit,
         per_relation=spec.per_relation,
-        canonical=canonical or pool_of(spec).canonical,
+        canonical=canonical or pool.canonical,
         one_tail=protocol.one_tail,
         rejected=rejected,
         held=held if spec.reviewed else None,
@@ -103,10 +106,11 @@ def plan(
     are asked with the first draw before the second. own_pool: the spec's, where that is no file yet. Raises MedfactError.
     """
     _check(spec)
-    collection = collection or load(spec)
-    pool = replace(own_pool, ready=collection.ready) if own_pool else pool_of(spec, collection.ready)
-    check_relations(pool, (fact.relation for fact in collection.facts))
-    selection = select_facts(spec, collection, pool.canonical, rejected, held)
+    read = collection or load(spec)
+    pool = replace(own_pool, ready=read.ready) if own_pool else pool_of(spec, read.ready)
+    collection = in_direction(read, pool)
+    check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
+    selection = select_facts(spec, collection, None, rejected, held, pool)
     statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
     if len(statements) * spec.shot_draws > most:
         raise too_many_statements(most)

@@ -15,7 +15,7 @@ from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
-from medfact.prototypes import ORIGIN, Pool
+from medfact.prototypes import ORIGIN, Pool, in_direction
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished
@@ -62,7 +62,8 @@ def planned_writing(
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
-    examples = examples_of(collection, pool_of(spec, collection.ready), task)
+    pool = pool_of(spec, collection.ready)
+    examples = examples_of(in_direction(collection, pool), pool, task)
     return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 
 

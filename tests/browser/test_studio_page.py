@@ -34,7 +34,7 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     expect(card.get_by_role("heading")).to_contain_text("new")
     for number, form in enumerate(FORMS):
         card.locator(f"[data-set=s{number}]").fill("[X] always needs [Y]." if form == "dn" else NEW[form])
-    expect(card).to_contain_text("Remedy 0 is used to prevent disease 0.")
+    expect(card).to_contain_text("Remedy 0 is used to relieve disease 0.")
     expect(card).to_contain_text("Not usable: it differs from the affirmed sentence by more than the negation.")
     card.get_by_role("button", name="Save").click()
     expect(page.locator("#said")).to_contain_text("not in use yet: 1 of 8 sentences")

@@ -10,18 +10,18 @@ NEW = dict(
     zip(
         FORMS,
         (
-            "[Y] is used to prevent [X].",
-            "[X] is prevented with [Y].",
-            "In patients at risk, [Y] is used to prevent [X].",
-            "[X] is one of the conditions for which [Y] is used as prevention.",
-            "[Y] is not used to prevent [X].",
-            "[X] is not prevented with [Y].",
-            "In patients at risk, [Y] is not used to prevent [X].",
-            "[X] is not one of the conditions for which [Y] is used as prevention.",
+            "[Y] is used to relieve [X].",
+            "[X] is relieved with [Y].",
+            "In patients at risk, [Y] is used to relieve [X].",
+            "[X] is one of the conditions for which [Y] is used as relief.",
+            "[Y] is not used to relieve [X].",
+            "[X] is not relieved with [Y].",
+            "In patients at risk, [Y] is not used to relieve [X].",
+            "[X] is not one of the conditions for which [Y] is used as relief.",
         ),
         strict=True,
     )
 )
 
 
-RELATION = "is prevented by"
+RELATION = "is relieved by"

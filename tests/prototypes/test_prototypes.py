@@ -114,10 +114,16 @@ def test_the_projects_own_sentences_for_symptoms() -> None:
     assert load_pool("medfact").relations["symptoms"].sentences == OWN_SYMPTOMS
 
 
+DECIDING = [
+    "contraindicated in", "must not be combined with", "adverse effects", "caused by", "diagnosed by", "risk factors",
+    "first choice for", "drugs used in pregnancy",
+]  # fmt: skip
+
+
 def test_the_projects_own_pool_has_the_published_relations_and_forms_and_its_operators() -> None:
     pool = load_pool("medfact")
     published = [*RELATIONS, *load_pool("pretexttrans-medlama").relations]
-    assert list(pool.relations) == [relation for relation in published if relation != "occurs after"]
+    assert list(pool.relations) == [*(relation for relation in published if relation != "occurs after"), *DECIDING]
     assert set(pool.withheld) == {"occurs after", "occurs_after"}
     assert pool.forms == tuple(IMPLICATIONS)
     assert not pool.verbatim

@@ -75,12 +75,12 @@ def test_nobody_elses_pool_is_changed(store: Store) -> None:
 @pytest.mark.parametrize(
     ("form", "text", "why"),
     [
-        ("none", "It is used to prevent [X].", "[Y] occurs 0 times."),
-        ("none", "[Y] and [Y] are used to prevent [X].", "[Y] occurs 2 times."),
+        ("none", "It is used to relieve [X].", "[Y] occurs 0 times."),
+        ("none", "[Y] and [Y] are used to relieve [X].", "[Y] occurs 2 times."),
         ("none", "[Y] should prevent [X].", "it says “should”: that is another claim."),
-        ("dn", "[Y] is used to prevent [X].", "it says the same as the affirmed sentence."),
-        ("dn", "[Y] is never used to prevent [X].", "it differs from the affirmed sentence by more than the negation."),
-        ("ins", "[Y] is used to prevent [X]. It works.", "it is not one sentence with one full stop."),
+        ("dn", "[Y] is used to relieve [X].", "it says the same as the affirmed sentence."),
+        ("dn", "[Y] is never used to relieve [X].", "it differs from the affirmed sentence by more than the negation."),
+        ("ins", "[Y] is used to relieve [X]. It works.", "it is not one sentence with one full stop."),
         ("inv", NEW["none"], "it is the same as another of its sentences."),
         ("inv+ins", "", "the sentence is missing."),
     ],
@@ -110,7 +110,7 @@ def test_the_pools_own_sentences_are_not_found_fault_with() -> None:
 
 
 def test_sentences_are_filled_as_the_pool_states_them() -> None:
-    assert filled(BASE, NEW["none"], "gout", "allopurinol") == "Allopurinol is used to prevent gout."
+    assert filled(BASE, NEW["none"], "gout", "allopurinol") == "Allopurinol is used to relieve gout."
     assert filled(BASE, "[Y] {is|are} seen in [X].", "gout", "papule") == "Papules are seen in gout."
     assert filled(BASE, "[Y] alone.", "gout", "tophi") == ""
 
@@ -138,10 +138,10 @@ def test_a_file_extends_the_pool_by_what_can_be_used(store: Store, tmp_path: Pat
 
 
 def test_which_relations_can_be_edited() -> None:
-    listed = relations_of(BASE, ["symptom", "is prevented by"], {"mine": EditedRelation("mine", {}, {})})
+    listed = relations_of(BASE, ["symptom", "is relieved by"], {"mine": EditedRelation("mine", {}, {})})
     assert listed[: len(BASE.relations)] == [(name, False) for name in BASE.relations]
-    assert listed[len(BASE.relations) :] == [("mine", True), ("is prevented by", True)], "an alias is no new relation"
-    spelled = relations_of(BASE, ["Is-prevented by", "is prevented by"], {RELATION: EditedRelation(RELATION, {}, {})})
+    assert listed[len(BASE.relations) :] == [("mine", True), ("is relieved by", True)], "an alias is no new relation"
+    spelled = relations_of(BASE, ["Is-relieved by", "is relieved by"], {RELATION: EditedRelation(RELATION, {}, {})})
     assert spelled[len(BASE.relations) :] == [(RELATION, True)], "as a pool file, which takes both for one name"
 
 
@@ -159,7 +159,7 @@ def test_a_new_relation_is_asked_from_the_exported_file(
     assert (run["statements"], run["average_accuracy"]) == (9 * 2 * 8, 0.5)
     texts = {item.statement.text for item in store.answers.asked(run["run"])}
     assert any(
-        text.startswith("Remedy ") and text.endswith(".") and " is not used to prevent disease " in text for text in texts
+        text.startswith("Remedy ") and text.endswith(".") and " is not used to relieve disease " in text for text in texts
     )
 
 
@@ -169,7 +169,7 @@ def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
     saved(store, "symptoms", own, changed)
     made = saved(store, RELATION, {}, NEW)
-    assert set(asked_of(made, ["Is-Prevented by"])) == {"symptoms", RELATION}
+    assert set(asked_of(made, ["Is-Relieved by"])) == {"symptoms", RELATION}
     assert set(asked_of(made, ["symptoms"])) == {"symptoms"}
     file = tmp_path / "studio.yaml"
     file.write_text(edited_pool(BASE, asked_of(made, ["symptoms"])), encoding="utf-8")
@@ -180,7 +180,7 @@ def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_
 
 
 def test_a_file_is_never_larger_than_one_that_is_read() -> None:
-    long = {form: text.replace("prevent", "prevent " + "x" * 900) for form, text in NEW.items()}
+    long = {form: text.replace("relieve", "relieve " + "x" * 900) for form, text in NEW.items()}
     with pytest.raises(Mistake, match="more than a pool file may hold: 100 kB"):
         edited_pool(BASE, {f"r {number}": EditedRelation(f"r {number}", {}, long) for number in range(20)})
 
@@ -218,7 +218,7 @@ def test_an_incomplete_relation_is_kept_and_not_used(services: Services) -> None
     assert (said.kind, said.text) == ("warn", "Saved, and not in use yet: 1 of 8 sentences are missing or break a rule.")
     assert "not yet: 1 problem" in seen.fragments["edited"]
     assert "./?studio=" not in seen.fragments["edited"]
-    assert "is prevented by (added)" in seen.fragments["choice"]
+    assert "is relieved by (added)" in seen.fragments["choice"]
     assert "Not saved yet" not in seen.fragments["relation"]
     said, _ = visit(
         services, begun(services, dn="[Y] should prevent [X].").model_copy(update={"reviewer": "d"}), "dora", "sign", "dn"

@@ -244,7 +244,7 @@ def test_mistakes_are_told_before_anything_is_recorded(
 
 
 def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is caused by", "tail": "urate"}])
+    path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is worsened by", "tail": "urate"}])
     with pytest.raises(Mistake, match=r"No statement .* facts\.csv with the pool 'medfact'\..*The pool's relations are"):
         plan(RunSpec(model="", facts=str(path)))
 

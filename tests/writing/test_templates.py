@@ -24,7 +24,7 @@ from medfact.store import Store
 from medfact.writing.runs import drafts, evaluation_plan, start_writing, write
 from medfact.writing.templates import draft_in, pool_file
 
-EXAMPLE = Fact("scurvy", "is prevented by", "vitamin C")
+EXAMPLE = Fact("scurvy", "is relieved by", "vitamin C")
 
 
 def changed(number: int, text: str) -> str:
@@ -70,7 +70,7 @@ def test_a_usable_draft(reply: str) -> None:
 def test_a_draft_that_breaks_a_rule_is_refused_with_the_reason(reply: str, form: str, why: str) -> None:
     problem = draft(reply).problem
     assert problem is not None
-    assert f"relation 'is prevented by', form '{form}'" in problem
+    assert f"relation 'is relieved by', form '{form}'" in problem
     assert why in problem
 
 
@@ -101,10 +101,10 @@ def test_two_alike_are_refused() -> None:
     ("reply", "sentence", "why"),
     [
         ("Vitamin C prevents scurvy.", "[Y] prevents [X].", None),
-        ("Your generated statement: Scurvy is prevented by vitamin C.", "[X] is prevented by [Y].", None),
-        ("Scurvy is not prevented by vitamin C.", "[X] is not prevented by [Y].", "it denies something"),
+        ("Your generated statement: Scurvy is relieved by vitamin C.", "[X] is relieved by [Y].", None),
+        ("Scurvy is not relieved by vitamin C.", "[X] is not relieved by [Y].", "it denies something"),
         ("Vitamin C prevents it very well.", "[Y] prevents it very well.", "[X] occurs 0 times"),
-        ("Scurvy is prevented by vitamin C, so eat vitamin C.", "[X] is prevented by [Y], so eat [Y].", "[Y] occurs 2 times"),
+        ("Scurvy is relieved by vitamin C, so eat vitamin C.", "[X] is relieved by [Y], so eat [Y].", "[Y] occurs 2 times"),
     ],
 )
 def test_one_template_as_in_mkj(reply: str, sentence: str, why: str | None) -> None:
@@ -119,7 +119,7 @@ def test_one_template_as_in_mkj(reply: str, sentence: str, why: str | None) -> N
 @pytest.fixture
 def vitamins(tmp_path: Path) -> Path:
     """Twelve facts of a relation that no pool states, and four of one that the project's pool does."""
-    rows = [{"head": f"deficiency {n}", "relation": "is prevented by", "tail": f"vitamin {n}"} for n in range(12)]
+    rows = [{"head": f"deficiency {n}", "relation": "is relieved by", "tail": f"vitamin {n}"} for n in range(12)]
     rows += [{"head": f"deficiency {n}", "relation": "symptoms", "tail": f"sign {n}"} for n in range(12)]
     return write_csv(tmp_path / "vitamins.csv", rows)
 
@@ -131,7 +131,7 @@ def drafted(vitamins: Path, store: Store, kind: str, reply: str) -> str:
         assert list(write(writing, store))
         (call,) = service.calls
     assert "deficiency 0" in call.prompt
-    assert "is prevented by" in call.prompt
+    assert "is relieved by" in call.prompt
     return writing
 
 
@@ -152,22 +152,22 @@ def test_a_draft_is_asked_only_after_it_was_accepted(
     record = Store(url).run(row["run"])
     assert record.spec.accept_drafts
     (note,) = (note for note in record.notes if "drafted" in note)
-    assert note.startswith("openai:writer (127.0.0.1) drafted the sentences of 'is prevented by'")
+    assert note.startswith("openai:writer (127.0.0.1) drafted the sentences of 'is relieved by'")
     assert note.endswith("they were accepted unread, with --accept-drafts.")
     texts = {item.statement.text for item in Store(url).answers.asked(row["run"])}
     facts = [item.statement.fact for item in Store(url).answers.asked(row["run"])]
-    tested = next(fact for fact in facts if fact.positive and fact.relation == "is prevented by")
+    tested = next(fact for fact in facts if fact.positive and fact.relation == "is relieved by")
     assert f"{tested.tail} is used to prevent {tested.head}.".capitalize() in texts
     assert any("is a recognized symptom or sign of" in text for text in texts), "the pool that it extends states the rest"
 
 
 def test_a_file_says_when_it_was_accepted(tmp_path: Path, vitamins: Path) -> None:
-    text = pool_file({"is prevented by": dict(zip(IMPLICATIONS, GOOD, strict=True))}, TEMPLATES, "a writer", "on Monday", "")
+    text = pool_file({"is relieved by": dict(zip(IMPLICATIONS, GOOD, strict=True))}, TEMPLATES, "a writer", "on Monday", "")
     file = tmp_path / "drafted.yaml"
     file.write_text(text)
     assert load_pool(str(file)).accepted == "on Monday"
     planned = plan(RunSpec("m", facts=str(vitamins), pool=str(file), shots=0))
-    assert "a writer drafted the sentences of 'is prevented by'; they were accepted on Monday." in planned.notes
+    assert "a writer drafted the sentences of 'is relieved by'; they were accepted on Monday." in planned.notes
     file.write_text(text.replace("drafted_by", "extends: nothing\ndrafted_by"))
     with pytest.raises(Mistake, match="extends 'nothing'"):
         load_pool(str(file))
@@ -192,10 +192,10 @@ def test_where_every_relation_is_stated_there_is_nothing_to_draft(store: Store) 
 
 
 def test_decisions_on_drafts_are_kept_for_their_owner(store: Store) -> None:
-    store.decisions.decide_on_draft("r", "is prevented by", False, {})
-    store.decisions.decide_on_draft("r", "is prevented by", True, {"none": GOOD[0]})
-    decision = store.decisions.draft_decisions("r")["is prevented by"]
+    store.decisions.decide_on_draft("r", "is relieved by", False, {})
+    store.decisions.decide_on_draft("r", "is relieved by", True, {"none": GOOD[0]})
+    decision = store.decisions.draft_decisions("r")["is relieved by"]
     assert (decision.accepted, decision.sentences) == (True, {"none": GOOD[0]})
     assert store.of("somebody").decisions.draft_decisions("r") == {}
-    store.decisions.forget_draft_decision("r", "is prevented by")
+    store.decisions.forget_draft_decision("r", "is relieved by")
     assert store.decisions.draft_decisions("r") == {}

@@ -75,6 +75,8 @@ def _eight(fact: Fact) -> list[Statement]:
     if not (fact.head and fact.relation and fact.tail):
         raise Mistake("A fact needs a head, a relation and a tail.", "Give all three.")
     pool = load_pool(POOL)
+    if (known := pool.inverted(fact.relation)) is not None:
+        fact = fact.turned(known)
     if not pool.states(fact):
         known = ", ".join(pool.relations)
         raise Mistake(f"There are no sentences for the relation {fact.relation!r}.", f"There are for {known}.")
@@ -129,7 +131,13 @@ def _known() -> Iterator[tuple[str, Collection, Fact]]:
 
 
 def _of_fact(head: str, relation: str, tail: str) -> Found:
-    """The facts about a head; those decide that have the same relation and tail."""
+    """The facts about a head; those decide that have the same relation and tail. A relation may have any of its names, and one
+    that is said from its other end is turned.
+    """
+    pool = load_pool(POOL)
+    if tail and (known := pool.inverted(relation)) is not None:
+        head, relation, tail = tail, known, head
+    relation = pool.canonical(relation) or relation
     for name, collection, fact in _known():
         entity = collection.known.entity
         if not head or entity(fact.head) != entity(head) or (relation and name_key(relation) != name_key(fact.relation)):

@@ -23,7 +23,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, fill
+from medfact.prototypes import Pool, fill, in_direction, is_about
 from medfact.results.wording import in_plain_words
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
@@ -83,12 +83,12 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         return Markup()
     try:
         source = source_of(visitor.services, visitor.owner, setup)
-        collection = collection_of(source)
+        collection = _as_stated(visitor, setup, source)
         unknown = _unknown(visitor, setup, source, collection)
     except MedfactError as error:
         return render("message", message=Message(in_plain_words(error.public), "warn"))
     positive = sum(fact.positive for fact in collection.facts)
-    problems = summary(collection.problems)
+    problems, turned = summary(collection.problems), _read_turned(collection)
     counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
     counts, notes, alone = _counts_of(setup, source, positive) if counted_here else ((), (), ())
     return render(
@@ -105,13 +105,14 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         stated=sum(fact.positive and has_source(fact) for fact in collection.facts) if positive <= MANY_FACTS else 0,
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
-        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown)],
+        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not _is_told(note, unknown, turned)],
         alone=alone,
         problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
         unknown=unknown if "facts" in source else [],
         renamed=_renamed(source),
+        turned=turned,
     ) + _preview(visitor, show, setup)
 
 
@@ -164,9 +165,11 @@ class Unknown:
     known: Sequence[tuple[str, str]]
 
 
-def _is_told(note: str, unknown: Sequence[Unknown]) -> bool:
+def _is_told(note: str, unknown: Sequence[Unknown], turned: Sequence[tuple[str, str, str]]) -> bool:
     """Whether a note is about a relation for which the page says what can be done."""
-    return any(note.startswith(f"The pool has no prototypes for {one.name!r}:") for one in unknown)
+    return any(note == said for _, _, said in turned) or any(
+        note.startswith(f"The pool has no prototypes for {one.name!r}:") for one in unknown
+    )
 
 
 def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collection) -> list[Unknown]:
@@ -181,6 +184,12 @@ def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collect
     return [Unknown(name, count, _known(pool, first[name])) for name, count in counts.most_common(SHOWN_UNKNOWN)]
 
 
+def _as_stated(visitor: Visitor, setup: Setup, source: Source) -> Collection:
+    """The facts of a source, the way round in which the chosen sentences state them."""
+    collection = collection_of(source)
+    return in_direction(collection, _pool(visitor, setup, source, collection)) if setup.protocol in PROTOCOLS else collection
+
+
 def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection) -> Pool:
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
@@ -189,9 +198,25 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
 
 
 def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:
-    """Each relation of a pool, and what it would say of a fact."""
-    said = [(one.name, fill(one.description, f"“{fact.head}”", f"“{fact.tail}”")) for one in pool.relations.values()]
+    """Each relation of a pool, and what it would say of a fact; after it, under the first name that says it from its other end,
+    what it would say of it then.
+    """
+    head, tail = f"“{fact.head}”", f"“{fact.tail}”"
+    said = [
+        told
+        for one in pool.relations.values()
+        for told in (
+            (one.name, fill(one.description, head, tail)),
+            *((n, fill(one.description, tail, head)) for n in one.inverse[:1]),
+        )
+    ]
     return [(name, re.sub(r"\s+", " ", text)) for name, text in said]
+
+
+def _read_turned(collection: Collection) -> list[tuple[str, str, str]]:
+    """The relations of a file that are read from their other end: each with what it is read as, and what is said of it."""
+    turned = sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
+    return [(theirs, known, " ".join(one for one in collection.notes if is_about(one, theirs))) for theirs, known in turned]
 
 
 def _renamed(source: Source) -> list[tuple[str, str]]:
@@ -221,7 +246,7 @@ def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[st
     """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
     partner.
     """
-    collection = collection_of_spec(spec)
+    collection = in_direction(collection_of_spec(spec), pool_of(spec))
     selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}

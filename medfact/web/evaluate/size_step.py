@@ -108,8 +108,8 @@ def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
 
 @keep(100_000, len)
 def _selected(spec: RunSpec, held: tuple[tuple[str, bool], ...], own_pool: EditedPool | None) -> tuple[Fact, ...]:
-    canonical = own_pool.pool().canonical if own_pool else None
-    return tuple(select_facts(spec, collection_of_spec(spec), canonical, held=dict(held)).test)
+    pool = own_pool.pool() if own_pool else None
+    return tuple(select_facts(spec, collection_of_spec(spec), held=dict(held), pool=pool).test)
 
 
 # ------------------------------------------------------------------------------------------------ time and money

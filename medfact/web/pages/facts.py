@@ -17,7 +17,7 @@ from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.prototypes import Pool, in_direction, load_pool, pool_names
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.pool import pool_of
@@ -101,6 +101,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
+    collection = in_direction(collection, pool)
     found = list(_matching(collection, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
     show = show.model_copy(update={"page": listed.page})

@@ -11,6 +11,7 @@ from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import provider_of
+from medfact.prototypes import in_direction
 from medfact.results.over_models import against_in_words
 from medfact.reviews.queues import at_random, contested, unanimous
 from medfact.runs.pool import pool_of
@@ -87,8 +88,9 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     """In the order of the queue: first the pairs whose true fact no source states, then the others. A false partner goes with
     its true fact, so that its place tells nothing of it.
     """
-    collection = collection_of_spec(spec)
-    pool = pool_of(spec, collection.ready)
+    read = collection_of_spec(spec)
+    pool = pool_of(spec, read.ready)
+    collection = in_direction(read, pool)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
     groups = [group(fact) for fact in collection.facts if fact.positive and pool.states(fact)]

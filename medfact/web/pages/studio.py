@@ -140,7 +140,9 @@ def view(visitor: Visitor, show: StudioShow) -> View:
 
 def _listed(desk: Desk, name: str, new: bool) -> str:
     """A relation in the list, and what there is of it where the pool has no sentences."""
-    added = "added" if name in desk.relations else "new: no sentences yet"
+    turned = desk.base.inverted(name)
+    without = f"read as “{turned}”, the other way round" if turned else "new: no sentences yet"
+    added = "added" if name in desk.relations else without
     return f"{name} ({added})" if new else name
 
 
