@@ -88,14 +88,14 @@ def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
     figure = Shares(
         name=name,
         label="facts with all answers right at each date",
-        heading="date",
+        heading="date (UTC)",
         rows=tuple(rows),
         finding=_finding(moments, since[-1]),
-        axis="facts with all answers right, %",
+        axis="all right, %",
         coin=False,
     )
-    about = f"{left}Asked: {counted(moments[0].run.facts, 'fact')} of {moments[0].run.dataset}; "
-    lines = (f"{about}{'; '.join(settings(moments[0].report))}.", ABOUT)
+    asked = [counted(moments[0].run.facts, "fact"), *settings(moments[0].report)]
+    lines = (f"{left}Asked: {'; '.join(asked)}.", ABOUT)
     blocks: tuple[Block, ...] = (figure, *([served] if listed else []), Note(lines=lines))
     return Section(f"{model_name(moments[0].run.model)} over time", blocks)
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from medfact.models import provider_of
-from medfact.results.wording import shortened
 from medfact.store import Run
 
 LONGEST_NAME = 60
@@ -57,4 +56,10 @@ def _said(served: Served) -> dict[str, str]:
 
 def _listed(values: tuple[str, ...]) -> str:
     more = f" and {len(values) - MOST_NAMES:,} more" if len(values) > MOST_NAMES else ""
-    return " and ".join(shortened(one, LONGEST_NAME) for one in values[:MOST_NAMES]) + more
+    return " and ".join(_shortened(one) for one in values[:MOST_NAMES]) + more
+
+
+def _shortened(name: str) -> str:
+    """A name without its middle, where it is long: dates and versions stand at the end."""
+    half = (LONGEST_NAME - 1) // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"
