@@ -20,6 +20,8 @@ from medfact.store import Store
 pytestmark = pytest.mark.browser
 
 WEEKS = ("2026-09-07", "2026-09-14", "2026-09-21", "2026-09-28")
+TITLES_ARE_WITHIN = """() => [...document.querySelectorAll("#drift .mf-plot")].every((figure) =>
+  figure.querySelector(".xtitle")?.getBoundingClientRect().bottom <= figure.getBoundingClientRect().bottom + 1)"""
 LONG = "a-model-whose-name-goes-on-without-a-space-for-longer-than-a-telephone-is-wide"
 
 
@@ -55,6 +57,8 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
             figure = page.locator("#drift .mf-plot").last
             figure.scroll_into_view_if_needed()
             expect(figure.locator(".scatterlayer .points path")).to_have_count(len(WEEKS))
+            # the title below the axis is within each figure, also within the one that was drawn before the other came
+            page.wait_for_function(TITLES_ARE_WITHIN)
             expect(page.locator("#drift figcaption").last).to_contain_text(
                 "Fewer facts with all answers right than on 7 Sep 2026"
             )
