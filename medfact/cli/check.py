@@ -17,7 +17,7 @@ from medfact.cli.options import repeated_spec
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import kept
 from medfact.datasets.table_writer import being_written, json_line
-from medfact.errors import Mistake
+from medfact.errors import Mistake, UnknownName
 from medfact.exchange import export_run, import_run
 from medfact.metrics.gate import CANNOT_TELL, Standing
 from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
@@ -91,13 +91,23 @@ def _opened(against: str, db: str | None) -> Iterator[tuple[Store, Run]]:
     path = Path(against)
     if not path.is_file():
         store = kept(db)
-        yield store, _judged(store.run(against))
+        yield store, _judged(_named(store, against))
         return
     with tempfile.TemporaryDirectory(prefix="medfact-baseline-") as folder:
         store = Store(f"sqlite:///{folder}/baseline.db")
         with path.open("rb") as file:
             run = import_run(store, file, path.name)
         yield store, _judged(store.run(run))
+
+
+def _named(store: Store, against: str) -> Run:
+    """The run of this name. Raises Mistake where there is neither a file nor a run of that name."""
+    try:
+        return store.run(against)
+    except UnknownName as error:
+        raise Mistake(
+            f"There is no file {against!r}, and no run {against!r}.", f"Name what `baseline` wrote. {error.hint}"
+        ) from None
 
 
 def _judged(record: Run) -> Run:

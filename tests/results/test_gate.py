@@ -181,7 +181,7 @@ def test_mistakes_are_one_line(medfact: Medfact, url: str, tmp_path: Path) -> No
     run = _run(medfact, url, "baseline:random", "--limit", 5)
     (tmp_path / "no.gz").write_bytes(b"no run")
     for arguments, said in (
-        (("check", "baseline:random", "--against", "xyz", "--db", url), "no run 'xyz'"),
+        (("check", "baseline:random", "--against", "xyz.gz", "--db", url), "There is no file 'xyz.gz', and no run 'xyz.gz'."),
         (("check", "baseline:random", "--against", tmp_path / "no.gz", "--db", url), "no.gz"),
         (("check", "baseline:random", "--against", run, "--db", url, "--margin", "-1"), "--margin"),
         (("check", "baseline:nothing", "--against", run, "--db", url), "baseline:nothing"),
