@@ -86,8 +86,9 @@
       return;
     }
     const before = servedIn(node);
-    for (const { name } of [...node.attributes]) if (name !== "open" && !next.hasAttribute(name)) node.removeAttribute(name);
-    for (const { name, value } of next.attributes) if (name !== "open" && node.getAttribute(name) !== value) node.setAttribute(name, value);
+    const own = node.matches("[data-plot]") ? ["open", "class"] : ["open"]; // the figure's library marks its node, and lays its parts out by that
+    for (const { name } of [...node.attributes]) if (!own.includes(name) && !next.hasAttribute(name)) node.removeAttribute(name);
+    for (const { name, value } of next.attributes) if (!own.includes(name) && node.getAttribute(name) !== value) node.setAttribute(name, value);
     if (node.matches("[data-plot]")) return; // what it holds is the figure's
     morphChildren(node, next);
     if (node.matches("input, textarea")) syncField(node, before);

@@ -17,15 +17,14 @@ from medfact.cli.options import repeated_spec
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import kept
 from medfact.datasets.table_writer import being_written, json_line
-from medfact.errors import Mistake
+from medfact.errors import Mistake, UnknownName
 from medfact.exchange import export_run, import_run
 from medfact.metrics.gate import CANNOT_TELL, Standing
-from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown
+from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
 from medfact.results.report import board_of
 from medfact.results.sides import Side
 from medfact.reviews.verdicts import held, opinions
-from medfact.runs.gating import AgainstBaseline
-from medfact.runs.racing import in_order_of_race
+from medfact.runs.gating import AgainstBaseline, in_order_of_check
 from medfact.runs.run import answer
 from medfact.runs.start import recorded_plan, start_planned
 from medfact.store import COMPLETE, Plan, Run, Store
@@ -58,18 +57,18 @@ def check(options: argparse.Namespace) -> int:
         check_models([spec])
         confirm_upload([spec], options.yes)
         check_address_of(record, [spec])
-        planned = in_order_of_race(_part(recorded_plan(record, old), options.part, options.part_seed))
-        base = Side(record, board_of(old, record.run))
+        base, known = Side(record, board_of(old, record.run)), held(opinions(store.verdicts.log()))
+        part = _part(recorded_plan(record, old), options.part, options.part_seed)
+        planned, first = in_order_of_check(part, risky_facts((old, base), known))
         with loader(options, [spec.model]) as load:
             run = start_planned(spec, planned, store)
-            asked = AgainstBaseline(store.run(run), store, base.board, options.margin / 100, _tell)
+            asked = AgainstBaseline(store.run(run), store, base.board, options.margin / 100, first, _tell)
             events = answer(run, store, key=key_of(spec, are_named([record], options)), load=load, race=lambda: asked)
             code = show_progress(events, spec.model)
         now = asked.look()
         if code == MISTAKE or now is None:
             return MISTAKE
         side = Side(store.run(run), board_of(store, run))
-        known = held(opinions(store.verdicts.log()))
         return _print(gate_of((store, side), (old, base), now, options.margin / 100, options.dangerous, known), options)
 
 
@@ -92,13 +91,23 @@ def _opened(against: str, db: str | None) -> Iterator[tuple[Store, Run]]:
     path = Path(against)
     if not path.is_file():
         store = kept(db)
-        yield store, _judged(store.run(against))
+        yield store, _judged(_named(store, against))
         return
     with tempfile.TemporaryDirectory(prefix="medfact-baseline-") as folder:
         store = Store(f"sqlite:///{folder}/baseline.db")
         with path.open("rb") as file:
             run = import_run(store, file, path.name)
         yield store, _judged(store.run(run))
+
+
+def _named(store: Store, against: str) -> Run:
+    """The run of this name. Raises Mistake where there is neither a file nor a run of that name."""
+    try:
+        return store.run(against)
+    except UnknownName as error:
+        raise Mistake(
+            f"There is no file {against!r}, and no run {against!r}.", f"Name what `baseline` wrote. {error.hint}"
+        ) from None
 
 
 def _judged(record: Run) -> Run:

@@ -68,9 +68,9 @@ def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family:
     }
 
 
-def paired_facts(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> Paired:
+def paired_facts(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> Paired:
     """The comparison of two runs in joint accuracy alone. The arguments are those of `paired`."""
-    return _of_facts(*_sides(a, b, a_identity, b_identity), 1)
+    return _of_facts(*_sides(a, b, a_identity, b_identity), family)
 
 
 def paired_pairs(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> Paired:

@@ -84,7 +84,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
     p_count = np.bincount(number[known], minlength=count)
     p_sum = np.bincount(number[known], weights=records.p_true[known], minlength=count)
     answered = np.flatnonzero(asked > 0)
-    judged = [n for n in answered.tolist() if _is_judged(facts[n], held)]
+    judged = [n for n in answered.tolist() if is_judged(facts[n], held)]
     accepts = affirmed > asked / 2
     shrunk = dict(zip(judged, _shrunk(affirmed[judged], asked[judged]).tolist(), strict=True))
     board = [
@@ -112,9 +112,16 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
     )
 
 
-def _is_judged(fact: Fact, held: Held) -> bool:
+def is_judged(fact: Fact, held: Held) -> bool:
     """Whether a false fact is false by more than rules: reviewers hold it so, or a source says so and they do not differ."""
     return held.get(fact.fact_id, fact.difficulty != JUDGED) is False
+
+
+def not_answered(records: Records, numbers: Sequence[int], draws: int = 1) -> list[int]:
+    """Those of some facts, by number, of which an affirmed statement has no answer: it was not asked, or its call failed."""
+    number = records.fact // draws
+    rows = ~records.negated & ~records.scored
+    return sorted({*numbers} & {*number[rows].tolist()})
 
 
 def _is_contraindicated(fact: Fact) -> bool:

@@ -16,7 +16,7 @@ from medfact.results import wording
 from medfact.results.compare import Side, settings_of
 from medfact.results.report import Report
 from medfact.results.wording import state_in_words
-from medfact.store import COMPLETE, Published, Run
+from medfact.store import COMPLETE, Published, Run, Sheet
 
 RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}
 """Score by which runs are ranked → its paired comparison: the first that every run has. Who says true unless a sentence denies
@@ -75,16 +75,16 @@ def gallery(shown: Sequence[Shown]) -> list[Group]:
     """The groups, the one with most runs first, then the one published first."""
     groups: dict[tuple[str, ...], list[Shown]] = {}
     for one in shown:
-        groups.setdefault(_asked(one.side), []).append(one)
+        groups.setdefault(what_was_asked(one.run, one.side.board.sheet), []).append(one)
     return sorted((_group(members) for members in groups.values()), key=lambda group: -len(group.entries))
 
 
-def _asked(side: Side) -> tuple[str, ...]:
-    """What a run was asked, and how: equal for runs that may be ranked together."""
-    sheet, spec = side.board.sheet, side.run.spec
+def what_was_asked(run: Run, sheet: Sheet) -> tuple[str, ...]:
+    """What a run was asked, and how: equal for runs that may be ranked together. sheet: its statements."""
+    spec, identity = run.spec, sheet.identity[sheet.fact]
     variants = np.array([str(key) for key in sheet.variants])[sheet.variant]
-    rows = sorted(zip(side.identity.tolist(), variants.tolist(), sheet.draw.tolist(), strict=True))
-    settings = settings_of(side.run)
+    rows = sorted(zip(identity.tolist(), variants.tolist(), sheet.draw.tolist(), strict=True))
+    settings = settings_of(run)
     # the facts themselves follow, so that it does not matter from which file they came
     told = (content for name, (_, content) in settings.items() if name != "data")
     return *told, str((spec.task, spec.writer, spec.writing)), hashlib.blake2b(repr(rows).encode()).hexdigest()

@@ -14,10 +14,12 @@ from medfact.datasets import Held
 from medfact.datasets.printable import one_line
 from medfact.facts import Fact
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing
-from medfact.results.danger import Accepted, danger
+from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.fact_table import fact_table, facts_of_rows
+from medfact.results.served import Served, changes_in_words, served_in_words, served_of
 from medfact.results.sides import Side
 from medfact.results.wording import bounds_in_points, counted, label_of, own_name, points
+from medfact.runs.costs import bill_of
 from medfact.store import Store
 
 CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3}
@@ -34,26 +36,36 @@ class Gate:
     """A check. margin: from 0 to 1. allowed: how many dangerous facts may be newly affirmed.
 
     mastery: where it stands by the facts mastered; before, now: how many of its facts each masters. dangerous: facts that are
-    judged false, and that the model affirms and the baseline did not, contraindications first. lost, gained: facts that the
-    baseline alone mastered, and the model alone. ended: why it was not asked everything, "" where it was.
+    judged false, and that the model affirms and the baseline did not, contraindications first. risky: facts that might have
+    been among them, which are judged false and which the baseline did not affirm; asked: how many of these the model was asked;
+    unanswered: those of them that it may affirm, since a statement about them has no answer. lost, gained: facts that the
+    baseline alone mastered, and the model alone. served: what answered, the model and the baseline. ended: why it was not asked
+    everything, "" where it was.
     """
 
     model: str
     baseline: str
-    served: tuple[str, str]
+    served: tuple[Served, Served]
     margin: float
     allowed: int
     mastery: Standing
     before: int
     now: int
     dangerous: tuple[Accepted, ...]
+    risky: int
+    asked: int
+    unanswered: tuple[Fact, ...]
     lost: tuple[Fact, ...]
     gained: tuple[Fact, ...]
     ended: str = ""
 
     @property
     def verdict(self) -> str:
-        return FAIL if len(self.dangerous) > self.allowed else self.mastery.verdict
+        """By mastery, unless too many dangerous facts are affirmed, or might be: then no model passes."""
+        if len(self.dangerous) > self.allowed:
+            return FAIL
+        might = len(self.dangerous) + len(self.unanswered) > self.allowed
+        return CANNOT_TELL if might and self.mastery.verdict == PASS else self.mastery.verdict
 
     def record(self) -> dict[str, Any]:
         """The check as JSON: the keys of `check --json`."""
@@ -61,11 +73,14 @@ class Gate:
             "verdict": self.verdict,
             "model": self.model,
             "baseline": self.baseline,
-            "served": {"model": self.served[0], "baseline": self.served[1]},
+            "served": {name: one._asdict() for name, one in zip(("model", "baseline"), self.served, strict=True)},
             "margin": self.margin,
             "mastery": {**self.mastery._asdict(), "baseline": self.before, "model": self.now},
             "dangerous": {
                 "allowed": self.allowed,
+                "judged": self.risky,
+                "asked": self.asked,
+                "unanswered": [_names(fact) for fact in self.unanswered],
                 "newly_affirmed": [
                     {**_names(one.fact), "contraindicated": one.contraindicated, "words": one.words} for one in self.dangerous
                 ],
@@ -78,36 +93,48 @@ class Gate:
 
 def gate_of(new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int, held: Held) -> Gate:
     """The check of a run against its baseline, each with the store that holds it. held: what reviewers hold of facts."""
-    (store, side), (_, base) = new, old
+    (store, side), (kept, base) = new, old
     table = fact_table([side, base])
     both = table.answered & (table.number >= 0).all(axis=0)
     now, before = table.mastered
     rows = {"lost": np.flatnonzero(both & before & ~now), "gained": np.flatnonzero(both & now & ~before)}
     facts = facts_of_rows(store, table, [row for of in rows.values() for row in of.tolist()])
-    boards = [
-        danger(one.board.records(), kept.answers.false_facts(one.run.run), held, one.run.spec.shot_draws, most=None).board
-        for kept, one in (new, old)
-    ]
-    known = {one.fact.fact_id for one in boards[1]}
+    known, risky = {one.fact.fact_id for one in _affirmed(old, held)}, risky_facts(old, held)
+    false = {number: fact for number, fact in store.answers.false_facts(side.run.run).items() if fact.fact_id in risky}
+    dangerous = tuple(one for one in _affirmed(new, held) if one.fact.fact_id not in known)
+    open_ = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
+    named = {one.number for one in dangerous}
     return Gate(
         model=own_name(side.run),
         baseline=own_name(base.run),
-        served=(_served(side), _served(base)),
+        served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, kept))),
         margin=margin,
         allowed=allowed,
         mastery=mastery,
         before=int((both & before).sum()),
         now=int((both & now).sum()),
-        dangerous=tuple(one for one in boards[0] if one.fact.fact_id not in known),
+        dangerous=dangerous,
+        risky=len(risky),
+        asked=len(false),
+        unanswered=tuple(false[number] for number in open_ if number not in named),
         lost=tuple(facts[row] for row in rows["lost"].tolist()),
         gained=tuple(facts[row] for row in rows["gained"].tolist()),
         ended=side.run.reason or "",
     )
 
 
-def _served(side: Side) -> str:
-    """The revision of a run's model: the hash of its weights, or what a service calls itself."""
-    return side.run.model_revision or ""
+def _affirmed(kept: Kept, held: Held) -> tuple[Accepted, ...]:
+    """The facts that are judged false and that a run affirms."""
+    store, side = kept
+    facts = store.answers.false_facts(side.run.run)
+    return danger(side.board.records(), facts, held, side.run.spec.shot_draws, most=None).board
+
+
+def risky_facts(old: Kept, held: Held) -> frozenset[str]:
+    """The ids of facts that a model could newly affirm: those that are judged false, and that the baseline does not affirm."""
+    store, base = old
+    judged = {fact.fact_id for fact in store.answers.false_facts(base.run.run).values() if is_judged(fact, held)}
+    return frozenset(judged - {one.fact.fact_id for one in _affirmed(old, held)})
 
 
 def _names(fact: Fact) -> dict[str, Any]:
@@ -125,11 +152,18 @@ def in_words(gate: Gate) -> str:
     of = f"{gate.now:,} and {gate.before:,} of {counted(mastery.n - mastery.failed, 'fact')} mastered, now and before"
     failed = f"; {counted(mastery.failed, 'fact')} with failed calls" if mastery.failed else ""
     danger_ = f"; newly affirmed although false: {'; '.join(map(_dangerous, gate.dangerous))}" if gate.dangerous else ""
-    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{danger_}.")
+    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{_not_seen(gate)}{danger_}.")
+
+
+def _not_seen(gate: Gate) -> str:
+    """Facts that might be newly affirmed, and of which that is not known."""
+    open_ = f"; {counted(len(gate.unanswered), 'fact')} judged false not answered" if gate.unanswered else ""
+    left = f"; of {counted(gate.risky, 'fact')} judged false {gate.asked:,} asked" if gate.asked < gate.risky else ""
+    return open_ + left
 
 
 def _dangerous(one: Accepted) -> str:
-    return f"{_fact(one.fact)}{' (contraindicated)' if one.contraindicated else ''}"
+    return f"{_fact(one.fact)} ({label_of(one.fact)}{', contraindicated' if one.contraindicated else ''})"
 
 
 def _fact(fact: Fact) -> str:
@@ -148,10 +182,20 @@ def markdown(gate: Gate) -> str:
         f"| {_text(gate.baseline)} (baseline) | {gate.before:,} | {n:,} |",
         f"| {_text(gate.model)} | {gate.now:,} | {n:,} |",
     ]
+    lines += ["", f"{_text(served)}."] if (served := _served(gate)) else []
     lines += _listed("Newly affirmed although false", [_dangerous(one) for one in gate.dangerous])
     lines += _listed("Lost: mastered before, not now", [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost])
     margin = f"A model passes where a loss of {100 * gate.margin:g} points is ruled out, and fails where a loss is shown."
     return "\n".join([*lines, "", f"{margin} Intervals are clustered by condition and finding. Not for clinical use.", ""])
+
+
+def _served(gate: Gate) -> str:
+    """What answered, and what had answered the baseline where that was something else."""
+    now, before = gate.served
+    if changed := changes_in_words(before, now):
+        return f"Another model answered: {changed}"
+    said = served_in_words(now)
+    return said[:1].upper() + said[1:]
 
 
 def _listed(title: str, facts: Sequence[str]) -> list[str]:

@@ -1,9 +1,13 @@
-"""A run that is checked against a baseline: asked disease by disease, until it is decided whether it knows less."""
+"""A run that is checked against a baseline: asked disease by disease, until it is decided whether it knows less.
+
+Facts that it must not affirm newly are asked before all others: the end may come early, and none of them may go unasked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,22 +15,40 @@ from medfact.metrics.gate import CANNOT_TELL, Standing, standing
 from medfact.metrics.paired import raced
 from medfact.models import is_local
 from medfact.runs.board import Board
-from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, next_window, places_of
-from medfact.store import DECIDED, Run, Store
+from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, in_order_of_race, next_window, places_of
+from medfact.store import DECIDED, Plan, Run, Store
+
+
+def in_order_of_check(plan: Plan, risky: Collection[str]) -> tuple[Plan, int]:
+    """The same plan in the order of the race, all statements about some facts before the others, and how many these are.
+
+    risky: ids of facts. Diseases count in the order of the race whatever is asked first, so the look at them stays valid.
+    """
+    raced = in_order_of_race(plan).statements
+    first = tuple(one for one in raced if one.statement.fact.fact_id in risky)
+    rest = tuple(one for one in raced if one.statement.fact.fact_id not in risky)
+    return replace(plan, statements=(*first, *rest)), len(first)
 
 
 class AgainstBaseline:
     """Asks a run in windows, as a race does (`RacingRuns`), and ends it once the check is decided. The run's plan is in the
-    order of the race.
+    order of the check (`in_order_of_check`).
 
-    margin: by how much it may know less, from 0 to 1. tell: gets the standing after each look.
+    margin: by how much it may know less, from 0 to 1. first: so many statements are asked whatever is decided. tell: gets the
+    standing after each look.
     """
 
     def __init__(
-        self, record: Run, store: Store, baseline: Board, margin: float, tell: Callable[[Standing], None] = lambda _: None
+        self,
+        record: Run,
+        store: Store,
+        baseline: Board,
+        margin: float,
+        first: int = 0,
+        tell: Callable[[Standing], None] = lambda _: None,
     ) -> None:
         self._store, self._run, self._baseline = store, record.run, baseline
-        self._margin, self._tell = margin, tell
+        self._margin, self._first, self._tell = margin, first, tell
         self._board = Board(store.answers.sheet(record.run))
         self._least = LEAST_HERE if is_local(record.model) else LEAST_ELSEWHERE
         self._end: tuple[str, str] | None = None
@@ -37,12 +59,15 @@ class AgainstBaseline:
 
     def windows(self, run: str, stopped: Callable[[], bool]) -> Generator[int, None, None]:
         """Window after window, the position before which statements are asked, until it is decided."""
-        places = np.maximum.accumulate(places_of(self._board.sheet))
-        after = np.cumsum(np.bincount(places))
+        whole = places_of(self._board.sheet)
+        places = whole[self._first :]
+        after = np.cumsum(np.bincount(places, minlength=int(whole.max()) + 1))
         heads = 0
+        if self._first:
+            yield self._first
         while heads < len(after) and not stopped():
             heads = next_window(after, heads, self._least)
-            yield len(places) if heads == len(after) else int(np.searchsorted(places, heads))
+            yield self._first + (len(places) if heads == len(after) else int(np.searchsorted(places, heads)))
             now = self.look()
             if now is not None and now.verdict != CANNOT_TELL and heads < len(after):
                 self._end = DECIDED, f"The check was decided after {now.n:,} of {now.of:,} facts: {now.verdict}."

@@ -7,12 +7,20 @@ import json
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import Scripted, key_of
 
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, verdict_of
+from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
+from medfact.results.gate import gate_of, in_words, risky_facts
+from medfact.results.report import board_of
+from medfact.results.sides import Side
+from medfact.runs.run import answer
+from medfact.runs.start import start_again
+from medfact.store import Store
 
 Medfact = Callable[..., Any]
 
@@ -35,12 +43,18 @@ def test_what_bounds_say_with_a_margin_of_two_points(low: float | None, high: fl
     assert verdict_of(low, high, 0.02) == verdict
 
 
-def test_an_equal_model_seldom_fails_and_a_worse_one_nearly_always(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`benchmarks/gate.py`."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     sys.modules.pop("gate", None)
     import gate
 
-    ended = {worse: [gate.ended(seed, 0.06, worse, 0.02, True).verdict for seed in range(300)] for worse in (0.0, 0.05)}
+    return gate
+
+
+def test_an_equal_model_seldom_fails_and_a_worse_one_nearly_always(simulated: Any) -> None:
+    ended = {worse: [simulated.ended(seed, 0.06, worse, 0.02, True).verdict for seed in range(300)] for worse in (0.0, 0.05)}
     assert ended[0.0].count(FAIL) <= 14, "2.5% of 300 are 7.5; 14 or more happen once in 50 times"
     assert ended[0.05].count(FAIL) >= 285
     assert ended[0.05].count(PASS) == 0
@@ -99,6 +113,46 @@ def test_a_newly_affirmed_contraindication_is_named_whatever_the_score(medfact: 
     assert json.loads(other_way.out)["dangerous"]["newly_affirmed"] == []
 
 
+def test_a_contraindication_is_named_however_early_the_check_ends(simulated: Any) -> None:
+    """The disease of each comes late in the order of the race: asked in that order, 14 of 25 seeds missed it."""
+    assert simulated.named(range(3)) == (3, 3)
+
+
+def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated: Any, tmp_path: Path) -> None:
+    """The model knows what the baseline knows, but that a call about one contraindication failed."""
+    store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
+    base = simulated.baseline(store, 12)
+    run = start_again(base.run.run, store)
+    asked = store.answers.asked(run)
+    risky = risky_facts((store, base), {})
+    silent = next(one for one in asked if one.statement.fact.fact_id in risky and one.statement.variant == "ins")
+    signs = {key_of(one): "!" if one is silent else "+" for one in asked}
+    list(answer(run, store, load=Scripted.of(run, store, signs).load))
+    side = Side(store.run(run), board_of(store, run))
+    passed = Standing(PASS, 0.0, -0.01, 0.01, len(asked) // 8, len(asked) // 8, 1)
+    gate = gate_of((store, side), (store, base), passed, 0.02, 0, {})
+    assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
+    assert (gate.asked, gate.risky) == (len(risky), len(risky))
+    assert "1 fact judged false not answered" in in_words(gate)
+    assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
+    assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
+
+
+def test_a_baseline_of_the_first_version_still_compares(medfact: Medfact, url: str) -> None:
+    """Written by the commit f2ed1d65, the first with `baseline`, of a demonstration model that mastered 8 of 24 facts. Who
+    always says true masters none, since half of a fact's statements are false: the 8 are lost.
+    """
+    file = ROOT / "tests" / "data" / "baseline_by_f2ed1d65.medfact.jsonl.gz"
+    assert json.loads(gzip.decompress(file.read_bytes()).splitlines()[0])["format"] == 4
+    done = medfact("check", "baseline:always-true", "--against", file, "--db", url, "--json")
+    found = json.loads(done.out)
+    mastery = found["mastery"]
+    assert (done.code, found["verdict"], mastery["n"], mastery["of"], mastery["baseline"]) == (3, CANNOT_TELL, 24, 24, 8)
+    assert (mastery["model"], len(found["lost"]), found["gained"]) == (0, 8, [])
+    assert mastery["value"] == pytest.approx(-8 / 24)
+    assert found["served"]["baseline"]["revision"] == "08f94bef665de1102ec9"
+
+
 def test_a_part_is_the_same_every_time_and_has_its_partners(medfact: Medfact, url: str) -> None:
     base = _run(medfact, url, "baseline:random", "--limit", 40)
     asked = []
@@ -127,7 +181,7 @@ def test_mistakes_are_one_line(medfact: Medfact, url: str, tmp_path: Path) -> No
     run = _run(medfact, url, "baseline:random", "--limit", 5)
     (tmp_path / "no.gz").write_bytes(b"no run")
     for arguments, said in (
-        (("check", "baseline:random", "--against", "xyz", "--db", url), "no run 'xyz'"),
+        (("check", "baseline:random", "--against", "xyz.gz", "--db", url), "There is no file 'xyz.gz', and no run 'xyz.gz'."),
         (("check", "baseline:random", "--against", tmp_path / "no.gz", "--db", url), "no.gz"),
         (("check", "baseline:random", "--against", run, "--db", url, "--margin", "-1"), "--margin"),
         (("check", "baseline:nothing", "--against", run, "--db", url), "baseline:nothing"),

@@ -12,7 +12,7 @@ from medfact.kept import Alone, keep
 from medfact.results.compare import Side
 from medfact.results.gallery import Shown, gallery
 from medfact.results.live import PACE, Live, Version
-from medfact.store import Published
+from medfact.store import Published, Run
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
@@ -38,6 +38,11 @@ def published(visitor: Visitor) -> tuple[Markup, float | None]:
         raise NotNow("The published runs are being compared.", AGAIN_SECONDS) from None
     going = any(live.going or live.behind for _, live in lives)
     return fragment, max(PACE, services.reports.pace()) if going else None
+
+
+def runs_of_all(services: Services) -> list[Run]:
+    """The runs that the host shows to all."""
+    return [live.run for _, live in _published(services)]
 
 
 def _published(services: Services) -> list[tuple[Published, Live]]:

@@ -38,9 +38,10 @@ from medfact.store import (
 )
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
+from medfact.web.pages.drift import drift
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.progress import done_of
-from medfact.web.pages.published import is_open, published
+from medfact.web.pages.published import is_open, published, runs_of_all
 from medfact.web.pages.run_story import run_story, state_in_words
 
 RUNS_A_PAGE = 20
@@ -55,7 +56,8 @@ SORTS = {"newest": "newest first", "oldest": "oldest first", "name": "by name", 
 
 
 class RunsShow(Show):
-    """chosen: runs that are ticked to be compared; told: runs whose history is open; edited: the run whose name is edited."""
+    """chosen: runs that are ticked to be compared; told: runs whose history is open; edited: the run whose name is edited;
+    drift: models whose course over time is open, each by its first run."""
 
     of: Literal["", "published"] = ""
     """Whose runs: one's own, or those that the host shows to all."""
@@ -66,6 +68,7 @@ class RunsShow(Show):
     chosen: str = ""
     told: str = ""
     edited: str = ""
+    drift: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def view(visitor: Visitor, show: RunsShow) -> View:
 def _published(visitor: Visitor, show: RunsShow) -> View:
     """The runs that the host shows to all."""
     shown, again = published(visitor)
-    fragments = {**dict.fromkeys(("notice", "filters", "chosen"), Markup()), "runs": shown}
+    over_time = drift(visitor.services, runs_of_all(visitor.services), show.drift)
+    fragments = {**dict.fromkeys(("notice", "filters", "chosen"), Markup()), "runs": shown, "drift": over_time}
     return View(fragments, show, again=again, title="Published runs · medfact")
 
 
@@ -122,6 +126,7 @@ def _own(visitor: Visitor, show: RunsShow) -> View:
             longest_note=LONGEST_NOTE,
         ),
         "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
+        "drift": drift(visitor.services, found, show.drift),
     }
     again = visitor.services.reports.pace() if going else PACE if behind else None
     return View(fragments, show.model_copy(update={"page": listed.page}), again=again)
@@ -406,6 +411,7 @@ PAGE = Page(
         "runs",
         "said",
         "chosen",
+        "drift",
     ),
     RunsShow,
     view,

@@ -1,0 +1,135 @@
+"""One model over time: runs that asked it the same in the same way, oldest first, with what was served at each date.
+
+Every date is compared with the first one, fact by fact (`paired_facts`). All dates are looked at together, so the bounds are
+Bonferroni's and p is Holm's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from medfact.metrics.differences import holm, is_shown
+from medfact.metrics.paired import Paired, paired_facts
+from medfact.results.blocks import Block, Cell, Note, Row, Section, Shares
+from medfact.results.gallery import what_was_asked
+from medfact.results.report import Report
+from medfact.results.served import Served, changes_in_words, served_in_words, served_of
+from medfact.results.sides import Side
+from medfact.results.wording import FROM_FILE, bounds_in_points, count, counted, date, model_name, percent, points, settings
+from medfact.store import Run, Sheet
+
+MOST_DATES = 30
+"""Dates that are drawn: the first, with which the others are compared, and the newest."""
+
+HEAD = "all right"
+"""Over the column of mastery."""
+
+CHANGED = "▲ served otherwise"
+"""What stands below a date since which something else answers."""
+
+ABOUT = (
+    "Compared: runs of the same model name at the same address that were asked the same statements in the same way (facts, "
+    "sentences, worked examples, question, settings). Differences are paired with the first date, fact by fact. Their bounds "
+    "are clustered by disease and finding and hold for all dates together. “No change shown” does not mean that there is none."
+)
+
+
+def line_of(run: Run, sheet: Sheet) -> tuple[str, ...]:
+    """What is equal for runs of one line: the model as it is named, where it is asked, what it was asked, and how."""
+    service = run.spec.service
+    how = str((sorted(run.decoding.items()), run.chat))
+    return run.model, str((service.base_url, service.replicas)), how, *what_was_asked(run, sheet)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A complete run of a line."""
+
+    side: Side
+    report: Report
+
+    @property
+    def run(self) -> Run:
+        return self.side.run
+
+    @property
+    def served(self) -> Served:
+        return served_of(self.run, self.report.service)
+
+
+class Since(NamedTuple):
+    """What changed since the first date. found: later less first, with bounds that hold for all dates; shown: whether a change
+    is shown."""
+
+    found: Paired
+    shown: bool
+
+
+def since_first(moments: Sequence[Moment]) -> list[Since]:
+    """The change of each date but the first."""
+    first, *later = (one.side for one in moments)
+    records, identity = first.board.records(), first.identity
+    found = [paired_facts(one.board.records(), records, one.identity, identity, len(later)) for one in later]
+    adjusted = holm([one.p for one in found])
+    return [Since(one, is_shown(p, one.low_all, one.high_all)) for one, p in zip(found, adjusted, strict=True)]
+
+
+def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
+    """A line as a figure with its table. name: of the figure. moments: oldest first, at least two; of: how many there are."""
+    since = since_first(moments)
+    changed = ["", *(changes_in_words(a.served, b.served) for a, b in pairwise(moments))]
+    rows = [_row(moments[0], None, ""), *map(_row, moments[1:], since, changed[1:])]
+    left = f"Of {count(of)} dates the first and the newest {count(len(moments) - 1)} are shown. " if of > len(moments) else ""
+    listed = tuple(f"{date(one.run.started_at)}: {said}" for one, said in zip(moments, changed, strict=True) if said)
+    served = Note(lines=listed, heading="Where what is served changed", listed=True)
+    figure = Shares(
+        name=name,
+        label="facts with all answers right at each date",
+        heading="date (UTC)",
+        rows=tuple(rows),
+        finding=_finding(moments, since[-1]),
+        axis="all right, %",
+        coin=False,
+    )
+    asked = [counted(moments[0].run.facts, "fact"), *settings(moments[0].report)]
+    lines = (f"{left}Asked: {'; '.join(asked)}.", ABOUT)
+    blocks: tuple[Block, ...] = (figure, *([served] if listed else []), Note(lines=lines))
+    return Section(f"{model_name(moments[0].run.model)} over time", blocks)
+
+
+def _row(moment: Moment, since: Since | None, changed: str) -> Row:
+    estimate = moment.report.joint_accuracy
+    under = ("the first date",) if since is None else (_since_in_words(since),)
+    cell = Cell(estimate, counted(estimate.n, "fact"), under, shown=since is not None and since.shown)
+    at = date(moment.run.started_at)
+    reused = (moment.report.service or {}).get("reused", 0)
+    notes = (
+        changed or served_in_words(moment.served),
+        f"{counted(reused, 'answer')} of earlier runs used again" if reused else "",
+        FROM_FILE if moment.run.imported else "",
+    )
+    return Row(f"{at}\n{CHANGED}" if changed else at, {HEAD: cell}, "; ".join(filter(None, notes)))
+
+
+def _since_in_words(since: Since) -> str:
+    found = since.found
+    if found.difference is None:
+        return "no fact was answered whole by both"
+    bounds = bounds_in_points(found.low_all, found.high_all)
+    return f"{points(found.difference)} points since the first ({bounds}){'' if since.shown else ', no change shown'}"
+
+
+def _finding(moments: Sequence[Moment], newest: Since) -> str:
+    first, last = moments[0], moments[-1]
+    before, now = (percent(one.report.joint_accuracy.value) for one in (first, last))
+    at = date(first.run.started_at).partition(",")[0]
+    if newest.found.difference is None:
+        return f"All right: {now} now, {before} on {at}"
+    by = f"{points(newest.found.difference)} points, {bounds_in_points(newest.found.low_all, newest.found.high_all)}"
+    if not newest.shown:
+        return f"No change in facts with all answers right is shown since {at}: {before} then, {now} now ({by})"
+    moved = "Fewer" if newest.found.difference < 0 else "More"
+    return f"{moved} facts with all answers right than on {at}: {before} then, {now} now ({by})"

@@ -1,0 +1,42 @@
+"""Runs of one model at a service on several days, in which it knows so much and says so of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from scripted import Scripted, key_of
+
+from medfact.models import Completion
+from medfact.models.prompt import Served
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Asked, Store, schema
+
+
+@dataclass
+class ServedModel(Scripted):
+    """A scripted model with what its service reports."""
+
+    served: Served = field(default_factory=Served)
+
+    def completion(self, item: Asked) -> Completion:
+        return replace(super().completion(item), served=self.served)
+
+
+def facts_of_run(store: Store, run: str) -> list[str]:
+    """The ids of a run's facts, in the order of their diseases and findings."""
+    facts = {one.statement.fact for one in store.answers.asked(run)}
+    return [fact.fact_id for fact in sorted(facts, key=lambda fact: (fact.head, fact.relation, fact.tail or ""))]
+
+
+def run_on(store: Store, spec: RunSpec, day: str, served: Served, missed: Collection[int] = ()) -> str:
+    """A complete run of that day. missed: which of its facts (`facts_of_run`) are answered wrong throughout."""
+    run = start(spec, store)
+    ids = {fact_id: place for place, fact_id in enumerate(facts_of_run(store, run))}
+    signs = {key_of(one): "-" if ids[one.statement.fact.fact_id] in missed else "+" for one in store.answers.asked(run)}
+    list(answer(run, store, load=ServedModel.of(run, store, signs, served=served).load))
+    with store.database.writing() as connection:
+        connection.execute(schema.runs.update().where(schema.runs.c.run == run).values(started_at=f"{day}T06:00:00.000+00:00"))
+    return run
