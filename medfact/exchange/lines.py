@@ -30,7 +30,7 @@ from medfact.models import service_of
 from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.pool import READY
-from medfact.setting import in_words, settings_in
+from medfact.setting import in_words, settings_in, values_of
 from medfact.spec import BOUNDS, RunSpec, numbers_of
 from medfact.statements import VARIANTS, Statement
 from medfact.store import schema
@@ -403,7 +403,7 @@ def _is_shallow(value: Any, levels: int) -> bool:
 def _check_spec(spec: RunSpec) -> None:
     declared = {name: one.choices for name, one in settings_in(spec).items() if one.choices}
     for name, known in ({**declared, "question": FORMATS, "task": INSTRUCTIONS}).items():
-        if (value := getattr(spec, name)) is not None and value not in known:
+        if any(value not in known for value in values_of(getattr(spec, name))):
             raise ValueError(f"its {name} is none that this medfact knows")
     for path, value in numbers_of(spec):
         if not BOUNDS[path].hold(value):

@@ -70,6 +70,15 @@ class Answer:
     stated: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PushedAnswer:
+    """A model's answer after a push against its answer to one statement, which `answer` names. kind, round: of the push."""
+
+    kind: str
+    round: int
+    answer: Answer
+
+
 class Retrieved(NamedTuple):
     """A passage that was retrieved for a statement. source: where it stands in the corpus. score: BM25, or a cosine.
 
