@@ -108,18 +108,21 @@ def _answer(
     batch = record.spec.batch  # which is paid, so that it is collected
     events = _ask(record, pending, store, load_it, purse, lambda: stop() or (purse.empty and not batch), key, race)
 
-    def early_end() -> End:
-        ended = race.end_of(record.run) if race else None
-        if ended and (ended[0] == DECIDED or not stop()):
-            return ended
-        return (STOPPED, purse.reason) if purse.empty else stop.how()
-
     def end_after(answered: int) -> End:
-        asked_all = answered == len(pending) and not has_pushes_due(record, store, failed_too=False)
-        return (COMPLETE, None) if asked_all else early_end()
+        if answered == len(pending) and not has_pushes_due(record, store, failed_too=False):
+            return COMPLETE, None
+        return _early_end(record, race, purse, stop)
 
     with supervised(record.run, patience.hasty, claim, stop):
         yield from _until_end(record, patience, claim, events, len(pending), end_after)
+
+
+def _early_end(record: Run, race: RacingRuns | AgainstBaseline | None, purse: Purse, stop: StopSignal) -> End:
+    """The state of a run that did not ask all that was pending, and why."""
+    ended = race.end_of(record.run) if race else None
+    if ended and (ended[0] == DECIDED or not stop()):
+        return ended
+    return (STOPPED, purse.reason) if purse.empty else stop.how()
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
