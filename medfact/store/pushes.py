@@ -11,6 +11,7 @@ import numpy as np
 import sqlalchemy as sql
 from numpy.typing import NDArray
 
+from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.statements import FAILED, UNREADABLE
 from medfact.store import schema
 from medfact.store.database import Part, now
@@ -20,6 +21,12 @@ _ANSWER_COLUMNS = tuple(one.name for one in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
 _KEY = ("run", "statement_id", "draw", "kind", "round")
 _SAVED_COLUMNS = ("run", "asked_at", "kind", "round", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
+
+
+def order_of_kinds() -> sql.ColumnElement[int]:
+    """The place of a kind among all, the control's first, for the order of rows."""
+    return sql.case({kind: place for place, kind in enumerate((CONTROL, *PRESSURES))}, value=schema.pushes.c.kind, else_=99)
+
 
 Place = tuple[str, int]
 """The id of a statement, and the number of the draw of its demonstrations."""
