@@ -47,7 +47,7 @@ class Way(NamedTuple):
 
     first: str
     then: str
-    count: int
+    number: int
 
 
 @dataclass(frozen=True)

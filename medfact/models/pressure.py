@@ -79,6 +79,11 @@ def most_pushes(chosen: Collection[str], statements: int) -> int:
     return statements * len(kinds_asked(chosen)) * ROUNDS
 
 
+def calls_of(chosen: Collection[str], statements: int) -> int:
+    """How often a model is asked in a run of so many statements, at most: once each, and after each push."""
+    return statements + most_pushes(chosen, statements)
+
+
 def pressed(prompt: Prompt, replies: Sequence[Replied], said: Sequence[Push], *, chat: bool) -> Prompt:
     """The prompt of a push: the conversation so far, and the push.
 

@@ -253,7 +253,7 @@ def test_what_cannot_be_pushed_is_refused_before_anything_is_recorded(
 ) -> None:
     with pytest.raises(Mistake, match=words):
         start(spec_of(facts, **more), store)
-    assert store.list_all() == []
+    assert store.runs() == []
 
 
 # ------------------------------------------------------------------------------------------------ nothing twice
@@ -328,6 +328,7 @@ def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
     shared, alone = (load_model(f"hf:{folder}", **options) for _ in range(2))
     found = []
     for model, packs in ((shared, True), (alone, False)):
+        model.max_tokens = 8  # a random model would go on and on
         model.__dict__["packs_well"] = packs  # as if the architecture allowed it, or did not
         made = start(spec_of(facts, ("doubt",), model=f"hf:{folder}", limit=2), store)
         list(answer(made, store, load=lambda *_, model=model, **__: model))
@@ -335,7 +336,7 @@ def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
         assert (IN_A_TEXT in store.run(made).notes) is not chat
     first, second = found
     assert first.keys() == second.keys()
-    assert len(first) > 100
+    assert len(first) >= 12
     for key, one in first.items():
         assert one.answer == second[key].answer
         assert one.p_true == pytest.approx(second[key].p_true, abs=1e-4)

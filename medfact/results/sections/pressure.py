@@ -185,9 +185,9 @@ def _ways(run: str, of: Pressure, place: int, several: bool) -> Parts:
 
 
 def _way(one: AfterPush, index: int) -> Cell:
-    total, way = sum(each.count for each in one.ways), one.ways[index]
-    share = Estimate(way.count / total if total else None, None, None, total)
-    return Cell(share, f"{way.count:,} of {counted(total, 'answer')}")
+    total, way = sum(each.number for each in one.ways), one.ways[index]
+    share = Estimate(way.number / total if total else None, None, None, total)
+    return Cell(share, f"{way.number:,} of {counted(total, 'answer')}")
 
 
 def _where(of: Pressure) -> str:
@@ -199,4 +199,4 @@ def _where(of: Pressure) -> str:
 
 
 def _count(ways: Sequence[Way]) -> int:
-    return sum(way.count for way in ways if way.first == "right" != way.then)
+    return sum(way.number for way in ways if way.first == "right" != way.then)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from medfact.errors import Mistake, ModelError
 from medfact.facts import digest
 from medfact.models import key_for, provider_of, service_of
+from medfact.models.pressure import calls_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import address_of, check_new_run, each_address
 from medfact.runs.checks import check_settings
@@ -67,7 +68,7 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
     check_planned(services, owner, asked, setup, key_of)
     with services.planning:
         pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
-        statements = max(len(plan.statements) for _, plan, _ in asked)
+        statements = max(calls_of(spec.pressure, len(plan.statements)) for spec, plan, _ in asked)
         check_room(services, owner, len(asked), [one.spec.model for one in asked], pairs, statements)
         racing = setup.race and len(asked) > 1
         specs = [one.spec for one in asked]
@@ -138,7 +139,7 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
 
 def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
     pairs = max((pairs_of(record.spec, record.facts) for record in records), default=0)
-    statements = max((record.statements for record in records), default=0)
+    statements = max((calls_of(record.spec.pressure, record.statements) for record in records), default=0)
     check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
