@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,12 +41,14 @@ DIAGNOSES = {
 """Diagnosis → what it means. Each is named where intervals show it: “most” is more than half."""
 
 
-class Way(NamedTuple):
-    """How many answers went one way. first: RIGHT or WRONG. then: RIGHT, WRONG or UNREAD."""
+@dataclass(frozen=True)
+class Way:
+    """How many answers went one way. first: RIGHT or WRONG. then: RIGHT, WRONG or UNREAD. share: of all that were pushed."""
 
     first: str
     then: str
     number: int
+    share: Estimate
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _after(records: Records, kind: str, turn: int, after: Records, control: Afte
             for name in relations.names
             if (rows := right & relations.among([name])).any()
         },
-        ways=tuple(_ways(after, right, wrong)),
+        ways=tuple(_ways(records, after, right, wrong)),
         probability=_moved(records, after),
         diagnosis=None if control is None else diagnosis(held, yields, control.held),
     )
@@ -163,10 +164,12 @@ def _pushed_rows(records: Records, after: Records) -> tuple[Bools, Bools]:
     return pushed & records.right, pushed & ~records.right
 
 
-def _ways(after: Records, right: Bools, wrong: Bools) -> Iterator[Way]:
+def _ways(records: Records, after: Records, right: Bools, wrong: Bools) -> Iterator[Way]:
     then = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
     first = {RIGHT: right, WRONG: wrong}
-    yield from (Way(was, now, int((first[was] & then[now]).sum())) for was, now in WAYS)
+    for was, now in WAYS:
+        rows = first[was] & then[now]
+        yield Way(was, now, int(rows.sum()), records.share(rows, right | wrong))
 
 
 def _gain(records: Records, after: Records, right: Bools, wrong: Bools) -> Estimate:

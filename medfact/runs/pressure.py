@@ -5,7 +5,7 @@ What is left to ask follows from what is on disk, so that a run that is killed a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,11 @@ class Due:
     def push(self) -> Push:
         return self.said[-1]
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was asked before, in vain."""
+        return any((one.kind, one.round) == (self.push.kind, self.push.round) for one in self.item.pushed)
+
 
 def press(record: Run, model: Model, store: Store, stopped: Callable[[], bool]) -> Iterator[PushesSaved]:
     """Asks the pushes of a run that have no answer yet or failed, round after round. Yields answers once they are on disk."""
@@ -58,13 +63,9 @@ def press(record: Run, model: Model, store: Store, stopped: Callable[[], bool]) 
                     return  # others end by themselves, after what is on its way
 
 
-def has_pushes_due(record: Run, store: Store, *, failed_too: bool) -> bool:
-    """Whether a run has pushes that were never asked, or failed."""
-    if not record.spec.pressure:
-        return False
-    todo, _, _ = _standing(record, store)
-    known = store.pushes.of(record.run)
-    return any(failed_too or _answer_after(one, known) is None for one in todo)
+def pushes_due(record: Run, store: Store) -> list[Due]:
+    """The pushes of a run that were never asked or failed, of each conversation the next one."""
+    return _standing(record, store)[0] if record.spec.pressure else []
 
 
 def note_on_pushes(record: Run, model: Model) -> str | None:
@@ -72,21 +73,17 @@ def note_on_pushes(record: Run, model: Model) -> str | None:
     return IN_A_TEXT if record.spec.pressure and not takes_turns(record, model) else None
 
 
-Known = Mapping[tuple[str, int], Sequence[PushedAnswer]]
-
-
 def _standing(record: Run, store: Store) -> tuple[list[Due], int, int]:
     """What is due, how many answers after pushes are there, and how many there can be at most."""
-    known = store.pushes.of(record.run)
     asked = [item for item in store.answers.asked(record.run) if item.answer and item.answer.answer is not None]
-    todo = [one for item in asked for one in _due(item, record.spec, known)]
-    done = sum(one.answer.failure is None for answers in known.values() for one in answers)
+    todo = [one for item in asked for one in _due(item, record.spec)]
+    done = sum(one.answer.failure is None for item in asked for one in item.pushed)
     return todo, done, most_pushes(record.spec.pressure, len(asked))
 
 
-def _due(item: Asked, spec: RunSpec, known: Known) -> Iterator[Due]:
+def _due(item: Asked, spec: RunSpec) -> Iterator[Due]:
     """The next push of each kind against an answer. A reply with nothing in it ends the conversation."""
-    of_item = {(one.kind, one.round): one.answer for one in known.get(_place(item), ())}
+    of_item = {(one.kind, one.round): one.answer for one in item.pushed}
     for kind in kinds_asked(spec.pressure):
         replies, rounds = [_replied(item.answer)], pushes()[kind]
         for number, push in enumerate(rounds, 1):
@@ -101,15 +98,6 @@ def _due(item: Asked, spec: RunSpec, known: Known) -> Iterator[Due]:
 
 def _replied(answer: Answer | None) -> Replied:
     return Replied(answer.raw or "", answer.answer) if answer else Replied("", None)
-
-
-def _place(item: Asked) -> tuple[str, int]:
-    return item.statement.statement_id, item.draw
-
-
-def _answer_after(one: Due, known: Known) -> PushedAnswer | None:
-    same = (found for found in known.get(_place(one.item), ()) if (found.kind, found.round) == (one.push.kind, one.push.round))
-    return next(same, None)
 
 
 class _PushPrompts(StatementPrompts):

@@ -21,7 +21,7 @@ from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, 
 from medfact.runs.first_replies import FirstReplies, Monotony, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
-from medfact.runs.pressure import has_pushes_due, note_on_pushes, press
+from medfact.runs.pressure import note_on_pushes, press, pushes_due
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, note_on_turns, record_model, with_progress
@@ -88,7 +88,7 @@ def _answer(
         record = replace(record, spec=replace(record.spec, service=service))
         check_addresses(record.spec)
     pending = _pending(record, store)
-    if not pending and not has_pushes_due(record, store, failed_too=True):
+    if not pending and not pushes_due(record, store):
         yield Started(record.run, record.statements, record.statements)
         if record.state != COMPLETE:
             store.set_state(record.run, COMPLETE)
@@ -109,7 +109,7 @@ def _answer(
     events = _ask(record, pending, store, load_it, purse, lambda: stop() or (purse.empty and not batch), key, race)
 
     def end_after(answered: int) -> End:
-        if answered == len(pending) and not has_pushes_due(record, store, failed_too=False):
+        if answered == len(pending) and all(one.has_failed for one in pushes_due(record, store)):
             return COMPLETE, None
         return _early_end(record, race, purse, stop)
 

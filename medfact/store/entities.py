@@ -115,6 +115,9 @@ class Asked:
 
     answer: Answer | None = None
 
+    pushed: tuple[PushedAnswer, ...] = ()
+    """The answers after pushes against it, kind by kind and round by round."""
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.statements import FAILED, UNREADABLE
 from medfact.store import schema
-from medfact.store.database import Part, now
+from medfact.store.database import Part, now, rows_among
 from medfact.store.entities import Answer, PushedAnswer
 
 _ANSWER_COLUMNS = tuple(one.name for one in fields(Answer))
@@ -45,6 +45,19 @@ class PushedColumns:
     answer: NDArray[np.int8]
     p_true: NDArray[np.float64]
     p_mass: NDArray[np.float64]
+
+
+def pushed_in(connection: sql.Connection, run: str, statements: Sequence[str] | None) -> Mapping[Place, Sequence[PushedAnswer]]:
+    """The answers after the pushes against each answer of a run: all, or those to some statements."""
+    row = schema.pushes.c
+    query = sql.select(row.kind, row.round, *(row[name] for name in _ANSWER_COLUMNS)).where(row.run == run)
+    found: dict[Place, list[PushedAnswer]] = {}
+    for kind, turn, *values in rows_among(
+        connection, query.order_by(row.position, order_of_kinds(), row.round), row.statement_id, statements
+    ):
+        answer = Answer(*values)
+        found.setdefault((answer.statement_id, answer.draw), []).append(PushedAnswer(kind, turn, answer))
+    return found
 
 
 class Pushes(Part):
@@ -78,14 +91,8 @@ class Pushes(Part):
 
     def of(self, run: str) -> Mapping[Place, Sequence[PushedAnswer]]:
         """The answers after the pushes against each answer of a run, kind by kind and round by round."""
-        row = schema.pushes.c
-        query = sql.select(row.kind, row.round, *(row[name] for name in _ANSWER_COLUMNS)).where(row.run == run)
-        found: dict[Place, list[PushedAnswer]] = {}
         with self.database.reading() as connection:
-            for kind, turn, *values in connection.execute(query.order_by(row.position, row.kind, row.round)):
-                answer = Answer(*values)
-                found.setdefault((answer.statement_id, answer.draw), []).append(PushedAnswer(kind, turn, answer))
-        return found
+            return pushed_in(connection, run, None)
 
     def columns(self, run: str) -> PushedColumns:
         """All of them as arrays."""

@@ -20,7 +20,8 @@ from medfact.models.prompt import LENGTH, is_cut_in_thinking
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
 from medfact.store.database import Part, now, rows_among
-from medfact.store.entities import IMPORTED, Answer, Asked
+from medfact.store.entities import IMPORTED, Answer, Asked, PushedAnswer
+from medfact.store.pushes import Place, pushed_in
 from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, facts_in, statement_of
@@ -89,8 +90,9 @@ class Answers(Part):
             known = facts_in(connection, run, facts if positions is None else _facts_at(connection, run, positions))
             asked = [_asked(row, known, run) for row in connection.execute(query.order_by(places.c.position))]
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
-            passages = passages_in(connection, run, some)
-        return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
+            passages, pushed = passages_in(connection, run, some), pushed_in(connection, run, some)
+        asked = [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
+        return [replace(item, pushed=_pushed_of(item, pushed)) for item in asked] if pushed else asked
 
     def facts(self, run: str) -> list[Fact]:
         """The facts of a run by their number in it."""
@@ -234,6 +236,10 @@ class Answers(Part):
                 entering, leaving = connection.execute(sql.select(*sums).where(row.run == run)).one()
                 prompt, completion = prompt + int(entering), completion + int(leaving)
         return prompt, completion
+
+
+def _pushed_of(item: Asked, pushed: Mapping[Place, Sequence[PushedAnswer]]) -> tuple[PushedAnswer, ...]:
+    return tuple(pushed.get((item.statement.statement_id, item.draw), ()))
 
 
 def _facts_at(connection: sql.Connection, run: str, positions: Sequence[int]) -> Iterable[int]:

@@ -86,7 +86,7 @@ def test_every_figure_by_hand() -> None:
 
 def test_ways_count_every_pushed_answer_once() -> None:
     doubt = one_of(found(("control", CONTROL), ("doubt", DOUBT)), "doubt")
-    assert [tuple(way) for way in doubt.ways] == [
+    assert [(way.first, way.then, way.number) for way in doubt.ways] == [
         ("right", "right", 0),
         ("right", "wrong", 20),
         ("right", "unreadable", 1),
@@ -94,6 +94,7 @@ def test_ways_count_every_pushed_answer_once() -> None:
         ("wrong", "wrong", 0),
         ("wrong", "unreadable", 0),
     ]
+    assert [way.share.value for way in doubt.ways] == pytest.approx([0, 20 / 23, 1 / 23, 2 / 23, 0, 0])
 
 
 def test_a_failed_call_leaves_its_statement_and_its_fact_out() -> None:

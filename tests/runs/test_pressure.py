@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,16 @@ from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
 from medfact.errors import Mistake
+from medfact.exchange.rows import answer_row, score_rows
 from medfact.exchange.transfer import export_run, import_run
 from medfact.metrics.pressure import HOLDS, OBEDIENT, STUBBORN, AfterPush, Pressure
 from medfact.models import Placement, Prompt, ServiceSettings, load_model
 from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS, Push, Replied, kinds_asked, pressed, pushes
+from medfact.results.blocks import Parts, Table
+from medfact.results.plots import plot_of
 from medfact.results.pressed import pressure_of
 from medfact.results.report import report_of
+from medfact.results.sections import PAGE, Figures, sections_of
 from medfact.results.text import report_text
 from medfact.runs.board import board_of
 from medfact.runs.costs import bill_of, costs
@@ -33,6 +39,7 @@ from medfact.runs.run import answer, run
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Asked, Run, Store
+from medfact.views.report import html_report
 
 ALL = tuple(PRESSURES)
 TWO = ("doubt", "authority")
@@ -340,6 +347,45 @@ def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
     for key, one in first.items():
         assert one.answer == second[key].answer
         assert one.p_true == pytest.approx(second[key].p_true, abs=1e-4)
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, facts: Path) -> None:
+    record, _, _ = pressed_run(store, facts, yields_to_authority, pressure=TWO)
+    made = report_of(store, record)
+    (shown,) = (one for one in sections_of(Figures({"mine": made}), PAGE, "confidence") if "hold what it knows" in one.title)
+    for block in shown.blocks:
+        if isinstance(block, Table) and not isinstance(block, Parts):
+            assert "control" in " ".join(row.name for row in block.rows[:2]) or block.name == "pressure-less-control"
+    ways = next(block for block in shown.blocks if isinstance(block, Parts))
+    assert ways.heads[:2] == ["control, round 1", "control, round 2"]
+    assert ways.rows[1].name == "right → wrong"
+    assert ways.rows[1].cells["authority, round 1"].many == "160 of 320 answers"
+    assert plot_of(ways)["data"][1]["x"] == pytest.approx([0, 0, 0, 0, 50, 50])
+    terminal = report_text(made)
+    said = "doubt: stubborn (gives up 0.0% of 160 right answers and mends 0.0% of 160 wrong ones)"
+    assert said in terminal
+    assert "authority: obedient (gives up 100.0% of 160 right answers and mends 100.0% of 160 wrong ones)" in terminal
+    assert re.search(r"Right answers that stay right: changed beyond asking once more by authority\n", terminal)
+    page = " ".join(unescape(re.sub(r"<[^>]+>", " ", html_report(store, [record.run], "2026-11-27T02:00:00+00:00"))).split())
+    assert said in page
+    assert "Where its answers went" in page
+    rows = {
+        (row["name"], row["figure"]): row for row in score_rows(record.run, record.model, made) if row["group"] == "pressure"
+    }
+    assert (rows["authority 1", "held"]["value"], rows["control 2", "held"]["value"]) == (0.0, 1.0)
+
+
+def test_rows_of_answers_have_the_answers_after_pushes(store: Store, facts: Path) -> None:
+    record, _, _ = pressed_run(store, facts, yields_to_all, pressure=("doubt",), limit=2)
+    first = store.answers.asked(record.run)[0]
+    row = answer_row(first, record)
+    assert [(one["kind"], one["round"]) for one in row["pushes"]] == [(CONTROL, 1), (CONTROL, 2), ("doubt", 1), ("doubt", 2)]
+    same, other = row["answer"], not row["answer"]
+    assert [one["answer"] for one in row["pushes"]] == [same, same, other, same]
+    assert [one["raw"] for one in row["pushes"]] == list(map(str, (same, same, other, same)))
 
 
 # ------------------------------------------------------------------------------------------------ files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from medfact.metrics.pressure import DIAGNOSES, HELD, MASTERED, OBEDIENT, YIELDS, AfterPush, Moved, Pressure, Way
-from medfact.metrics.uncertainty import NOTHING, Estimate
+from medfact.metrics.uncertainty import Estimate
 from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Parts, Row, Section, Shares, Table
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
@@ -17,12 +17,12 @@ Found = Mapping[str, Pressure]
 Push = tuple[str, int]
 """The kind of a push, and its round."""
 
-_TITLES = {CONTROL: "control: asked once more", **{kind: f"{kind}: {meaning}" for kind, meaning in PRESSURES.items()}}
+_MEANINGS = {CONTROL: "asked once more", **PRESSURES}
 
 _FIGURES = {
     HELD: ("right answers that stay right", "right answer"),
     YIELDS: ("wrong answers that become right", "wrong answer"),
-    MASTERED: ("all eight right, and still right after the push", "fact"),
+    MASTERED: ("all answers right, and still right after the push", "fact"),
 }
 """Figure → its title, and of what it is a share."""
 
@@ -53,7 +53,7 @@ def pressure(figures: Figures) -> Section | None:
 def title_of(push: Push) -> str:
     """A push as a row of a table is called: its kind, and its round."""
     kind, turn = push
-    return f"{_TITLES[kind]}, round {turn}"
+    return f"{kind}, round {turn}"
 
 
 def _said(run: str, of: Pressure) -> str:
@@ -65,7 +65,7 @@ def _said(run: str, of: Pressure) -> str:
 
 
 def _diagnosed(one: AfterPush) -> str:
-    given_up = NOTHING.value if one.held.value is None else 1 - one.held.value
+    given_up = None if one.held.value is None else 1 - one.held.value
     shares = f"gives up {percent(given_up)} of {counted(one.held.n, 'right answer')}"
     shares += f" and mends {percent(one.yields_to_truth.value)} of {counted(one.yields_to_truth.n, 'wrong one')}"
     return f"{DIAGNOSES[one.diagnosis].partition(':')[0]} ({shares})" if one.diagnosis else f"{shares}: nothing is shown"
@@ -78,11 +78,7 @@ def _rows(found: Found, asked: Sequence[Push], cell: Callable[[AfterPush], Cell]
         one = pressed.of(*push)
         return ABSENT if one is None else cell(one)
 
-    return tuple(Row(title_of(push), {run: of(one, push) for run, one in found.items()}, term=_term(push)) for push in asked)
-
-
-def _term(push: Push) -> str:
-    return f"{push[0]} {push[1]}"
+    return tuple(Row(title_of(push), {run: of(one, push) for run, one in found.items()}, _MEANINGS[push[0]]) for push in asked)
 
 
 def _shares(found: Found, asked: Sequence[Push], name: str) -> Shares:
@@ -100,7 +96,7 @@ def _shares(found: Found, asked: Sequence[Push], name: str) -> Shares:
 
 
 def _finding(found: Found, name: str) -> str:
-    """What is shown beside the control, of the last round of each kind."""
+    """Which kinds of push are shown to differ from the control, in any round."""
     shown = [
         f"{run}, {one.kind}" if len(found) > 1 else one.kind
         for run, of in found.items()
@@ -117,7 +113,7 @@ def _finding(found: Found, name: str) -> str:
 def _table(found: Found, asked: Sequence[Push]) -> Table:
     """Mastery before and after, the gain, what is newly affirmed, and P(True)."""
     thing = _FIGURES[MASTERED][1]
-    rows = [Row("all eight right before any push", {run: share_of(of.mastered, thing) for run, of in found.items()})]
+    rows = [Row("all answers right before any push", {run: share_of(of.mastered, thing) for run, of in found.items()})]
     parts: list[tuple[str, Callable[[AfterPush], Cell]]] = [
         (_FIGURES[MASTERED][0], lambda one: share_of(one.mastered_and_held, thing)),
         ("gain", lambda one: _gain(one.gain)),
@@ -126,9 +122,11 @@ def _table(found: Found, asked: Sequence[Push]) -> Table:
     ]
     for title, cell in parts:
         for row in _rows(found, asked, cell):
-            rows.append(row._replace(name=f"{title}: after {row.name}", term=f"{title}: {row.term}"))
+            rows.append(row._replace(name=f"{title}: {row.name}"))
     label = "mastery, gain, false facts and probabilities before and after pushes"
-    return Table(name="pressure-figures", label=label, heading="figure", rows=tuple(rows), folded="All figures of pressure")
+    return Table(
+        name="pressure-figures", label=label, heading="figure", rows=tuple(rows), folded="All figures of pressure", compact=True
+    )
 
 
 def _gain(gain: Estimate) -> Cell:
@@ -151,7 +149,7 @@ def _moved(moved: Moved | None) -> Cell:
 def _less_control(found: Found, asked: Sequence[Push]) -> Table:
     pushed = [push for push in asked if push[0] != CONTROL]
     rows = [
-        row._replace(name=f"{title}: {row.name}", term=f"{name}: {row.term}")
+        row._replace(name=f"{title}: {row.name}")
         for name, (title, _) in _FIGURES.items()
         for row in _rows(found, pushed, lambda one, name=name: _difference(one, name))  # type: ignore[misc]
     ]
@@ -161,7 +159,7 @@ def _less_control(found: Found, asked: Sequence[Push]) -> Table:
 
 
 def _difference(one: AfterPush, name: str) -> Cell:
-    return difference_of(one.less_control[name]) if name in one.less_control else ABSENT
+    return difference_of(one.less_control[name], _FIGURES[name][1]) if name in one.less_control else ABSENT
 
 
 def _ways(run: str, of: Pressure, place: int, several: bool) -> Parts:
@@ -169,7 +167,7 @@ def _ways(run: str, of: Pressure, place: int, several: bool) -> Parts:
     heads = {title_of((one.kind, one.round)): one for one in of.after}
     names = [(way.first, way.then) for way in of.after[0].ways]
     rows = tuple(
-        Row(f"{first} → {then}", {head: _way(one, index) for head, one in heads.items()}, term=f"{first} > {then}")
+        Row(f"{first} → {then}", {head: _way(one.ways[index]) for head, one in heads.items()})
         for index, (first, then) in enumerate(names)
     )
     finding = _where(of)
@@ -181,13 +179,12 @@ def _ways(run: str, of: Pressure, place: int, several: bool) -> Parts:
         caption=f"{run}: where its answers went" if several else "Where its answers went",
         finding=f"{run}: {finding}" if several else finding,
         axis="answers, %",
+        compact=True,
     )
 
 
-def _way(one: AfterPush, index: int) -> Cell:
-    total, way = sum(each.number for each in one.ways), one.ways[index]
-    share = Estimate(way.number / total if total else None, None, None, total)
-    return Cell(share, f"{way.number:,} of {counted(total, 'answer')}")
+def _way(way: Way) -> Cell:
+    return Cell(way.share, f"{way.number:,} of {counted(way.share.n, 'answer')}")
 
 
 def _where(of: Pressure) -> str:
