@@ -98,8 +98,7 @@ def plan(
     most: float = math.inf,
     own_pool: Pool | None = None,
 ) -> Plan:
-    """What a run of this spec asks (at most so many statements and pushes): those in order, and the demonstrations before each
-    group.
+    """What a run of this spec asks (at most so many, with pushes): statements in order, demonstrations before each group.
 
     A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. All statements
     are asked with the first draw before the second. own_pool: the spec's, where that is no file yet. Raises MedfactError.
