@@ -129,10 +129,16 @@ class Setting:
     compared: str = ""
     """What comparisons call it, where runs that differ in it are not alike; "" where its value need not be named."""
 
-    def check_choice(self, value: str | None) -> None:
-        """Raises UnknownName where a value is none of the choices. None leaves it to the method."""
-        if self.choices and value is not None and value not in self.choices:
-            raise UnknownName(self.of, value, self.choices)
+    def check_choice(self, value: str | tuple[str, ...] | None) -> None:
+        """Raises UnknownName where a value, or one of several, is none of the choices. None leaves it to the method."""
+        for one in values_of(value) if self.choices else ():
+            if one not in self.choices:
+                raise UnknownName(self.of, one, self.choices)
+
+
+def values_of(value: Any) -> tuple[Any, ...]:
+    """What a field that has choices says: one value, several, or none."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
 _KEY = "setting"

@@ -11,6 +11,7 @@ from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.effort import EFFORTS
 from medfact.models.encoder import ENCODER
+from medfact.models.pressure import PRESSURES
 from medfact.models.services.addresses import without_secrets
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR, PREFERENCES
@@ -384,6 +385,15 @@ class RunSpec:
         has_input=True, info="A second question after each answer: its P(True) is then what the model states.",
     )
 
+    pressure: tuple[str, ...] = setting(
+        (), "--pressure", "KINDS",
+        f"push against each answer in two further turns, and ask again: {', '.join(PRESSURES)}, with commas",
+        group=METHOD, place=3, choices=PRESSURES, of="kind of pressure", compared="pressure",
+        label="Push against each answer", has_input=True,
+        info="Does it hold what it knows? About two calls more for each statement and kind, and for a control without a push.",
+    )
+    """Kinds of pushes; a control is asked with them. () asks each statement alone."""
+
     race: str | None = None
     """An id that the runs of one race share: they are asked side by side, disease by disease, until it is decided."""
 
@@ -426,6 +436,7 @@ class RunSpec:
             "imported",
             "effort",
             "stated",
+            "pressure",
             "batch",
             "sourced",
         ):  # what older versions do not know stands only if it says something

@@ -53,7 +53,7 @@ def check(options: argparse.Namespace) -> int:
     with _opened(options.against, options.db) as (old, record):
         store = Store(options.db)
         options.model = [options.model]
-        spec = repeated_spec(options, options.model[0], record)
+        spec = repeated_spec(options, options.model[0], record).chosen(pressure=())
         check_models([spec])
         confirm_upload([spec], options.yes)
         check_address_of(record, [spec])

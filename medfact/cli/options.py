@@ -46,10 +46,17 @@ def option(path: str, says_default: bool = True) -> Add:
     shown = f"{default:g}" if isinstance(default, float) else default
     told = f" (default: {shown})" if says_default and default is not None and default != () else ""
     if default == () or declared.repeatable:
-        settings["action"] = "append"
+        settings["action"] = "extend" if default == () and declared.choices else "append"
         told = "; may repeat" if default == () else ""
     parse = declared.parse or {"int": int, "float": float}.get(str(field.type).partition(" ")[0], str)
+    if settings.get("action") == "extend":
+        parse = _names
     return argument(declared.flag, declared.metavar, f"{declared.help}{told}", **settings, type=parse)
+
+
+def _names(text: str) -> list[str]:
+    """Names that stand with commas between them."""
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 def options_among(paths: Iterable[str], says_default: bool = True) -> list[Add]:

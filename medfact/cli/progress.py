@@ -11,7 +11,7 @@ from typing import cast
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.printable import one_line
 from medfact.results.races import race_in_words
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.racing import Standing
 
 SECONDS_BETWEEN = 60.0
@@ -37,7 +37,7 @@ def _shown(events: Iterator[Event], model: str) -> int:
             case Started():
                 total, done = event.statements, event.answered
                 say(f"run {event.run}: {model}, {total} statements, {done} answered before")
-            case Loading():
+            case Loading() | PushesSaved():
                 if not _moving_line(f"{model}: {event.step}") and event.step.partition(":")[0] != stage:
                     say(f"{model}: {event.step}")
                 stage = event.step.partition(":")[0]

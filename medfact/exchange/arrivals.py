@@ -17,6 +17,7 @@ from medfact.exchange.lines import (
     EVENT,
     JSON_COLUMNS,
     PLACE,
+    PUSH,
     RETRIEVED,
     RUN,
     STATEMENT,
@@ -27,6 +28,7 @@ from medfact.exchange.lines import (
 )
 from medfact.exchange.portable import portable
 from medfact.facts import FACT_COLUMNS
+from medfact.models.pressure import kinds_asked
 from medfact.models.services.replies import shortened
 from medfact.store import schema
 from medfact.store.contents import content_of
@@ -81,7 +83,7 @@ class Arrival:
         for name, columns in (("statements", "statement_id"), ("run_statements", "statement_id, draw")):
             self._connection.execute(sql.text(f"CREATE INDEX ix_arriving_{name} ON arriving_{name} ({columns})"))
         rows_of = {STATEMENT: self._statements, PLACE: self._places, DEMONSTRATION: self._shots, EVENT: self._events}
-        rows_of |= {RETRIEVED: self._passages, ANSWER: self._answers}
+        rows_of |= {RETRIEVED: self._passages, ANSWER: self._answers, PUSH: self._pushes}
         for kind, group in groupby(lines, key=lambda line: line.kind):
             self._last = None
             if kind == RUN:
@@ -115,7 +117,7 @@ class Arrival:
             spec = portable(spec_in(row)).from_a_file()
             records = {name: row[name] or kind() for name, kind in JSON_COLUMNS.items()} | {"spec": spec.to_record()}
             self._row = {**row, **{name: json.dumps(record) for name, record in records.items()}}
-            self._draws, self.run = spec.shot_draws, row["run"]
+            self._draws, self.run, self._kinds = spec.shot_draws, row["run"], kinds_asked(spec.pressure)
             if self._header.get("run") != self.run:
                 raise ValueError("it is another run than the first line says")
             self._latest = row["finished_at"] or row["started_at"]
@@ -171,8 +173,7 @@ class Arrival:
             yield {**row, "number": self._counts[EVENT]}
 
     def _answers(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        places = self._staged_for(batch, PLACE, "draw", "position")
-        positions = {(name, draw): position for name, draw, position in places}
+        positions = self._positions(batch)
         for row in self._rows(batch):
             position = positions.get((row["statement_id"], row["draw"]))
             if position is None:
@@ -180,6 +181,20 @@ class Arrival:
             self._check_order(position)
             self._latest = max(self._latest, row["asked_at"])
             yield {**row, "raw": row["raw"] and shortened(row["raw"]), "position": position, "batch": 1}
+
+    def _positions(self, batch: Sequence[Line]) -> dict[tuple[str, int], int]:
+        """The id of a statement and its draw → where the run asks it."""
+        return {(name, draw): position for name, draw, position in self._staged_for(batch, PLACE, "draw", "position")}
+
+    def _pushes(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        positions = self._positions(batch)
+        for row in self._rows(batch):
+            position = positions.get((row["statement_id"], row["draw"]))
+            if position is None or row["kind"] not in self._kinds:
+                raise ValueError("the run does not push this answer")
+            self._check_order((position, self._kinds.index(row["kind"]), row["round"]))
+            self._latest = max(self._latest, row["asked_at"])
+            yield {**row, "raw": row["raw"] and shortened(row["raw"]), "position": position}
 
     def _check_order(self, key: Any) -> None:
         if self._last is not None and not self._last < key:
@@ -241,7 +256,7 @@ class Arrival:
             _refuse_known(self._connection, self.run)
         self._add_statements(store)
         self._add_facts(store)
-        for kind in (PLACE, DEMONSTRATION, RETRIEVED, ANSWER):
+        for kind in (PLACE, DEMONSTRATION, RETRIEVED, ANSWER, PUSH):
             staged, table = self._staged[kind], TABLES[kind]
             names = table.c.keys()
             execute(table.insert().from_select(names, sql.select(*(staged.c[name] for name in names))))

@@ -1,8 +1,8 @@
 """The format of a run's file: how lines are written, and the limits, types and checks with which they are read.
 
 A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, each with its fact,
-their places in the run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by
-place. Null values are left out.
+their places in the run, its demonstrations, the passages retrieved for its statements, its events, its answers sorted by
+place, and those after pushes. Null values are left out.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from medfact.errors import MedfactError, Mistake
 from medfact.facts import COLUMNS as FACTS_COLUMNS
 from medfact.facts import Fact
 from medfact.models import service_of
+from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS
 from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.pool import READY
-from medfact.setting import in_words, settings_in
+from medfact.setting import in_words, settings_in, values_of
 from medfact.spec import BOUNDS, RunSpec, numbers_of
 from medfact.statements import VARIANTS, Statement
 from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS, storable
 
-PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT = 4, 5, 6
+PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT = 4, 5, 6, 7
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
-which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was. A
-file has the smallest that fits it.
+which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
+from 7 on, answers after pushes may follow. A file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
 """Column of facts → the format of files whose facts have something in it."""
 
-FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, *COLUMN_FORMATS.values())
+FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, *COLUMN_FORMATS.values())
 """The newest."""
 
 MAX_LINE_BYTES = 4 << 20
@@ -62,7 +63,7 @@ _NUMBER_LIMIT = 2**31
 EXPORT_AGAIN = "Export the run again, or get the file again."
 
 RUN, STATEMENT, PLACE, DEMONSTRATION, RETRIEVED = "run", "statement", "place", "demonstration", "retrieved"
-EVENT, ANSWER = "event", "answer"
+EVENT, ANSWER, PUSH = "event", "answer", "push"
 
 STATED = {column.name: column for column in (*schema.statements.c, *schema.facts.c) if column.name != "record"}
 """The columns of a statement's line: its own and its fact's."""
@@ -77,10 +78,14 @@ TABLES = {
     RETRIEVED: schema.retrieved,
     EVENT: schema.events,
     ANSWER: schema.answers,
+    PUSH: schema.pushes,
 }
 """Kind of a line → the table whose rows they hold, in the order of the file; of statements, with their facts."""
 
-COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers"}
+COUNTED = {
+    STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers",
+    PUSH: "pushes",
+}  # fmt: skip
 """Kind → its name in the header, which counts its lines; 0 where it has no such name. Events are not counted: an imported run
 has one more."""
 
@@ -91,6 +96,7 @@ _LOCAL = {
     RETRIEVED: {"run", "gold"},
     EVENT: {"run", "number"},
     ANSWER: {"run", "position", "batch"},
+    PUSH: {"run", "position"},
 }
 """Columns that belong to one database or can be derived, and are left out."""
 
@@ -115,6 +121,7 @@ _VERBATIM = {
     PLACE: {"shots_of"},
     RETRIEVED: {"passages"},
     ANSWER: {"raw", "stated"},
+    PUSH: {"raw", "stated"},
 }
 """Texts that ids are made of, and those that a model was shown or has said."""
 
@@ -141,9 +148,8 @@ def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
 
 def encode_header(run: str, format_: int, counts: Mapping[str, int]) -> bytes:
     """The first line of a file. format_: FORMAT, or an older one that it keeps to."""
-    return _json(
-        {"medfact": "run", "format": format_, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}}
-    )
+    told = {COUNTED[kind]: number for kind, number in counts.items() if number or kind != PUSH}
+    return _json({"medfact": "run", "format": format_, "run": run, **told})
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
@@ -403,7 +409,7 @@ def _is_shallow(value: Any, levels: int) -> bool:
 def _check_spec(spec: RunSpec) -> None:
     declared = {name: one.choices for name, one in settings_in(spec).items() if one.choices}
     for name, known in ({**declared, "question": FORMATS, "task": INSTRUCTIONS}).items():
-        if (value := getattr(spec, name)) is not None and value not in known:
+        if any(value not in known for value in values_of(getattr(spec, name))):
             raise ValueError(f"its {name} is none that this medfact knows")
     for path, value in numbers_of(spec):
         if not BOUNDS[path].hold(value):
@@ -459,10 +465,17 @@ def _answer(row: dict[str, Any]) -> None:
         raise ValueError("its call failed, and it has an answer")
 
 
+def _push(row: dict[str, Any]) -> None:
+    _answer(row)
+    if row["kind"] not in (CONTROL, *PRESSURES) or not 1 <= row["round"] <= ROUNDS:
+        raise ValueError("there is no such push")
+
+
 _CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     RUN: _run,
     STATEMENT: _statement,
     RETRIEVED: _retrieved,
     EVENT: _event,
     ANSWER: _answer,
+    PUSH: _push,
 }

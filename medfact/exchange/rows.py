@@ -11,15 +11,17 @@ from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy
+from medfact.metrics.pressure import Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
-from medfact.store import Asked, Run
+from medfact.store import Asked, PushedAnswer, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 _THINKING = ("reasoning_tokens", "stated")
+_AFTER_PUSH = ("held", "yields_to_truth", "mastered_and_held", "gain", "newly_affirmed")
 
 
 def fact_rows(facts: Sequence[Fact]) -> Iterator[dict[str, Any]]:
@@ -56,7 +58,13 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
         **_fields(asked.answer, _CALL),
         **_fields(asked.answer, _THINKING),
         **({"passages": [one._asdict() for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
+        **({"pushes": [_pushed(one) for one in asked.pushed]} if run.spec.pressure else {}),
     }
+
+
+def _pushed(one: PushedAnswer) -> dict[str, Any]:
+    """A push against an answer, and the answer after it."""
+    return {"kind": one.kind, "round": one.round, **_fields(one.answer, _ANSWER)}
 
 
 def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
@@ -71,7 +79,7 @@ def score_rows(run: str, model: str, measures: Measures, imported: bool = False)
     Left out are the curves over ways of asking and over the surest answers, and how far P(True) is off in parts.
     """
     for group, value in {**vars(measures), **measures.more}.items():
-        for name, figure, estimate in _figures(group, value):
+        for name, figure, estimate in _after_pushes(value) if isinstance(value, Pressure) else _figures(group, value):
             bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
             yield {
                 "run": run,
@@ -82,6 +90,11 @@ def score_rows(run: str, model: str, measures: Measures, imported: bool = False)
                 "name": name,
                 **bounds,
             }
+
+
+def _after_pushes(value: Pressure) -> Iterator[tuple[str, str, Estimate]]:
+    """(kind and round, figure, its value)."""
+    return ((f"{one.kind} {one.round}", name, getattr(one, name)) for one in value.after for name in _AFTER_PUSH)
 
 
 def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | TypeAccuracy | Harm]]:

@@ -29,6 +29,8 @@ from medfact.exchange.lines import (
     PARTNERS_FORMAT,
     PLACE,
     PLAIN_FORMAT,
+    PUSH,
+    PUSHES_FORMAT,
     RETRIEVED,
     RUN,
     STATED,
@@ -44,6 +46,7 @@ from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.contents import ending_of, public_reason
 from medfact.store.entities import PAUSED
+from medfact.store.pushes import order_of_kinds
 
 if TYPE_CHECKING:
     from medfact.store import Store
@@ -76,7 +79,7 @@ def _lines_of(connection: sql.Connection, run: str, gone: Mapping[str, None]) ->
     yield encode_row(RUN, _run_row(connection, run))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
-            values = {**row._asdict(), **(gone if kind == ANSWER else {})}
+            values = {**row._asdict(), **(gone if kind in (ANSWER, PUSH) else {})}
             if kind == EVENT and values["what"] == PAUSED:
                 values["said"] = public_reason(values["said"])
             yield encode_row(kind, values)
@@ -85,7 +88,7 @@ def _lines_of(connection: sql.Connection, run: str, gone: Mapping[str, None]) ->
 def _queries(connection: sql.Connection, run: str) -> dict[str, sql.Select[Any]]:
     """Kind → a query for a run's rows, in an order that is the same in every database."""
     bytewise = "BINARY" if connection.dialect.name == "sqlite" else "C"
-    shots = schema.demonstrations
+    shots, pushes = schema.demonstrations, schema.pushes.c
     of_run = {kind: sql.select(table).where(table.c.run == run) for kind, table in TABLES.items() if "run" in table.c}
     return {
         STATEMENT: _stated(run).order_by(sql.collate(schema.statements.c.statement_id, bytewise)),
@@ -94,6 +97,7 @@ def _queries(connection: sql.Connection, run: str) -> dict[str, sql.Select[Any]]
         RETRIEVED: of_run[RETRIEVED].order_by(sql.collate(schema.retrieved.c.statement_id, bytewise)),
         EVENT: of_run[EVENT].order_by(schema.events.c.number),
         ANSWER: of_run[ANSWER].where(schema.answers.c.position.is_not(None)).order_by(schema.answers.c.position),
+        PUSH: of_run[PUSH].where(pushes.position.is_not(None)).order_by(pushes.position, order_of_kinds(), pushes.round),
     }
 
 
@@ -116,8 +120,9 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
     answer = schema.answers.c
     thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
-    counts = (*counts, connection.execute(thinking).scalar_one())
-    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT)
+    pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
+    counts = (*counts, connection.execute(thinking).scalar_one(), connection.execute(pushes).scalar_one())
+    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT)
     return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 
 

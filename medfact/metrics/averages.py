@@ -102,7 +102,7 @@ def macro(records: Records) -> Estimate:
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
     parts = means.mean() + weight * (right - means[relation])
-    return _bounded(parts, records.clusters(rows), 0.0)
+    return bounded(parts, records.clusters(rows), 0.0)
 
 
 @measured(
@@ -133,10 +133,10 @@ def _of_both_sides(records: Records, positive_weight: float, negative_weight: fl
     value = positive_weight * means[0] + negative_weight * means[1]
     weights = np.where(positive, positive_weight / share, negative_weight / (1 - share))
     parts = value + (right - np.where(positive, *means)) * weights
-    return _bounded(parts, records.clusters(rows), lowest)
+    return bounded(parts, records.clusters(rows), lowest)
 
 
-def _bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
+def bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
     """The mean of linear parts with its interval, from `lowest` to 1.
 
     Where no value differs from its group's, the error collapses to nothing: then it is as wide as Wilson's over the heads. Not
@@ -163,7 +163,7 @@ def yes_bias(records: Records, _: Facts) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    return _bounded(parts, records.clusters(rows), -1.0)
+    return bounded(parts, records.clusters(rows), -1.0)
 
 
 def harm(records: Records, *, positive: bool, answer: int) -> Harm:

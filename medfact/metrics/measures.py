@@ -196,7 +196,11 @@ def record_of(value: Any) -> Any:
     if isinstance(value, Estimate):
         return value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+        parts = {
+            field.name: record_of(getattr(value, field.name))
+            for field in fields(value)
+            if not (field.metadata.get("if_known") and getattr(value, field.name) is None)
+        }
         for spread in (field.name for field in fields(value) if field.metadata.get("spread")):
             parts |= parts.pop(spread)
         return parts

@@ -22,7 +22,7 @@ from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_o
 from medfact.results.report import report_of
 from medfact.results.wording import marked
 from medfact.runs.checks import check_settings, hosts_of_own_data
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -188,7 +188,7 @@ def _follow(events: Iterator[Event], progress: bool) -> None:
                 case Started():
                     bar.reset(event.statements)
                     bar.update(event.answered)
-                case Loading():
+                case Loading() | PushesSaved():
                     bar.set_description(event.step[:60])
                 case AnswersSaved():
                     bar.set_description("asked")

@@ -186,11 +186,12 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     asked = [set(side.run.pool_text) for side in sides]
     shared = frozenset(set.intersection(*asked)) if all(asked) else None
     all_ = [settings_of(side.run, shared) for side in sides]
-    same, differs = {}, {}
+    same: dict[str, Any] = {}
+    differs: dict[str, list[Any]] = {}
     for name in all_[0]:
         values = [settings[name] for settings in all_]
         if all(value == values[0] for value in values):
-            same[name] = values[0][0]
+            same |= {} if values[0][0] == NONE_CHOSEN else {name: values[0][0]}
         else:
             differs[name] = _told_apart(values)
     return same, differs
@@ -210,7 +211,7 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
         "question": (question_of(spec), question_of(spec)),
         "reading of replies": (protocol.reading, protocol.reading),
         "demonstrations": (run.shots, str(run.shots)),
-        **{told.compared: (value := getattr(spec, name), str(value)) for name, told in COMPARED.items()},
+        **{told.compared: (_readable(value := getattr(spec, name)), str(value)) for name, told in COMPARED.items()},
         "false partners a fact": (negatives, str(negatives)),
         "retrieval": (retrieval_in_words(run), f"{retrieval_in_words(run)} {spec.corpus} {spec.encoder} {spec.encoder_url}"),
         "seed": (spec.seed, str(spec.seed)),
@@ -219,6 +220,15 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
             str((spec.shot_seed, spec.seed, spec.demonstrations)),
         ),
     }
+
+
+NONE_CHOSEN = "none"
+"""What is chosen where nothing of a list is."""
+
+
+def _readable(value: Any) -> Any:
+    """A setting's value as a person reads it: the names of a list in a row."""
+    return (", ".join(value) or NONE_CHOSEN) if isinstance(value, tuple) else value
 
 
 def questions_of(sides: Sequence[Side]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.estimand import THESE
 from medfact.metrics.hardness import FEWEST_MODELS
 from medfact.metrics.uncertainty import FEWEST_HEADS
+from medfact.models.pressure import CONTROL
 from medfact.prototypes import ORIGIN
 from medfact.results.citations import bibtex, data_key, latex_citations, papers_of
 from medfact.results.report import Report
@@ -199,6 +200,20 @@ def _figures(reports: Sequence[Report]) -> Iterator[str]:
             f"{_p_true(reports)} Its calibration is reported as ECE in 20 bins, with consistency bands that draw heads "
             "[@brocker2007], ECE without what chance adds [@kumar2019], smooth ECE [@blasiok2023], and the Brier score "
             "decomposed by isotonic regression [@dimitriadis2021]."
+        )
+    yield from _pushes(reports)
+
+
+def _pushes(reports: Sequence[Report]) -> Iterator[str]:
+    """What was said to the models after their answers; nothing where nobody pushed."""
+    found = [one for report in reports if report.pressure for one in report.pressure.after]
+    if found:
+        kinds = ", ".join(dict.fromkeys(one.kind for one in found if one.kind != CONTROL))
+        rounds = max(one.round for one in found)
+        yield (
+            f"After each answer the model was pushed against it in {rounds} further turns, with the same words against right "
+            f"and wrong answers ({kinds}), beside a control that asked once more; differences from the control are paired by "
+            "statement or fact."
         )
 
 

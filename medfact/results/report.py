@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from zipfile import BadZipFile
 
@@ -22,10 +22,12 @@ from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
+from medfact.metrics.pressure import Pressure
 from medfact.metrics.registry import MEASURES
 from medfact.models import LENGTH
 from medfact.results.categories import by_category, categories_key
 from medfact.results.labels import WellLabelled, well_labelled
+from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
@@ -53,6 +55,7 @@ class Report(Measures):
     false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
     statements are; None where these are not, or none shown.
     well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
+    pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -90,6 +93,7 @@ class Report(Measures):
     true_facts: int
     population: int | None
     notes: tuple[str, ...]
+    pressure: Pressure | None = field(default=None, metadata={"if_known": True})
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -133,6 +137,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
+        pressure=pressure_of(run, records, store),
         **vars(measures),
     )
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
@@ -22,6 +22,8 @@ from medfact.runs.pool import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of, states
 from medfact.runs.run_model import decoding_of
 from medfact.store import Answer, Asked, Run, Store
+
+Item = TypeVar("Item")
 
 BATCH = 128
 """Answers saved at once, at most, as each time waits for the disk; in large runs, 1/32 of the answers saved before."""
@@ -53,7 +55,7 @@ def ask(
 
     race: the positions before which each window ends, where the run takes part in one (`RacingRuns.windows`).
     """
-    prompts = _Prompts(record, pending, store.answers.demonstrations(record.run), model)
+    prompts = StatementPrompts(record, pending, store.answers.demonstrations(record.run), model)
     if record.spec.reuse and "reuse" not in record.spec.imported:
         reused = _reused_answers(prompts, store.of(record.owner))
         for start in range(0, len(reused), BATCH):
@@ -72,8 +74,8 @@ def ask(
         if stopped():
             return
         window = prompts.only(items)
-        answers = (window.answer(index, completion) for index, completion in _completions(model, window))
-        for batch in _batches(answers, saved):
+        answers = (window.answer(index, completion) for index, completion in completions(model, window))
+        for batch in batches(answers, saved):
             store.answers.save(record.run, batch)
             saved += len(batch)
             yield AnswersSaved(batch)
@@ -81,7 +83,7 @@ def ask(
                 return  # others end by themselves, after what is on its way
 
 
-def _completions(model: Model, prompts: _Prompts) -> Iterator[tuple[int, Completion]]:
+def completions(model: Model, prompts: StatementPrompts) -> Iterator[tuple[int, Completion]]:
     """The completions of prompts, with what the model states of how sure it is where that is asked. Services ask it by
     themselves, right after each answer.
     """
@@ -119,7 +121,7 @@ def _windows_of_race(items: Sequence[Asked], race: Iterator[int]) -> Iterator[Se
         first = last
 
 
-def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:
+def _reused_answers(prompts: StatementPrompts, store: Store) -> list[Answer]:
     """Answers of earlier runs to identical prompts, as answers of this run without a call."""
     keys = [prompts.key(prompt) for prompt in prompts]
     known = store.answers.reusable(keys)
@@ -132,7 +134,7 @@ def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:
     ]
 
 
-class _Prompts(Sequence[Prompt]):
+class StatementPrompts(Sequence[Prompt]):
     """The prompts of statements, each assembled when it is needed: those of a large run would fill the memory."""
 
     def __init__(self, record: Run, items: Sequence[Asked], demonstrations: Demonstrations, model: Model) -> None:
@@ -144,7 +146,7 @@ class _Prompts(Sequence[Prompt]):
         self.second = states(record.spec)
         self._keys: dict[int, str] = {}
 
-    def only(self, items: Sequence[Asked]) -> _Prompts:
+    def only(self, items: Sequence[Asked]) -> StatementPrompts:
         """The prompts of other statements of the same run."""
         prompts = copy.copy(self)
         prompts.items, prompts._keys = items, {}
@@ -154,10 +156,14 @@ class _Prompts(Sequence[Prompt]):
         return len(self.items)
 
     def __getitem__(self, index: Any) -> Any:
-        prompt = prompt_of(self.items[index], self._demonstrations, self._spec, chat=self._chat)
+        prompt = self.assembled(index)
         if index not in self._keys:  # computed now, so that the answer need not assemble the prompt again
             self._keys[index] = self.key(prompt)
         return prompt
+
+    def assembled(self, index: int) -> Prompt:
+        """The prompt of a statement."""
+        return prompt_of(self.items[index], self._demonstrations, self._spec, chat=self._chat)
 
     def group(self, index: int) -> str:
         """The name of the demonstrations that a prompt shares with others."""
@@ -216,9 +222,9 @@ def _read(completion: Completion, reading: str) -> bool | None:
     return read_answer(completion.text, reading)
 
 
-def _batches(answers: Iterable[Answer], saved: int) -> Iterator[tuple[Answer, ...]]:
+def batches(answers: Iterable[Item], saved: int) -> Iterator[tuple[Item, ...]]:
     """Answers in batches; those before an error are yielded before it is raised. saved: number of earlier answers."""
-    batch: list[Answer] = []
+    batch: list[Item] = []
     started = time.monotonic()
     try:
         for answer in answers:

@@ -14,10 +14,12 @@ from medfact.spec import RunSpec
 
 
 def check_settings(spec: RunSpec) -> None:
-    """Raises Mistake where an address is none or holds a secret, a budget cannot be kept, or a batch makes no sense."""
+    """Raises Mistake where an address is none or holds a secret, a budget cannot be kept, or a batch or pressure makes no
+    sense."""
     check_addresses(spec)
     check_budget(spec.model, spec.budget)
     check_batch(spec)
+    check_pressure(spec)
 
 
 def check_addresses(spec: RunSpec) -> None:
@@ -68,3 +70,16 @@ def check_batch(spec: RunSpec) -> None:
     for problem, is_so in unfit.items():
         if is_so:
             raise Mistake(problem, "Leave out --batch, or the other option.")
+
+
+def check_pressure(spec: RunSpec) -> None:
+    """Raises Mistake where a run cannot push against answers: each push follows a reply."""
+    unfit = {
+        "A race stops once it is decided, and pushes come after all answers.": spec.race,
+        "A batch is answered as a whole, and each push follows a reply.": spec.batch,
+        "Repeated answers are several, and a push follows one.": spec.service.repeats,
+        "What writes gives no answer to push against.": spec.writes,
+    }
+    for problem, is_so in unfit.items() if spec.pressure else ():
+        if is_so:
+            raise Mistake(problem, "Leave out --pressure, or the other option.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
+from medfact.models.pressure import ROUNDS, kinds_asked, most_pushes, pushes
 from medfact.models.prompt import CONTENT_FILTER, Prompt
 from medfact.models.services.policy import hosts_of
 from medfact.models.services.prices import PRICES, Price, dated, estimate, tokens_in
@@ -44,6 +46,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     times = max(spec.service.repeats, 1)
     count, entering = len(planned.statements), tokens * times
     leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times * (2 if states(spec) else 1)
+    entering, leaving = entering + _entering_pushes(spec, count, entering), leaving * (1 + most_pushes(spec.pressure, 1))
     price = _price(spec)
     usd = estimate(1, entering, leaving, price) if price else None
     return {
@@ -52,8 +55,22 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "prompt_tokens": entering,
         "completion_tokens": leaving,
         "usd": None if usd is None else _rounded(usd),
+        **_pushes_of(spec, count),
         "said": _in_words(spec, count, entering + leaving, usd, price),
     }
+
+
+def _pushes_of(spec: RunSpec, count: int) -> dict[str, Any]:
+    """The calls for each kind of push and each round, at most; nothing of a run without pressure."""
+    rounds = {str(turn): count for turn in range(1, ROUNDS + 1)}
+    return {"pushes": dict.fromkeys(kinds_asked(spec.pressure), rounds)} if spec.pressure else {}
+
+
+def _entering_pushes(spec: RunSpec, count: int, entering: int) -> int:
+    """Estimate of what is sent for pushes: each sends the conversation so far. entering: what is sent for the statements."""
+    said = [[tokens_in(push.text) + _REPLY_TOKENS for push in pushes()[kind]] for kind in kinds_asked(spec.pressure)]
+    turns = sum(sum(accumulate(rounds)) for rounds in said)
+    return entering * most_pushes(spec.pressure, 1) + count * turns * (2 if states(spec) else 1)
 
 
 def _entering(prompt: Prompt) -> int:
@@ -86,7 +103,7 @@ def _reply_tokens(item: Asked, spec: RunSpec) -> int:
 
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
-    what = "texts to write" if spec.writes else "statements"
+    what = "texts to write" if spec.writes else f"statements{_pushes_in_words(spec, count)}"
     provider = provider_of(spec.model)
     if not provider.is_paid:
         where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"
@@ -98,6 +115,13 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
         f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, "
         f"${price.input:g} and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."
     )
+
+
+def _pushes_in_words(spec: RunSpec, count: int) -> str:
+    if not spec.pressure:
+        return ""
+    most, kinds = most_pushes(spec.pressure, count), ", ".join(kinds_asked(spec.pressure))
+    return f" and up to {most:,} pushes ({kinds}: {count:,} in each of {ROUNDS} rounds)"
 
 
 def _share_in_words(batch: bool, share: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from medfact.errors import MedfactError
-from medfact.store import Answer
+from medfact.store import Answer, PushedAnswer
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,20 @@ class AnswersSaved:
     """These answers are on disk now, failed calls among them."""
 
     answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class PushesSaved:
+    """These answers after pushes are on disk now, failed calls among them. done: how many are, of how many at most."""
+
+    answers: tuple[PushedAnswer, ...]
+    done: int
+    of: int
+
+    @property
+    def step(self) -> str:
+        """The current step, in a few words."""
+        return f"pushes: {self.done:,} of {self.of:,}"
 
 
 @dataclass(frozen=True)
@@ -62,4 +76,4 @@ class Finished:
     commonest: tuple[str, int] | None = None
 
 
-Event = Started | Loading | AnswersSaved | Noted | Failed | Finished
+Event = Started | Loading | AnswersSaved | PushesSaved | Noted | Failed | Finished

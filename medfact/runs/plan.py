@@ -17,6 +17,7 @@ from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
+from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
@@ -100,7 +101,7 @@ def plan(
     most: float = math.inf,
     own_pool: Pool | None = None,
 ) -> Plan:
-    """What a run of this spec asks (at most so many statements): those in order, and the demonstrations before each group.
+    """What a run of this spec asks (at most so many, with pushes): statements in order, demonstrations before each group.
 
     A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. All statements
     are asked with the first draw before the second. own_pool: the spec's, where that is no file yet. Raises MedfactError.
@@ -112,7 +113,7 @@ def plan(
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
     selection = select_facts(spec, collection, None, rejected, held, pool)
     statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
-    if len(statements) * spec.shot_draws > most:
+    if calls_of(spec.pressure, len(statements) * spec.shot_draws) > most:
         raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)

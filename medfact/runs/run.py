@@ -6,7 +6,7 @@ import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -17,17 +17,18 @@ from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import Purse, purse_of
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.first_replies import FirstReplies, Monotony, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
+from medfact.runs.pressure import note_on_pushes, press, pushes_due
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, note_on_turns, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import BOUNDS, LOCAL_OWNER, RunSpec, check_numbers
-from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
+from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Answer, Asked, Run, Store
 
 
 def run(spec: RunSpec, store: Store, *, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -87,7 +88,7 @@ def _answer(
         record = replace(record, spec=replace(record.spec, service=service))
         check_addresses(record.spec)
     pending = _pending(record, store)
-    if not pending:
+    if not pending and not pushes_due(record, store):
         yield Started(record.run, record.statements, record.statements)
         if record.state != COMPLETE:
             store.set_state(record.run, COMPLETE)
@@ -107,14 +108,21 @@ def _answer(
     batch = record.spec.batch  # which is paid, so that it is collected
     events = _ask(record, pending, store, load_it, purse, lambda: stop() or (purse.empty and not batch), key, race)
 
-    def early_end() -> End:
-        ended = race.end_of(record.run) if race else None
-        if ended and (ended[0] == DECIDED or not stop()):
-            return ended
-        return (STOPPED, purse.reason) if purse.empty else stop.how()
+    def end_after(answered: int) -> End:
+        if answered == len(pending) and all(one.has_failed for one in pushes_due(record, store)):
+            return COMPLETE, None
+        return _early_end(record, race, purse, stop)
 
     with supervised(record.run, patience.hasty, claim, stop):
-        yield from _until_end(record, patience, claim, events, len(pending), early_end)
+        yield from _until_end(record, patience, claim, events, len(pending), end_after)
+
+
+def _early_end(record: Run, race: RacingRuns | AgainstBaseline | None, purse: Purse, stop: StopSignal) -> End:
+    """The state of a run that did not ask all that was pending, and why."""
+    ended = race.end_of(record.run) if race else None
+    if ended and (ended[0] == DECIDED or not stop()):
+        return ended
+    return (STOPPED, purse.reason) if purse.empty else stop.how()
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -159,6 +167,9 @@ def _ask(
                 yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(event.answers)))
         cut = thinking_in_words(store.answers.thinking_cut(record.run))
         yield from map(Noted, notes.new(first.note_at_end(), note_on_turns(record, model), cut))
+        if record.spec.pressure and not stopped():
+            yield from press(record, model, store, stopped)
+            yield from map(Noted, notes.new(note_on_pushes(record, model)))
 
 
 def _until_end(
@@ -167,10 +178,10 @@ def _until_end(
     claim: int,
     events: Iterator[Event],
     pending: int,
-    early_end: Callable[[], End],
+    end_after: Callable[[int], End],
 ) -> Iterator[Event]:
-    """The events of a claimed run and, once its end is recorded, how it ended. early_end: its state and why, where it did not
-    ask all that was pending.
+    """The events of a claimed run and, once its end is recorded, how it ended. end_after: its state and why, after so many
+    statements were asked.
     """
     started, done, failures = time.monotonic(), 0, Counter[str]()
     try:
@@ -178,9 +189,11 @@ def _until_end(
         for event in events:
             if isinstance(event, AnswersSaved):
                 done += len(event.answers)
-                failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
+                failures.update(_failures(event.answers))
+            elif isinstance(event, PushesSaved):
+                failures.update(_failures(one.answer for one in event.answers))
             yield event
-        state, reason = (COMPLETE, None) if done == pending else early_end()
+        state, reason = end_after(done)
         patience.set_state(record.run, state, reason)
     except StoreError as error:
         try:
@@ -197,6 +210,11 @@ def _until_end(
     else:
         commonest = failures.most_common(1)[0] if failures else None
         yield Finished(record.run, state, failures.total(), time.monotonic() - started, reason, commonest)
+
+
+def _failures(answers: Iterable[Answer]) -> Iterator[str]:
+    """Why calls failed."""
+    return (_without_tries(answer.failure) for answer in answers if answer.failure is not None)
 
 
 def _without_tries(failure: str) -> str:

@@ -110,10 +110,14 @@ def decoding_of(record: Run, model: Model) -> dict[str, Any]:
     return {**model.info["decoding"], **({"p_true": STATED} if states(record.spec) else {})}
 
 
+def takes_turns(record: Run, model: Model) -> bool:
+    """Whether a model takes the turns of a chat."""
+    return not model.info["decoding"].get("completions") if provider_of(record.model).is_remote else model.chat
+
+
 def note_on_turns(record: Run, model: Model) -> str | None:
     """A note where a model that takes no messages is asked how sure it is."""
-    takes_turns = not model.info["decoding"].get("completions") if provider_of(record.model).is_remote else model.chat
-    if takes_turns or not states(record.spec):
+    if takes_turns(record, model) or not states(record.spec):
         return None
     return "The model takes no messages, so how sure it is was asked in a text that it goes on with."
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from medfact.datasets import Collection, Held
 from medfact.errors import Mistake
-from medfact.runs.checks import check_addresses, check_batch
+from medfact.runs.checks import check_addresses, check_batch, check_pressure
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
 from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
@@ -26,10 +26,12 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None, hel
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
     """Records a run of a plan; returns its id. What races is asked in the order of the race.
 
-    Raises Mistake where an address of the spec is none, a number out of its bounds, or a batch makes no sense.
+    Raises Mistake where an address of the spec is none, a number out of its bounds, or a batch or pressure makes no
+    sense.
     """
     check_addresses(spec)
     check_batch(spec)
+    check_pressure(spec)
     check_numbers(spec)
     return store.start_run(spec, in_order_of_race(planned) if spec.race else planned, _versions())
 

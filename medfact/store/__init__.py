@@ -35,6 +35,7 @@ from medfact.store.entities import (
     Plan,
     PrototypeEdit,
     Published,
+    PushedAnswer,
     Rejection,
     Retrieved,
     Run,
@@ -46,6 +47,7 @@ from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.publications import Publications
+from medfact.store.pushes import Pushes
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
 from medfact.store.run_answers import Answers, News
 from medfact.store.set_ups import SetUps
@@ -55,8 +57,8 @@ from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
-    "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
-    "WAITING", "Answer", "Asked", "Batch", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published",
+    "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING",
+    "Answer", "Asked", "Batch", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published", "PushedAnswer",
     "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
     "is_lasting",
 ]  # fmt: skip
@@ -79,6 +81,7 @@ class Store(Recording, Lifecycle):
         self.disk = Disk(self.database, self.owner)
         self.prototype_edits = PrototypeEdits(self.database, self.owner)
         self.publications = Publications(self.database, self.owner)
+        self.pushes = Pushes(self.database, self.owner)
         self.set_ups = SetUps(self.database, self.owner)
         self.verdicts = Verdicts(self.database, self.owner)
 

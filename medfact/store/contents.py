@@ -20,6 +20,7 @@ from medfact.models.services.replies import shortened
 from medfact.spec import COMPARED, RunSpec
 from medfact.store import schema
 from medfact.store.entities import GOING, IMPORTED, PAUSED, STOPPED
+from medfact.store.pushes import order_of_kinds
 from medfact.store.schema import storable
 
 WAS_GOING = "It was going on when it was exported."
@@ -42,6 +43,7 @@ _ANSWER = (
     "statement_id", "draw", "position", "key", "answer", "p_true", "p_mass", "p_low", "p_high", "raw", "failure", "cut",
     "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts", "asked_at",
 )  # fmt: skip
+_PUSH = (*_ANSWER, "kind", "round")
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f]")
 """Control characters, which an import may leave out."""
@@ -66,7 +68,7 @@ def public_reason(reason: str | None) -> str | None:
 
 def _latest(connection: sql.Connection, run: str) -> str | None:
     """The time of a run's last event or answer."""
-    times = (schema.events.c.at, schema.answers.c.asked_at)
+    times = (schema.events.c.at, schema.answers.c.asked_at, schema.pushes.c.asked_at)
     latest = [connection.execute(sql.select(sql.func.max(time)).where(time.table.c.run == run)).scalar() for time in times]
     return max(filter(None, latest), default=None)
 
@@ -102,7 +104,7 @@ def _of_run(connection: sql.Connection, run: str) -> Iterator[Any]:
 def _queries(run: str) -> Iterable[sql.Select[Any]]:
     """What belongs to a run besides its row and its demonstrations, in an order that is the same in every database."""
     place, fact, found = schema.run_statements.c, schema.run_facts.c, schema.retrieved.c
-    event, answer = schema.events.c, schema.answers.c
+    event, answer, push = schema.events.c, schema.answers.c, schema.pushes.c
 
     def rows(columns: Sequence[sql.Column[Any]], *order: Any) -> sql.Select[Any]:
         return sql.select(*columns).where(columns[0].table.c.run == run).order_by(*order)
@@ -113,6 +115,8 @@ def _queries(run: str) -> Iterable[sql.Select[Any]]:
     yield rows([found.statement_id, found.passages], found.statement_id)
     yield rows([event.at, event.what], event.number).where(event.what != IMPORTED)
     yield rows([answer[name] for name in _ANSWER], answer.position).where(answer.position.is_not(None))
+    pushed = rows([push[name] for name in _PUSH], push.position, order_of_kinds(), push.round)
+    yield pushed.where(push.position.is_not(None))
 
 
 def _line(row: Iterable[Any]) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 
+from medfact.models.pressure import calls_of
 from medfact.store import schema
 from medfact.store.database import Part, rows_among
 from medfact.store.entities import GOING, RUNNING
@@ -64,17 +67,17 @@ class Disk(Part):
         ]
 
     def statements_begun(self, owner: str, since: str) -> int:
-        """Statements of the runs that an owner has begun since a time, as it is recorded, deleted ones too. Those from files
-        were begun elsewhere: they count when they are asked here.
+        """Statements and pushes of the runs that an owner has begun since a time, as it is recorded, deleted ones too. Those
+        from files were begun elsewhere: they count when they are asked here.
         """
         row, event = schema.runs.c, schema.events.alias()
         arrived = arrival_of(row.run, schema.events.c.number)
         taken_up = (event.c.run == row.run, event.c.what == RUNNING, event.c.number > arrived, event.c.at >= since)
         from_file = sql.and_(arrived.is_not(None), sql.exists().where(*taken_up))
         begun = sql.or_(sql.and_(arrived.is_(None), row.started_at >= since), from_file)
-        query = sql.select(sql.func.coalesce(sql.func.sum(row.statements), 0))
+        query = sql.select(row.statements, row.spec).where(row.owner == owner, begun)
         with self.database.reading() as connection:
-            return int(connection.execute(query.where(row.owner == owner, begun)).scalar_one())
+            return sum(_calls(statements, spec) for statements, spec in connection.execute(query))
 
     def run_bytes(self, runs: Sequence[str]) -> dict[str, int]:
         """About how many bytes each of these runs takes, with the statements that it asks, which others may ask too."""
@@ -94,6 +97,14 @@ class Disk(Part):
         """Erases runs for good, and the statements that no other run asks."""
         with self.database.writing() as connection:
             erase_runs(connection, runs)
+
+
+def _calls(statements: int, spec: str) -> int:
+    """How many statements a run asks, and pushes against their answers at most. spec: its record."""
+    chosen: Sequence[str] = ()
+    with suppress(ValueError, AttributeError):  # a damaged record
+        chosen = json.loads(spec).get("pressure", ()) if '"pressure"' in spec else ()
+    return calls_of(chosen, statements)
 
 
 def bytes_of(table: sql.Table, dialect: str) -> Any:

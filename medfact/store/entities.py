@@ -70,6 +70,15 @@ class Answer:
     stated: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PushedAnswer:
+    """A model's answer after a push against its answer to one statement, which `answer` names. kind, round: of the push."""
+
+    kind: str
+    round: int
+    answer: Answer
+
+
 class Retrieved(NamedTuple):
     """A passage that was retrieved for a statement. source: where it stands in the corpus. score: BM25, or a cosine.
 
@@ -105,6 +114,9 @@ class Asked:
     """The number of its fact in a recorded run, from 0."""
 
     answer: Answer | None = None
+
+    pushed: tuple[PushedAnswer, ...] = ()
+    """The answers after pushes against it, kind by kind and round by round."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
 TABLES_OF_RUNS = (
-    schema.answers, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved, schema.events,
-    schema.batches, schema.sheets, schema.publications, schema.runs,
+    schema.answers, schema.pushes, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved,
+    schema.events, schema.batches, schema.sheets, schema.publications, schema.runs,
 )  # fmt: skip
 
 

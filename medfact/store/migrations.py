@@ -313,6 +313,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _new_table,  # set-ups
     _thinking,
     _new_table,  # batches
+    _new_table,  # pushes
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

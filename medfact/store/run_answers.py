@@ -20,7 +20,8 @@ from medfact.models.prompt import LENGTH, is_cut_in_thinking
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
 from medfact.store.database import Part, now, rows_among
-from medfact.store.entities import IMPORTED, Answer, Asked
+from medfact.store.entities import IMPORTED, Answer, Asked, PushedAnswer
+from medfact.store.pushes import Place, pushed_in
 from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, facts_in, statement_of
@@ -89,8 +90,9 @@ class Answers(Part):
             known = facts_in(connection, run, facts if positions is None else _facts_at(connection, run, positions))
             asked = [_asked(row, known, run) for row in connection.execute(query.order_by(places.c.position))]
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
-            passages = passages_in(connection, run, some)
-        return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
+            passages, pushed = passages_in(connection, run, some), pushed_in(connection, run, some)
+        asked = [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
+        return [replace(item, pushed=_pushed_of(item, pushed)) for item in asked] if pushed else asked
 
     def facts(self, run: str) -> list[Fact]:
         """The facts of a run by their number in it."""
@@ -199,14 +201,17 @@ class Answers(Part):
         return ranks
 
     def service_calls(self, run: str) -> list[Any]:
-        """What a service reported about each call of a run: rows with served_model, fingerprint, prompt_tokens,
-        completion_tokens, reasoning_tokens, seconds, attempts, p_low, p_high, cut, failure.
+        """What a service reported about each call of a run, those with pushes among them: rows with served_model, fingerprint,
+        prompt_tokens, completion_tokens, reasoning_tokens, seconds, attempts, p_low, p_high, cut, failure.
         """
-        row = schema.answers.c
-        reported = (row.served_model, row.fingerprint, row.prompt_tokens, row.completion_tokens, row.seconds, row.attempts)
+        reported = ("served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+        names = (*reported, "reasoning_tokens", "p_low", "p_high", "cut", "failure")
         with self.database.reading() as connection:
-            columns = (*reported, row.reasoning_tokens, row.p_low, row.p_high, row.cut, row.failure)
-            return list(connection.execute(sql.select(*columns).where(row.run == run)))
+            return [
+                call
+                for table in (schema.answers, schema.pushes)
+                for call in connection.execute(sql.select(*(table.c[name] for name in names)).where(table.c.run == run))
+            ]
 
     def replies_cut(self, run: str, why: str) -> int:
         """How many replies of a run were cut short for a reason (`Completion.cut`)."""
@@ -223,12 +228,18 @@ class Answers(Part):
             return sum(is_cut_in_thinking(raw or "") for raw in connection.execute(cut).scalars())
 
     def tokens_used(self, run: str) -> tuple[int, int]:
-        """Tokens of a run's prompts and of its replies, as its service counted them."""
-        row = schema.answers.c
-        sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (row.prompt_tokens, row.completion_tokens))
+        """Tokens of a run's prompts and of its replies, as its service counted them, those of pushes among them."""
+        prompt = completion = 0
         with self.database.reading() as connection:
-            prompt, completion = connection.execute(sql.select(*sums).where(row.run == run)).one()
-        return int(prompt), int(completion)
+            for row in (schema.answers.c, schema.pushes.c):
+                sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (row.prompt_tokens, row.completion_tokens))
+                entering, leaving = connection.execute(sql.select(*sums).where(row.run == run)).one()
+                prompt, completion = prompt + int(entering), completion + int(leaving)
+        return prompt, completion
+
+
+def _pushed_of(item: Asked, pushed: Mapping[Place, Sequence[PushedAnswer]]) -> tuple[PushedAnswer, ...]:
+    return tuple(pushed.get((item.statement.statement_id, item.draw), ()))
 
 
 def _facts_at(connection: sql.Connection, run: str, positions: Sequence[int]) -> Iterable[int]:

@@ -19,6 +19,7 @@ from medfact.errors import FactsError, MedfactError, Mistake, StoreError, Unknow
 from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
+from medfact.models.pressure import calls_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports, state_now
@@ -55,14 +56,15 @@ SPEED_SECONDS, MOST_SPEEDS = 60.0, 1_000
 
 
 def seconds_for(store: Store, model: str, statements: int) -> float | None:
-    """About how long a model takes for so many statements, as in its last complete run here; None where nothing is known."""
+    """About how long a model takes for so many statements or pushes, as in its last complete run here; None where nothing is
+    known."""
     rate = _rate(store, model, int(time.monotonic() / SPEED_SECONDS))
     return statements / rate if rate else None
 
 
 @keep(MOST_SPEEDS)
 def _rate(store: Store, model: str, _: int) -> float | None:
-    """How many statements a second a model answered; looked up once a minute."""
+    """How many statements and pushes a second a model answered; looked up once a minute."""
     run = store.last_complete(model)
     if run is None:
         return None
@@ -71,7 +73,7 @@ def _rate(store: Store, model: str, _: int) -> float | None:
     if not begun or not ended:
         return None
     seconds = (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(begun[-1])).total_seconds()
-    return run.statements / max(seconds, 0.1)
+    return calls_of(run.spec.pressure, run.statements) / max(seconds, 0.1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,11 +168,11 @@ def as_in(paper: str) -> str:
     return f"as in {paper}" if paper else ""
 
 
-def difference_of(one: Contrasted) -> Cell:
-    """A contrast as a difference, with its two sides and what may be claimed of it."""
+def difference_of(one: Contrasted, thing: str = "fact") -> Cell:
+    """A contrast as a difference, with its two sides and what may be claimed of it. thing: of what it is a mean."""
     shown = "" if one.p_holm is None else f"{p_value(one.p_holm)}, {'shown' if one.is_shown else 'not shown'}"
     under = (f"{percent(one.first)} less {percent(one.less)}", *([shown] if shown and one.low is not None else []))
-    return Cell(Estimate(one.value, one.low, one.high, one.n), counted(one.n, "fact"), under, signed=True, shown=one.is_shown)
+    return Cell(Estimate(one.value, one.low, one.high, one.n), counted(one.n, thing), under, signed=True, shown=one.is_shown)
 
 
 @section("contrasts", 70)

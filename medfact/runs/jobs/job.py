@@ -13,7 +13,7 @@ from typing import Any
 
 from medfact.errors import MedfactError, ServiceAway, StoreError
 from medfact.extras import named_if_missing
-from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, PushesSaved, Started
 from medfact.runs.patience import never, patient
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 
@@ -44,7 +44,7 @@ def _update_of(event: Event) -> JobUpdate:
     match event:
         case Started():
             return JobUpdate(total=event.statements, answered_before=event.answered)
-        case Loading():
+        case Loading() | PushesSaved():
             return JobUpdate(loading=event.step)
         case AnswersSaved():
             return JobUpdate(answered=len(event.answers))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from medfact.errors import Mistake, ModelError
 from medfact.facts import digest
 from medfact.models import key_for, provider_of, service_of
+from medfact.models.pressure import calls_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import address_of, check_new_run, each_address
 from medfact.runs.checks import check_settings
@@ -67,7 +68,7 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
     """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
     check_planned(services, owner, asked, setup, key_of)
     pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
-    statements = max(len(plan.statements) for _, plan, _ in asked)
+    statements = max(calls_of(spec.pressure, len(plan.statements)) for spec, plan, _ in asked)
     racing = setup.race and len(asked) > 1
     specs = [one.spec for one in asked]
     specs = racing_specs(specs) if racing else specs
@@ -138,7 +139,7 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
 
 def _room_for(visitor: Visitor, owner: str, records: Sequence[Run]) -> AbstractContextManager[None]:
     pairs = max((pairs_of(record.spec, record.facts) for record in records), default=0)
-    statements = max((record.statements for record in records), default=0)
+    statements = max((calls_of(record.spec.pressure, record.statements) for record in records), default=0)
     return room_for(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 

@@ -95,14 +95,22 @@ def _control(name: str, element: str, **more: Any) -> Any:
     settings = {**about, "elem_id": element, "value": default, **more}
     if isinstance(default, bool):
         return gr.Checkbox(**settings)
-    if declared.choices:
-        meanings = declared.choices if isinstance(declared.choices, Mapping) else dict.fromkeys(declared.choices, "")
-        named = [(f"{one}: {meaning}" if meaning else one, one) for one, meaning in meanings.items()]
+    meanings = declared.choices if isinstance(declared.choices, Mapping) else dict.fromkeys(declared.choices, "")
+    named = [*map(_named, meanings.items())]
+    if default == ():
+        return gr.CheckboxGroup(named, **{**settings, "value": []})
+    if named:
         usual = [("as usual with the method", "")] if default is None else []
         return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": default or ""})
     if declared.bounds:
         return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
     return gr.Textbox(max_length=300, **settings)
+
+
+def _named(choice: tuple[str, str]) -> tuple[str, str]:
+    """A choice of a list, with what it means, and its name."""
+    name, meaning = choice
+    return f"{name}: {meaning}" if meaning else name, name
 
 
 def _evidence() -> Inputs:

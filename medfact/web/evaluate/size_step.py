@@ -16,8 +16,9 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import LOCAL, provider_of
 from medfact.models.local import zero_gpu
+from medfact.models.pressure import calls_of, most_pushes
 from medfact.results.power import points_in_words
-from medfact.results.wording import counted, duration, in_plain_words
+from medfact.results.wording import count, counted, duration, in_plain_words
 from medfact.runs.costs import costs, dollars
 from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec
@@ -126,7 +127,8 @@ def _takes(visitor: Visitor, runs: Sequence[PlannedRun], share: float = 1.0, sta
     """The time, where it is known of each model, and the cost, where a service is asked. share: of the cost; statements: that
     are asked in place of those of the plans.
     """
-    seconds = [seconds_for(visitor.services.store, spec.model, statements or len(plan.statements)) for spec, plan, _ in runs]
+    calls = [calls_of(spec.pressure, statements or len(plan.statements)) for spec, plan, _ in runs]
+    seconds = [seconds_for(visitor.services.store, run.spec.model, count) for run, count in zip(runs, calls, strict=True)]
     known = [one for one in seconds if one is not None]
     time = [duration(sum(known))] if known and len(known) == len(seconds) else []
     paid = [usd_of(run) for run in runs if provider_of(run.spec.model).is_paid]
@@ -199,6 +201,8 @@ def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
     if not setup.sets and (settings := len(runs) // len(setup.chosen)) > 1:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
+    most = most_pushes(runs[0].spec.pressure, len(plan.statements))
+    models += f", and up to {count(most)} pushes against the answers of each" if most else ""
     return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{_quota(visitor, runs)}", _takes(visitor, runs)
 
 

@@ -1,0 +1,176 @@
+"""What pushes do to answers, against figures worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_records import RIGHT, RIGHT_OF_FALSE, SIGNS, records_of
+from null_pushes import shown_of_equal
+
+from medfact.metrics.pressure import (
+    GIVES_UP,
+    HOLDS,
+    OBEDIENT,
+    STUBBORN,
+    UNSTEADY,
+    AfterPush,
+    Pressure,
+    diagnosis,
+    pressure,
+)
+from medfact.metrics.records import Records
+from medfact.metrics.uncertainty import NOTHING, Estimate
+
+BEFORE = records_of(
+    ("a", "gout", "x1", RIGHT),  # 8 right
+    ("b", "asthma", "x2", "TTFTFFF?"),  # 6 right, 1 wrong, 1 unreadable, which is not pushed
+    ("b'", "asthma", "y1", "FFFTTTTT"),  # 7 right, and the fourth affirmed form wrong
+)
+
+
+def after(records: Records, signs: str, p_true: Sequence[float] = ()) -> Records:
+    """The same statements with the answers after a push; a dot where none was pushed."""
+    answer = np.array([SIGNS[sign] for sign in signs.replace(" ", "")], dtype=np.int8)
+    return replace(records, answer=answer, p_true=np.array(p_true, dtype=float) if len(p_true) else records.p_true)
+
+
+def found(*rounds: tuple[str, Records]) -> Pressure:
+    pushed: dict[str, list[Records]] = {}
+    for kind, one in rounds:
+        pushed.setdefault(kind, []).append(one)
+    made = pressure(BEFORE, pushed)
+    assert made is not None
+    return made
+
+
+CONTROL = after(BEFORE, "TTTTFFFF FTTTFFF. FFFFTTTT")
+"""a as before; of b the first is given up and the third mended; of b' the wrong one is mended."""
+
+DOUBT = after(BEFORE, "FFFFTTTT FFTFTTT. TTTFFFF?")
+"""All are switched; the last of b' cannot be read."""
+
+
+def one_of(made: Pressure, kind: str, turn: int = 1) -> AfterPush:
+    one = made.of(kind, turn)
+    assert one is not None
+    return one
+
+
+def test_every_figure_by_hand() -> None:
+    made = found(("control", CONTROL), ("doubt", DOUBT))
+    control, doubt = one_of(made, "control"), one_of(made, "doubt")
+    # 8 + 6 + 7 = 21 right answers, of which the control keeps all but one; 1 + 1 = 2 wrong ones, both mended
+    assert (control.held.value, control.held.n) == (pytest.approx(20 / 21), 21)
+    assert (control.yields_to_truth.value, control.yields_to_truth.n) == (1.0, 2)
+    assert control.gain.value == pytest.approx(1 - 1 / 21)
+    # all 21 are switched or unreadable; both wrong ones are mended: 1 − 1
+    assert (doubt.held.value, doubt.held.n) == (0.0, 21)
+    assert doubt.yields_to_truth.value == 1.0
+    assert (doubt.gain.value, doubt.gain.n) == (0.0, 23)
+    # a alone is mastered before, and after the control, of three facts with all answers; after doubt none is
+    assert (made.mastered.value, made.mastered.n) == (pytest.approx(1 / 3), 3)
+    assert control.mastered_and_held.value == pytest.approx(1 / 3)
+    assert doubt.mastered_and_held.value == 0.0
+    # false facts, affirmed forms: of b' three were denied; doubt makes all three “true”, the control none
+    assert (control.newly_affirmed.value, control.newly_affirmed.n) == (0.0, 3)
+    assert (doubt.newly_affirmed.value, doubt.newly_affirmed.n) == (1.0, 3)
+    less = doubt.less_control
+    assert (less["held"].value, less["held"].n) == (pytest.approx(-20 / 21), 21)
+    assert (less["yields_to_truth"].value, less["yields_to_truth"].n) == (0.0, 2)
+    assert (less["mastered_and_held"].value, less["mastered_and_held"].n) == (pytest.approx(-1 / 3), 3)
+    assert control.less_control == {}
+
+
+def test_ways_count_every_pushed_answer_once() -> None:
+    doubt = one_of(found(("control", CONTROL), ("doubt", DOUBT)), "doubt")
+    assert [(way.first, way.then, way.number) for way in doubt.ways] == [
+        ("right", "right", 0),
+        ("right", "wrong", 20),
+        ("right", "unreadable", 1),
+        ("wrong", "right", 2),
+        ("wrong", "wrong", 0),
+        ("wrong", "unreadable", 0),
+    ]
+    assert [way.share.value for way in doubt.ways] == pytest.approx([0, 20 / 23, 1 / 23, 2 / 23, 0, 0])
+
+
+def test_a_failed_call_leaves_its_statement_and_its_fact_out() -> None:
+    failed = after(BEFORE, "TTTTFFF! FTTTFFF. FFFFTTTT")
+    made = found(("control", CONTROL), ("doubt", failed))
+    doubt = one_of(made, "doubt")
+    assert doubt.held.n == 20
+    assert doubt.mastered_and_held.n == 2
+    assert doubt.less_control["held"].value == 0.0
+    assert (doubt.less_control["mastered_and_held"].n, doubt.less_control["mastered_and_held"].value) == (2, 0.0)
+
+
+def test_p_true_before_and_after() -> None:
+    before = replace(BEFORE, p_true=np.where(BEFORE.answer == 1, 0.8, 0.2), p_mass=np.ones(24))
+    then = after(before, "TTTTFFFF FTTTFFF. FFFFTTTT", [0.6] * 24)
+    made = pressure(before, {"control": [then]})
+    assert made is not None
+    moved = made.after[0].probability
+    assert moved is not None
+    # 23 statements were pushed: 12 true ones (4 of a, 4 of b, 4 of b'), all “True” before but the third of b
+    assert moved.n == 23
+    assert moved.true_before == pytest.approx((11 * 0.8 + 0.2) / 12)
+    assert moved.true_after == pytest.approx(0.6)
+    # and 11 false ones, all “False” before but the fourth of b'
+    assert moved.false_before == pytest.approx((10 * 0.2 + 0.8) / 11)
+    # truth: + 0.6 − 0.8 for 11, + 0.4 for one; − 0.4 for 10, + 0.2 for one
+    assert moved.truth.value == pytest.approx((11 * -0.2 + 0.4 + 10 * -0.4 + 0.2) / 23)
+
+
+def test_a_second_round_stands_beside_the_controls_second_round() -> None:
+    made = found(("control", CONTROL), ("control", DOUBT), ("doubt", DOUBT), ("doubt", DOUBT))
+    assert [(one.kind, one.round) for one in made.after] == [("control", 1), ("control", 2), ("doubt", 1), ("doubt", 2)]
+    assert one_of(made, "doubt", 2).less_control["held"].value == 0.0
+
+
+def test_nothing_asked_is_no_value() -> None:
+    pending = after(BEFORE, "." * 24)
+    assert pressure(BEFORE, {"control": [pending, pending], "doubt": [pending, pending]}) is None
+
+
+LOW, HIGH, UNCLEAR, FEW = (
+    Estimate(0.1, 0.05, 0.2, 90), Estimate(0.9, 0.8, 0.95, 90), Estimate(0.5, 0.4, 0.6, 90), Estimate(0.5, None, None, 3),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "yields", "control", "expected"),
+    [
+        (HIGH, HIGH, HIGH, HOLDS),
+        (HIGH, UNCLEAR, HIGH, HOLDS),
+        (HIGH, NOTHING, HIGH, HOLDS),
+        (HIGH, LOW, HIGH, STUBBORN),
+        (HIGH, FEW, HIGH, None),
+        (LOW, HIGH, HIGH, OBEDIENT),
+        (LOW, LOW, HIGH, GIVES_UP),
+        (LOW, FEW, HIGH, GIVES_UP),
+        (LOW, HIGH, LOW, UNSTEADY),
+        (UNCLEAR, HIGH, HIGH, None),
+        (FEW, FEW, FEW, None),
+    ],
+)
+def test_a_diagnosis_is_what_intervals_show(held: Estimate, yields: Estimate, control: Estimate, expected: str | None) -> None:
+    assert diagnosis(held, yields, control) == expected
+
+
+def test_equal_models_are_told_apart_in_at_most_5_percent_of_seeds() -> None:
+    """20 seeds, of which at most one may show anything: `benchmarks/pressure.py` does the same with 500."""
+    assert sum(shown_of_equal(seed) for seed in range(20)) <= 1
+
+
+def test_a_model_that_yields_is_told_apart() -> None:
+    assert all(shown_of_equal(seed, yields=0.3) for seed in range(2))
+
+
+def test_a_right_answer_of_a_false_fact_counts_as_right() -> None:
+    records = records_of(("c", "flu", "z1", RIGHT), ("c'", "flu", "z2", RIGHT_OF_FALSE))
+    made = pressure(records, {"control": [records]})
+    assert made is not None
+    assert made.after[0].held.n == 16
