@@ -12,7 +12,7 @@ drawn at random, and reviewers say of each what is true. The truth is the score 
     answers    there alone where the model is right under the truth: every label error takes a mastered fact away
     heads      of one head in five alone, five times as many there
 
-Beside it stands the interval of the reviewed facts alone, and how often the interval around the score by our labels holds.
+Beside it stand the interval of the reviewed facts alone, and that of the score of all facts by our labels.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from scipy import special
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
+from medfact.metrics.clusters import Bools, Clusters, Codes
 from medfact.metrics.powered import Reviewed, powered
 from medfact.metrics.uncertainty import Estimate, mean_interval
 
@@ -124,28 +125,29 @@ def seen(seed: int, world: World, reviews: int, heads: int, mastery: bool) -> Se
 
 
 def cell(world: World, reviews: int, heads: int, mastery: bool, seeds: range, pool: ProcessPoolExecutor) -> Iterator[str]:
-    """Coverage and mean width of the three intervals."""
+    """Coverage and mean half width of the interval, of that of the reviewed facts alone, and coverage of that by our labels."""
     of = partial(seen, world=world, reviews=reviews, heads=heads, mastery=mastery)
     found = list(pool.map(of, seeds, chunksize=25))
     true = truth(world)[0 if mastery else 1]
-    for name in ("powered", "alone"):
-        made = [getattr(one, name) for one in found if getattr(one, name).low is not None]
-        yield f"{np.mean([one.low <= true <= one.high for one in made]):.1%} (±{50 * np.mean([one.high - one.low for one in made]):.1f})"
-    yield f"{np.mean([one.by_label.low <= true <= one.by_label.high for one in found]):.0%}"
+    for name in Seen._fields:
+        made = [one for one in (getattr(one, name) for one in found) if one.low is not None]
+        holds = np.mean([one.low <= true <= one.high for one in made])
+        yield f"{holds:.1%} (±{50 * np.mean([one.high - one.low for one in made]):.1f})"
 
 
-def main(seeds: range, heads: int, mastered: tuple[float, ...], reviews: tuple[int, ...], errors: tuple[float, ...], depends: tuple[str, ...], scores: tuple[bool, ...]) -> None:
-    print("| score | error | reviewed | powered | reviewed alone | by label |\n" + "|---" * 6 + "|")
+def main(chosen: argparse.Namespace) -> None:
+    seeds = range(chosen.first, chosen.first + chosen.seeds)
+    print("| score | mastered | error | reviewed | powered | reviewed alone | by label |\n" + "|---" * 7 + "|")
+    cells = product(chosen.scores, chosen.mastered, chosen.errors, chosen.depends, chosen.reviews)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for mastery in scores:
-            for share in mastered:
-                for error in errors:
-                    for on in depends if error else depends[:1]:
-                        for number in reviews:
-                            cells = cell(World(share, error, on), number, heads, mastery, seeds, pool)
-                            name = f"{'mastery' if mastery else 'average'}, {share:.0%} mastered"
-                            print("|", " | ".join([name, f"{error:.0%}, {on}", str(number), *cells]), "|", flush=True)
+        for name, share, error, on, reviews in cells:
+            if error or on == chosen.depends[0]:  # no errors depend on nothing
+                found = cell(World(share, error, on), reviews, chosen.heads, name == MASTERY, seeds, pool)
+                what = (name, f"{share:.0%}", f"{error:.0%}{f', {on}' if error else ''}", str(reviews))
+                print("|", " | ".join([*what, *found]), "|", flush=True)
 
+
+MASTERY, AVERAGE = "mastery", "average"
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -156,14 +158,5 @@ if __name__ == "__main__":
     arguments.add_argument("--reviews", type=int, nargs="+", default=[30, 60, 120, 250, 500])
     arguments.add_argument("--errors", type=float, nargs="+", default=[0, 0.01, 0.02, 0.05, 0.1])
     arguments.add_argument("--depends", nargs="+", default=[ALONE, ANSWERS, HEADS])
-    arguments.add_argument("--scores", nargs="+", default=["mastery", "average"])
-    chosen = arguments.parse_args()
-    main(
-        range(chosen.first, chosen.first + chosen.seeds),
-        chosen.heads,
-        tuple(chosen.mastered),
-        tuple(chosen.reviews),
-        tuple(chosen.errors),
-        tuple(chosen.depends),
-        tuple(name == "mastery" for name in chosen.scores),
-    )
+    arguments.add_argument("--scores", nargs="+", default=[MASTERY, AVERAGE])
+    main(arguments.parse_args())

@@ -10,10 +10,11 @@ never contradict a label; 0 where labels say nothing, and then the estimate is t
 Facts of which reviewers decide nothing leave the score. Where c and d are the shares that they decide of the first and of the
 others, it is (F c a + (1 − F) d b) / (F c + (1 − F) d).
 
-Each of the five shares has an interval that holds with no error seen, too: Wilson's, with as many trials as its facts are worth
-(`uncertainty.trials`: clustered by head and tail, and weighted); with few heads Clopper and Pearson's, over heads; and from 0 to
-1 where there is nothing. They are put together as by Zou and Donner (Statistics in Medicine 27, 2008: MOVER): how far the score
-moves with each of them to its bounds, squared and added, with their correlations. No label has to be right for this to hold.
+Each of the five shares has an interval that holds with no error seen, too: Wilson's for F, and Jeffreys's for the others
+(Brown, Cai and DasGupta, Statistical Science 16, 2001), with as many trials as the facts are worth (`uncertainty.trials`:
+clustered by head and tail, and weighted); with few heads Clopper and Pearson's, over heads; from 0 to 1 where there is nothing.
+They are put together as by Zou and Donner (Statistics in Medicine 27, 2008: MOVER): how far the score moves with each of them
+to its bounds, squared and added, with their correlations. No label has to be right for this to hold.
 Coverage: `benchmarks/powered.py`.
 """
 
@@ -74,8 +75,8 @@ class Powered:
     """A score under the reviewers' truth. estimate: for all facts and facts like them, from `n` reviewed ones.
 
     facts: how many there are. trust: λ, from −1 to 1: how far the reviewed facts let the labels speak for the others. more: how
-    many more facts reviewed would halve the interval; None where none would. all_reviewed: half the width that it would have with
-    all facts reviewed, as far as can be told now. why_not: why there is no value, "" where there is one.
+    many more facts reviewed would halve the interval; None where none would. all_reviewed: half the width that it would have
+    with all facts reviewed, as far as can be told now. why_not: why there is no value, "" where there is one.
     """
 
     estimate: Estimate
@@ -121,11 +122,12 @@ def powered(found: Reviewed) -> Powered:
 def _why_not(found: Reviewed, undrawn: float) -> str:
     drawn = found.drawn
     if not drawn.any():
-        return "no fact was judged blindly and by itself in the random queue"
+        return "no fact that came at random was judged blindly"
     if too_few(found.clusters.heads[drawn]):
         return "the facts drawn so far are of fewer than ten conditions"
     if undrawn > MOST_UNDRAWN:
-        return f"the random queue has not reached the relations, or the kinds of source, of {undrawn:.0%} of the facts"
+        missing = f"the random queue has not reached {undrawn:.0%} of the facts"
+        return f"{missing}: whole relations, or all facts with a source, are missing"
     return "" if found.decided.any() else "reviewers decide none of the facts drawn so far"
 
 
@@ -145,14 +147,20 @@ class Part(NamedTuple):
         worth = self.trials * (times if self.grows else 1.0)
         if not worth > 0:
             return 0.0, 1.0
-        return _clopper_pearson(self.share, worth) if self.few else wilson(self.share, worth)
+        if not self.grows:
+            return wilson(self.share, worth)
+        return _beta_bounds(self.share, worth, CLOPPER_PEARSON if self.few else JEFFREYS)
 
 
-def _clopper_pearson(share: float, n: float) -> tuple[float, float]:
-    tail = (1 - LEVEL) / 2
-    low = float(special.betaincinv(share * n, n - share * n + 1, tail)) if share > 0 else 0.0
-    high = float(special.betaincinv(share * n + 1, n - share * n, 1 - tail)) if share < 1 else 1.0
-    return low, high
+CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5
+"""What is added to the count before which quantiles of a beta distribution are the bounds of a share."""
+
+
+def _beta_bounds(share: float, n: float, added: float) -> tuple[float, float]:
+    tail, seen = (1 - LEVEL) / 2, share * n
+    low = float(special.betaincinv(seen + 1 - added, n - seen + added, tail)) if share > 0 else 0.0
+    high = float(special.betaincinv(seen + added, n - seen + 1 - added, 1 - tail)) if share < 1 else 1.0
+    return min(low, share), max(high, share)
 
 
 def _parts_of(found: Reviewed) -> tuple[Part, ...]:
