@@ -239,7 +239,7 @@ def _times_to_halve(reaching: Callable[[float], tuple[float, float]], most: floa
     if not is_there(most):
         return None
     least = 1.0
-    for _ in range(40):
+    for _ in range(25):
         middle = (least + most) / 2
         least, most = (least, middle) if is_there(middle) else (middle, most)
     return most
