@@ -107,14 +107,12 @@ def powered(found: Reviewed) -> Powered:
     value = (1 - undrawn) * score([part.share for part in parts]) + outside
     low, high = reaching(1.0)
     trust = parts[1].share - parts[2].share
-    most = facts / n
-    more = _times_to_halve(reaching, most)
-    all_low, all_high = reaching(most)
+    all_low, all_high = reaching(facts / n)
     return Powered(
         Estimate(value, min(low, value), max(high, value), n),
         facts,
         trust,
-        None if more is None else math.ceil(n * (more - 1)),
+        _reviews_to_halve(reaching, n, facts),
         (all_high - all_low) / 2,
     )
 
@@ -227,19 +225,19 @@ def _correlations(parts: Sequence[Part], heads: Codes) -> NDArray[np.float64]:
     return np.asarray(sure * (scaled @ scaled.T) + np.diag(1 - sure * np.square(scaled).sum(axis=1)))
 
 
-def _times_to_halve(reaching: Callable[[float], tuple[float, float]], most: float) -> float | None:
-    """How many times as many facts, up to `most`, halve the interval; None where none do."""
+def _reviews_to_halve(reaching: Callable[[float], tuple[float, float]], n: int, most: int) -> int | None:
+    """How many more facts, beyond `n` and up to `most` in all, halve the interval; None where none do."""
     low, high = reaching(1.0)
     aim = (high - low) / 2
 
-    def is_there(times: float) -> bool:
-        low, high = reaching(times)
+    def is_there(reviews: int) -> bool:
+        low, high = reaching(reviews / n)
         return high - low <= aim
 
     if not is_there(most):
         return None
-    least = 1.0
-    for _ in range(25):
-        middle = (least + most) / 2
+    least = n
+    while most - least > 1:
+        middle = (least + most) // 2
         least, most = (least, middle) if is_there(middle) else (middle, most)
-    return most
+    return most - n

@@ -44,8 +44,8 @@ def facts_of_own_heads(right: int, wrong: int, drawn_right: str, drawn_wrong: st
 
 
 def test_the_score_by_hand() -> None:
-    """Half of 600 facts are right by label. Of 30 of them reviewers leave 3 open and hold 24 of 27 right: c = 0.9, a = 24/27. Of
-    30 others they hold 3 right: d = 1, b = 0.1. So (0.5 · 0.9 · 24/27 + 0.5 · 1 · 0.1) / (0.5 · 0.9 + 0.5 · 1) = 0.45 / 0.95.
+    """Half of 600 facts are right by label. Of 30 of them reviewers leave 3 open and hold 24 of 27 right: c = 0.9, a = 24/27.
+    Of 30 others they hold 3 right: d = 1, b = 0.1. So (0.5 · 0.9 · 24/27 + 0.5 · 1 · 0.1) / (0.5 · 0.9 + 0.5 · 1) = 0.45 / 0.95.
     """
     made = powered(facts_of_own_heads(300, 300, "r" * 24 + "w" * 3 + "uuu", "r" * 3 + "w" * 27))
     assert made.estimate.value == pytest.approx(0.45 / 0.95)
@@ -54,8 +54,8 @@ def test_the_score_by_hand() -> None:
 
 
 def test_the_tuned_lambda_is_the_slope_of_the_truth_over_the_label() -> None:
-    """PPI++ (Angelopoulos, Duchi and Zrnic 2023, Section 6) for a sample that is part of the whole: mean(y) + λ (F − mean(f)) with
-    λ = Cov(y, f) / Var(f). Of 40 drawn 25 are right by label, of 600 a half; of these 20 are right, of the other 15 three:
+    """PPI++ (Angelopoulos, Duchi and Zrnic 2023, Section 6) for a sample that is part of the whole: mean(y) + λ (F − mean(f))
+    with λ = Cov(y, f) / Var(f). Of 40 drawn 25 are right by label, of 600 a half; of these 20 are right, of the other 15 three:
     λ = 20/25 − 3/15 = 0.6; 23/40 + 0.6 · (0.5 − 25/40) = 0.5.
     """
     drawn_right, drawn_wrong = "r" * 20 + "w" * 5, "r" * 3 + "w" * 12
@@ -67,9 +67,9 @@ def test_the_tuned_lambda_is_the_slope_of_the_truth_over_the_label() -> None:
 
 
 def test_no_error_in_sixty_reviews_is_not_no_error() -> None:
-    """None of 30 and none of 30 contradicted. Jeffreys's bound for 30 of 30 is the 2.5% quantile of Beta(30.5, 0.5): 0.9204. The
-    lower bound goes as far below 0.5 as F does (Wilson with 599 trials: 0.0399), as a does: 0.5 · 0.0796 = 0.0398, and as c does:
-    0.5 − 0.9204 / 1.9204 = 0.0207: √(0.0399² + 0.0398² + 0.0207²) = 0.0600. The upper one mirrors it, with b and d.
+    """None of 30 and none of 30 contradicted. Jeffreys's bound for 30 of 30 is the 2.5% quantile of Beta(30.5, 0.5): 0.9204.
+    The lower bound goes as far below 0.5 as F does (Wilson with 599 trials: 0.0399), as a does: 0.5 · 0.0796 = 0.0398, and as c
+    does: 0.5 − 0.9204 / 1.9204 = 0.0207: √(0.0399² + 0.0398² + 0.0207²) = 0.0600. The upper one mirrors it, with b and d.
     """
     made = powered(facts_of_own_heads(300, 300, "r" * 30, "w" * 30))
     bound = float(special.betaincinv(30.5, 0.5, 0.025))

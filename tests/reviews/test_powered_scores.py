@@ -75,8 +75,8 @@ def test_contested_facts_speak_for_themselves_if_they_were_judged_before_the_dra
 
 def test_small_relations_and_facts_without_a_source_weigh_as_often_as_they_are_drawn() -> None:
     """The queue takes one of each relation in turn: of 16 and 4 facts two each are drawn, and speak for 8 and for 2. Where the
-    ten facts without a source come first, those with one are a stratum of their own, which was not reached; where both kinds are
-    drawn alike, they are one.
+    ten facts without a source come first, those with one are a stratum of their own, which was not reached; where both kinds
+    are drawn alike, they are one.
     """
     two = [*FACTS[:16], *(replace(fact, relation="affected sites", fact_id="") for fact in FACTS[16:])]
     drawn = [on(fact, n) for n, fact in enumerate((*two[:2], *two[16:18]))]
@@ -96,7 +96,7 @@ def asked_of(store: Store, run: str) -> tuple[list[Statement], list[Fact]]:
 
 @pytest.fixture
 def run(store: Store) -> str:
-    """A model that says true unless negated masters the 40 true facts and gets all eight statements of the 40 false ones wrong."""
+    """A model that says true unless negated: it masters the 40 true facts, and gets all eight of the 40 false ones wrong."""
     found = start(RunSpec(model="baseline:negation-cue", limit=40, shots=0), store)
     list(answer(found, store))
     return found
@@ -124,8 +124,8 @@ def test_a_run_whose_facts_are_all_reviewed_has_the_score_of_its_reviewers(store
 
 
 def test_a_part_of_the_random_queue_says_it_of_all_by_its_weights(store: Store, run: str) -> None:
-    """The first half of the random queue, in which reviewers hold every fifth mastered fact false. Of each relation with N facts
-    n were drawn; of the mastered ones the share a = Σ N/n over those held true by Σ N/n, of the others none is contradicted.
+    """The first half of the random queue, in which reviewers hold every fifth mastered fact false. Of each relation with N
+    facts n were drawn; of the mastered ones the share a = Σ N/n over those held true by Σ N/n, of the others none is contradicted.
     """
     _, facts = asked_of(store, run)
     drawn = at_random(facts, 0)[:40]
@@ -138,9 +138,7 @@ def test_a_part_of_the_random_queue_says_it_of_all_by_its_weights(store: Store, 
     made = summary(store, run)
     assert made.powered.joint.estimate.value == pytest.approx(0.5 * a)
     assert made.powered.joint.estimate.low < 0.5 * a < made.powered.joint.estimate.high < 0.6
-    assert made.scores.corrected.joint.value > 0.5 * a, (
-        "flipping what was found leaves the rest of the labels as wrong as they were"
-    )
+    assert made.scores.corrected.joint.value > 0.5 * a, "the labels of all others may be as wrong"
 
 
 def test_contested_verdicts_alone_give_no_score(store: Store, run: str) -> None:
