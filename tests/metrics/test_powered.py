@@ -45,7 +45,7 @@ def facts_of_own_heads(right: int, wrong: int, drawn_right: str, drawn_wrong: st
 
 def test_the_score_by_hand() -> None:
     """Half of 600 facts are right by label. Of 30 of them reviewers leave 3 open and hold 24 of 27 right: c = 0.9, a = 24/27.
-    Of 30 others they hold 3 right: d = 1, b = 0.1. So (0.5 · 0.9 · 24/27 + 0.5 · 1 · 0.1) / (0.5 · 0.9 + 0.5 · 1) = 0.45 / 0.95.
+    Of 30 others they hold 3 right: d = 1, b = 0.1. So (0.5 · 0.9 · 24/27 + 0.5 · 0.1) / (0.5 · 0.9 + 0.5) = 0.45 / 0.95.
     """
     made = powered(facts_of_own_heads(300, 300, "r" * 24 + "w" * 3 + "uuu", "r" * 3 + "w" * 27))
     assert made.estimate.value == pytest.approx(0.45 / 0.95)

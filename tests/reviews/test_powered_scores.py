@@ -125,7 +125,8 @@ def test_a_run_whose_facts_are_all_reviewed_has_the_score_of_its_reviewers(store
 
 def test_a_part_of_the_random_queue_says_it_of_all_by_its_weights(store: Store, run: str) -> None:
     """The first half of the random queue, in which reviewers hold every fifth mastered fact false. Of each relation with N
-    facts n were drawn; of the mastered ones the share a = Σ N/n over those held true by Σ N/n, of the others none is contradicted.
+    facts n were drawn; of the mastered ones the share a = Σ N/n over those held true by Σ N/n; of the others none is
+    contradicted.
     """
     _, facts = asked_of(store, run)
     drawn = at_random(facts, 0)[:40]
