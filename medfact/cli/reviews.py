@@ -77,6 +77,10 @@ def _figures(made: Summary) -> Iterator[dict[str, Any]]:
         if not isinstance(scores, int):
             yield row("average_accuracy", name, scores.average)
             yield row("joint_accuracy", name, scores.joint)
+    for figure, powered in (("average_accuracy", made.powered.average), ("joint_accuracy", made.powered.joint)):
+        yield row(figure, "all facts under the reviewers' truth", powered.estimate, powered.why_not)
+        if powered.more is not None:
+            yield {"figure": "more_reviews_to_halve", "of": figure, "value": powered.more, "low": None, "high": None}
     for name in ("flipped", "dropped", "disputed"):
         count = getattr(made.scores, name)
         yield {"figure": name, "of": "labels" if name == "flipped" else "facts", "value": count, "low": None, "high": None}

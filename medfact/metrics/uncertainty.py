@@ -134,11 +134,7 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     """The mean of values from 0 to 1, such as a share, with an interval that holds near 0 and 1 too; none under ten heads.
 
     values: one a fact (or in each draw of demonstrations), or the linear parts of such a mean. It is Wilson's interval with as
-    many trials as the facts are worth: n over a design effect, and fewer by as much as t reaches further with so few clusters
-    than with n facts (Korn and Graubard 1998). The design effect is that of two-way clustered errors. Where few heads have
-    anything else than 0 (or than 1) it is hardly seen, and would be smallest where there is nothing to see: so it is drawn
-    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head.
-    Coverage: `benchmarks/intervals.py`.
+    many trials as the facts are worth (`trials`). Coverage: `benchmarks/intervals.py`.
     """
     if len(values) == 0:
         return NOTHING
@@ -147,6 +143,19 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
         return Estimate(value, value, value, n)
     if too_few(clusters.heads):
         return Estimate(value, None, None, n)
+    return Estimate(value, *wilson(value, trials(values, clusters)), n)
+
+
+def trials(values: Floats, clusters: Clusters, uneven: float = 1.0) -> float:
+    """How many independent trials a mean of values from 0 to 1 is worth. Needs ten heads.
+
+    It is n over a design effect, and fewer by as much as t reaches further with so few clusters than with n facts (Korn and
+    Graubard 1998). The design effect is that of two-way clustered errors. Where few heads have
+    anything else than 0 (or than 1) it is hardly seen, and would be smallest where there is nothing to see: so it is drawn
+    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head.
+    uneven: what unequal weights of the values add to that, as a factor from 1 on.
+    """
+    value = min(1.0, max(0.0, float(values.mean())))
     facts, heads = _facts(clusters), clusters.heads
     # facts of one head are never taken for less alike than independent ones
     independent = Part(float(np.square(unseen_errors(values, clusters.unseen)).mean()) / facts, max(facts - 1, 1.0))
@@ -154,14 +163,14 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     variance, degrees = independent if independent.variance >= clustered.variance else clustered
     rarer = np.bincount(heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
     seen = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
-    effect = usual_effect(clusters, facts)
+    effect = usual_effect(clusters, facts) * uneven
     if 0 < value < 1:
         found = seen * variance * facts / (value * (1 - value))
         # what is taken for granted is not in doubt, so that there are more degrees of freedom
         degrees *= (1 + effect / found) ** 2 if found else 1.0
         effect = (found + effect) / (seen + 1)
     wider = t_quantile(max(facts - 1, 1)) / t_quantile(degrees)
-    return Estimate(value, *wilson(value, facts / effect * wider**2), n)
+    return float(facts / effect * wider**2)
 
 
 def is_known(clusters: Clusters) -> bool:

@@ -1,4 +1,6 @@
-"""Scores beside each other: of all facts, of reviewed ones, and with wrong labels flipped and unclear facts dropped whole."""
+"""Scores beside each other: of all facts, of reviewed ones, with wrong labels flipped and unclear facts dropped whole, and
+under the reviewers' truth for all facts though few were drawn.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools
+from medfact.metrics.clusters import Bools, Floats
 from medfact.metrics.joint import facts_of
-from medfact.metrics.records import Records
+from medfact.metrics.powered import Powered, Reviewed, powered
+from medfact.metrics.records import Records, codes
 from medfact.metrics.uncertainty import NOTHING, Estimate
-from medfact.reviews.verdicts import Judgement
+from medfact.reviews.draws import Draws
+from medfact.reviews.verdicts import Judgement, judged
+from medfact.statements import Statement
 
 
 @dataclass(frozen=True)
@@ -76,3 +81,56 @@ def scores_of(records: Records) -> Scores:
         return Scores(0, NOTHING, NOTHING)
     facts = facts_of(records)
     return Scores(len(np.unique(records.fact)), records.accuracy(np.ones(len(records.fact), dtype=bool)), facts.joint())
+
+
+@dataclass(frozen=True)
+class PoweredScores:
+    """Right answers, and facts with all of them right, under the reviewers' truth for all facts. drawn: of how many facts that
+    came at random and were judged blindly; undecided: of how many of them reviewers decide nothing.
+    """
+
+    average: Powered
+    joint: Powered
+    drawn: int
+    undecided: int
+
+
+def powered_scores(records: Records, statements: Sequence[Statement], draws: Draws) -> PoweredScores:
+    """The scores of a run under the truth of its reviewers. statements: of the rows of the records.
+
+    A label that reviewers hold wrong is the other one. A fact of which they leave the truth of a statement open, hold one
+    unclear, or say that it depends on the patient, leaves the scores.
+    """
+    once = {one.statement_id: one for one in statements}
+    said = {name: judged(one, draws.reviewed.get(one.fact.fact_id, {})) for name, one in once.items()}
+    found = [said[one.statement_id] for one in statements]
+    open_ = np.array([one.truth is None or one.unclear for one in found], dtype=bool)
+    truth = np.where(open_, records.label, np.array([bool(one.truth) for one in found], dtype=bool))
+    under = replace(records, label=truth)
+    ids = [statements[row].fact.fact_id for row in records.first_of_fact]
+    weight = np.array([draws.weights.get(fact_id, 0.0) for fact_id in ids])
+    decided = (weight > 0) & ~np.isin(np.unique(records.fact), records.fact[open_])
+    stratum = codes([repr(draws.stratum[fact_id]) for fact_id in ids])
+    clusters = records.clusters(records.first_of_fact)
+
+    def score(of: Floats, right: Floats, still: Floats, newly: Floats) -> Powered:
+        made = Reviewed(of, right, weight, decided, still, newly, stratum, clusters)
+        return powered(made.only(of > 0))
+
+    def sums(rows: Bools) -> Floats:
+        return np.bincount(records.fact, weights=records.scored & rows).astype(float)
+
+    by_label, by_truth = facts_of(records), facts_of(under)
+    masters, truly = by_label.mastered & by_label.complete, by_truth.mastered & by_truth.complete
+    undecided = {fact_id for fact_id, is_decided in zip(ids, decided, strict=True) if not is_decided}
+    return PoweredScores(
+        score(
+            sums(np.ones(len(records.fact), dtype=bool)),
+            sums(records.right),
+            sums(records.right & under.right),
+            sums(~records.right & under.right),
+        ),
+        score(*(rows.astype(float) for rows in (by_label.complete, masters, masters & truly, ~masters & truly))),
+        len(draws.drawn),
+        len(draws.drawn & undecided),
+    )

@@ -11,8 +11,9 @@ from medfact.metrics.agreement import MISSING, Agreement, agreement
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import board_of
+from medfact.reviews.draws import draws_of
 from medfact.reviews.reliability import Row, Sentences, by_origin, ceiling, reliability
-from medfact.reviews.scores import ReviewedScores, reviewed_scores
+from medfact.reviews.scores import PoweredScores, ReviewedScores, powered_scores, reviewed_scores
 from medfact.reviews.verdicts import ADJUDICATOR, DEPENDS, FALSE, TRUE, Opinion, judged, opinions
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
@@ -23,13 +24,15 @@ SAID = (FALSE, TRUE, DEPENDS)
 
 @dataclass(frozen=True)
 class Summary:
-    """The reviews of a run. labels: of `reliability`, the last row of all. sentences: of `by_origin`. ceiling: on joint
-    accuracy, from label errors. by_relation, by_form: agreement, by a relation's name and by a way of asking.
+    """The reviews of a run. powered: scores under the reviewers' truth, for all facts. labels: of `reliability`, the last row
+    of all. sentences: of `by_origin`. ceiling: on joint accuracy, from label errors. by_relation, by_form: agreement, by a
+    relation's name and by a way of asking.
     """
 
     facts_reviewed: int
     reviewers: int
     scores: ReviewedScores
+    powered: PoweredScores
     labels: tuple[Row, ...]
     sentences: tuple[Sentences, ...]
     ceiling: Estimate
@@ -43,14 +46,17 @@ def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
     run = store.run(run_id)
     asked = [item.statement for item in store.answers.asked(run.run)]
     facts = list(dict.fromkeys(statement.fact.fact_id for statement in asked))
-    reviewed = opinions(store.verdicts.log(facts, owners))
+    log = store.verdicts.log(facts, owners)
+    reviewed = opinions(log)
     judgements = {s.statement_id: judged(s, reviewed[s.fact.fact_id]) for s in asked if s.fact.fact_id in reviewed}
     once = list({statement.statement_id: statement for statement in asked}.values())
-    labels = reliability(once, reviewed)
+    labels, records = reliability(once, reviewed), board_of(store, run.run).records()
+    draws = draws_of(list({statement.fact.fact_id: statement.fact for statement in asked}.values()), log)
     return Summary(
         len(reviewed),
         len({reviewer for of in reviewed.values() for reviewer in of}),
-        reviewed_scores(board_of(store, run.run).records(), [statement.statement_id for statement in asked], judgements),
+        reviewed_scores(records, [statement.statement_id for statement in asked], judgements),
+        powered_scores(records, asked, draws),
         labels,
         by_origin(once, reviewed),
         ceiling(once, reviewed),

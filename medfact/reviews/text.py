@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from medfact.metrics.agreement import Agreement
+from medfact.metrics.powered import Powered
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.wording import MINUS, NO_VALUE, counted, share, shortened
 from medfact.reviews.reliability import Row
-from medfact.reviews.scores import ReviewedScores, Scores
+from medfact.reviews.scores import PoweredScores, ReviewedScores, Scores
 from medfact.reviews.summary import Summary
 from medfact.reviews.verdicts import ADJUDICATOR, FACT_VERDICTS, Opinion
 from medfact.statements import VARIANTS
@@ -31,6 +32,17 @@ SCORES = {
 }
 """Scores beside each other, by the fields of `ReviewedScores`."""
 
+POWERED = "all facts, under the reviewers' truth"
+POWERED_IN_FULL = (
+    "The score that all facts, and facts like them, would have if reviewers judged every one, estimated. The facts that came "
+    "at random and were judged blindly say how often reviewers contradict our labels, apart for answers that are right and "
+    "wrong by them; our labels say how many answers of each kind there are (prediction-powered inference). The interval holds "
+    "however wrong our labels are; as far as it is wider than that of all facts as labelled, the labels are in doubt. Facts "
+    "that depend on the patient, or of which reviewers decide nothing, leave the score. Contested and chosen facts speak for "
+    "themselves alone."
+)
+"""What a prediction-powered score is."""
+
 
 def summary_lines(made: Summary) -> Iterator[str]:
     """The summary for a terminal; nothing where no fact is reviewed."""
@@ -43,6 +55,9 @@ def summary_lines(made: Summary) -> Iterator[str]:
         scores: Scores = getattr(made.scores, name)
         yield _line(f"all answers right: {title}", scores.joint, "fact")
         yield _line(f"right answers: {title}", scores.average, "statement")
+    yield _line(f"all answers right: {POWERED}", made.powered.joint.estimate, "reviewed fact")
+    yield _line(f"right answers: {POWERED}", made.powered.average.estimate, "reviewed fact")
+    yield powered_in_words(made.powered)
     yield ""
     for row in made.labels:
         yield _line(f"wrong labels: {where(row)}", row.wrong, "verdict")
@@ -61,6 +76,27 @@ def changes(scores: ReviewedScores) -> str:
     return (
         f"{counted(scores.flipped, 'label')} held wrong, {counted(scores.dropped, 'fact')} unclear or depending on the "
         f"patient, {counted(scores.disputed, 'fact')} in dispute."
+    )
+
+
+def powered_in_words(made: PoweredScores) -> str:
+    """What the score under the reviewers' truth rests on, and what more reviews would do for it; or why there is none."""
+    joint = made.joint
+    if joint.estimate.value is None:
+        return f"{POWERED[0].upper()}{POWERED[1:]}: {NO_VALUE}, since {joint.why_not}."
+    undecided = f", {made.undecided} of them undecided" if made.undecided else ""
+    of = f"Of {counted(joint.facts, 'fact')}, {made.drawn:,} came at random and were judged blindly{undecided}"
+    return f"{of}; the interval holds however wrong the labels of the others are. {_more(joint)}"
+
+
+def _more(joint: Powered) -> str:
+    if joint.more is not None:
+        return f"About {counted(joint.more, 'more fact')} reviewed would halve it, for all answers right."
+    if joint.all_reviewed is None:
+        return ""
+    return (
+        "No number of reviews would halve it, for all answers right: with every fact reviewed it would still be "
+        f"±{100 * joint.all_reviewed:.1f} points, since other facts like these would be answered otherwise."
     )
 
 

@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect
 
 from medfact.errors import Mistake
 from medfact.limits import is_public_server
+from medfact.web import only_invited
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
 from medfact.web.clients import address_of, is_behind_proxy, name_in
@@ -134,8 +135,8 @@ class Guarded:
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
         if (link := moved(path, request.url.query)) is not None:
             return RedirectResponse(link, status_code=307)
-        if not is_used(path):
-            return PlainTextResponse("There is no such address.", status_code=404)
+        if (refusal := _not_here(path, request)) is not None:
+            return refusal
         if (refusal := self._too_often(kind_of(path), request)) is not None:
             return refusal
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
@@ -264,6 +265,15 @@ class Guarded:
             await self.app(scope, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
+
+
+def _not_here(path: str, request: Request) -> Response | None:
+    """The refusal of an address that there is not, or not for whoever asks."""
+    if not is_used(path):
+        return PlainTextResponse("There is no such address.", status_code=404)
+    if only_invited.is_closed_to(request) and not only_invited.FOR_INVITED.fullmatch(path):
+        return PlainTextResponse(only_invited.REFUSED, status_code=403)
+    return None
 
 
 async def _refuse(response: Response, scope: Any, receive: Any, send: Any) -> None:

@@ -21,6 +21,7 @@ from medfact.errors import MedfactError
 from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
+from medfact.web.only_invited import REFUSED, is_closed_to, is_invited
 from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
 from medfact.web.services import Services
@@ -57,6 +58,9 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         page = PAGES.get(question.page)
         if page is None:
             return PlainTextResponse("There is no such page.", status_code=404)
+        told = question.show | told_by_address(page, question.address)
+        if is_closed_to(request) and not is_invited(page.name, told):
+            return PlainTextResponse(REFUSED, status_code=403)
         services.neighbours.note(owner_of(request), address_of(request.scope))
         zero_gpu.note_visitor(owner_of(request), request.headers.get(zero_gpu.VISITOR_HEADER, ""))
         visitor = Visitor(

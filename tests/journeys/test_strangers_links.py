@@ -31,7 +31,7 @@ OF_ADDRESS = {
         "sort", "estimand", "writing", "drafts", "studio",
     },
     "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact"},
-    "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place"},
+    "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited"},
     "studio": {"pool", "data", "relation"},
     "write": {"kind", "writing"},
     "agents": set(),

@@ -21,7 +21,7 @@ from medfact.results.sides import Side
 from medfact.results.specialties import by_specialty
 from medfact.results.wording import false_on_purpose, remarks
 from medfact.reviews.summary import Summary, summary
-from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
+from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agreed, changes, powered_in_words, where
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE
@@ -252,6 +252,9 @@ def _under_review(visitor: Visitor, lives: Lives) -> Markup:
         summaries={name: made for name, made in found.items() if made is not None and made.facts_reviewed},
         ids=",".join(live.run.run for live in lives.values()),
         scores=SCORES,
+        powered=POWERED,
+        powered_in_full=POWERED_IN_FULL,
+        powered_in_words=powered_in_words,
         figures=FIGURES,
         changes=changes,
         where=where,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Literal
 
 from markupsafe import Markup
@@ -14,7 +15,8 @@ from medfact.datasets.search import holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.results.wording import duration
-from medfact.reviews.guidelines import guidelines, is_absolute
+from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
+from medfact.reviews.invitations import Invitation, invitation_of, progress
 from medfact.reviews.queues import disputed, shuffled
 from medfact.reviews.reliability import statements_to_check
 from medfact.reviews.transfer import LONGEST_NAME, LONGEST_TEXT
@@ -38,14 +40,14 @@ from medfact.reviews.verdicts import (
     show_labels,
     who,
 )
-from medfact.spec import RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import Statement
 from medfact.store import Verdict
 from medfact.store.contributions import GAMES, VERDICTS
 from medfact.store.engine import home
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.pages.review_material import SEED, Material, contested_facts, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
@@ -67,7 +69,8 @@ class ReviewShow(Show):
     """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
     file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `within`, or NEXT. ended: whether the packet
     before it has just ended. checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts
-    record both. bound: the error rate of the planner, in per cent.
+    record both. bound: the error rate of the planner, in per cent. invited: the token of an invitation, which decides all but
+    the place.
     """
 
     reviewer: str = Field("", max_length=LONGEST_NAME)
@@ -82,6 +85,18 @@ class ReviewShow(Show):
     place: int = Field(NEXT, ge=NEXT, le=10**9)
     within: str = Field("", max_length=2_000)
     ended: bool = False
+    invited: str = Field("", max_length=100)
+
+
+def as_invited(visitor: Visitor, show: ReviewShow) -> tuple[Visitor, ReviewShow]:
+    """Who looks at an invitation's address: the person who was invited, at nothing but their packet. Raises Mistake."""
+    if not show.invited:
+        return visitor, show
+    one = invitation_of(show.invited)
+    owner = one.owner if visitor.owner != NOBODY else NOBODY
+    person = replace(visitor, owner=owner, owners=(owner, *visitor.selves), user="", reviewers=(one.owner,))
+    decided = {"reviewer": one.name, "run": one.run, "data": OF_RUNS if one.run else one.data, "queue": RANDOM}
+    return person, show.model_copy(update={**decided, "relation": "", "search": "", "checking": False, "adjudicating": False})
 
 
 def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
@@ -114,6 +129,8 @@ def material_of(visitor: Visitor, show: ReviewShow) -> Material:
 
 
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
+    if show.invited:
+        return invitation_of(show.invited).packet(material.facts)
     found = _matching(material.facts, show.relation, show.search)
     if show.queue == RANDOM:
         return found
@@ -153,7 +170,7 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 
 # ------------------------------------------------------------------------------------------------ the page
 
-ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
+ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited")
 """The fields of the page's address."""
 
 QUEUE_TITLES = {
@@ -179,6 +196,10 @@ class Line:
 
 def view(visitor: Visitor, show: ReviewShow) -> View:
     """One fact of the queue, with what this reviewer has said of it; after a packet, what was done."""
+    try:
+        visitor, show = as_invited(visitor, show)
+    except Mistake as error:
+        return View({"choice": "", "fact": render("message", message=Message(error.public, "warn"))}, show)
     show = as_it_can_be(visitor, show)
     relations: list[str] = []
     try:
@@ -192,12 +213,15 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
             fact = (_thanks if show.ended else _fact)(visitor, show, material, queue)
     except MedfactError as error:
         queue, fact = [], render("message", message=Message(error.public, "warn"))
-    return View({"choice": _choice(visitor, show, relations, queue), "fact": fact}, show, query=_query(show))
+    choice = _invitation(invitation_of(show.invited)) if show.invited else _choice(visitor, show, relations, queue)
+    # a run's id opens it, so that who was invited to its facts is not told
+    told = show.model_copy(update={"run": "", "data": ""}) if show.invited else show
+    return View({"choice": choice, "fact": fact}, told, query=_query(told))
 
 
 def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> ReviewShow:
     """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
-    here = "|".join((show.data, show.run, show.queue, show.relation, show.search))
+    here = show.invited or "|".join((show.data, show.run, show.queue, show.relation, show.search))
     if show.place == NEXT or show.within not in ("", here):
         first = _unreviewed(own_opinions(visitor, show), queue)
         return show.model_copy(update={"place": first or 0, "within": here, "ended": False})
@@ -212,15 +236,28 @@ def _unreviewed(said: Mapping[str, Opinion], queue: Sequence[Fact], after: int =
     return next((place for place in places if queue[place].fact_id not in said), None)
 
 
+def _invitation(one: Invitation) -> Markup:
+    """What stands below a packet that somebody was invited to."""
+    guide, problem = _guide()
+    until = datetime.fromtimestamp(one.until, UTC).strftime("%d %B %Y")
+    return render("review_invited", invitation=one, until=until, guide=guide, problem=problem)
+
+
+def _guide() -> tuple[Guidelines | None, str]:
+    """The guide for reviewers; or None, and what is wrong with it."""
+    try:
+        return guidelines(home()), ""
+    except FactsError as error:
+        return None, error.public
+
+
 def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue: Sequence[Fact]) -> Markup:
     own = own_source(visitor)
     datasets = [*data_sets(own), *([(OF_RUNS, "what the run of this link asked")] if show.run else [])]
-    try:
-        guide, problem = guidelines(home()), ""
-    except FactsError as error:
-        guide, problem = None, error.public
+    guide, problem = _guide()
     return render(
         "review_choice",
+        invitations=list(progress(visitor.services.store)) if LOCAL_OWNER in visitor.owners else [],
         show=show,
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
@@ -241,6 +278,8 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue:
 
 def _query(show: ReviewShow) -> str:
     """The address, from which a reload goes on: who reviews what, and where in the queue."""
+    if show.invited:
+        return PAGE.query(ReviewShow.model_validate({"invited": show.invited}))
     usual = show.data == (OF_RUNS if show.run else RunSpec.dataset)
     return PAGE.query(show.model_copy(update={"data": ""}) if usual else show)
 
@@ -364,7 +403,10 @@ def _begun(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSh
     if not show.reviewer.strip():
         raise Mistake("Say who you are first: a name, or initials.", "Verdicts are kept under it.")
     material = material_of(visitor, show)
-    return show, material, material.fact(action.about)
+    fact = material.fact(action.about)
+    if show.invited and fact not in queue_of(visitor, show, material):
+        raise Mistake("That fact is not in this packet.", "Load the page again.")
+    return show, material, fact
 
 
 def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
@@ -448,13 +490,25 @@ def jump(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow
     return show.model_copy(update={"place": int(number) - 1, "ended": False}), Message()
 
 
+def _as_invited(act: Act) -> Act:
+    """A button, pressed by whoever was invited where an invitation was opened."""
+
+    def acting(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
+        found: tuple[ReviewShow, Message] = act(*as_invited(visitor, show), action)
+        return found
+
+    return acting
+
+
+BUTTONS: Mapping[str, Act] = {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump}
+
 PAGE = Page(
     "review",
     "Review",
     ("said", "fact", "choice"),
     ReviewShow,
     view,
-    {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE},
+    {**{name: _as_invited(act) for name, act in BUTTONS.items()}, **ERASE},
     address=ADDRESS,
     place=2,
 )
