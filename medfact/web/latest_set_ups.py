@@ -7,13 +7,16 @@ from contextlib import suppress
 
 from medfact.errors import StoreError
 from medfact.store import Store
+from medfact.store.set_ups import MOST_SET_UPS
 
 _TOGETHER_SECONDS = 0.2
 """How long what is chosen waits for what others choose, before it is written."""
 
 
 class LatestSetUps:
-    """Nobody waits for the database to keep what they chose. What cannot be written is kept until this process ends."""
+    """Nobody waits for the database to keep what they chose. What cannot be written is kept for as long as this process
+    lasts, and of as many owners as the database would keep.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,6 +36,8 @@ class LatestSetUps:
         """Keeps what this owner has chosen, in place of what was kept before."""
         with self._lock:
             self._unwritten[owner] = chosen
+            if len(self._unwritten) > MOST_SET_UPS:
+                del self._unwritten[next(iter(self._unwritten))]
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_on, daemon=True, name="set-ups")
                 self._thread.start()
