@@ -191,7 +191,7 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     for name in all_[0]:
         values = [settings[name] for settings in all_]
         if all(value == values[0] for value in values):
-            same |= {} if values[0][0] == NONE_CHOSEN else {name: values[0][0]}
+            same |= {} if values[0][1] == _NONE_CHOSEN else {name: values[0][0]}
         else:
             differs[name] = _told_apart(values)
     return same, differs
@@ -222,13 +222,13 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
-NONE_CHOSEN = "none"
-"""What is chosen where nothing of a list is."""
+_NONE_CHOSEN = str(())
+"""What tells a list from another where nothing of it is chosen: it is not worth a word where that is so of all runs."""
 
 
 def _readable(value: Any) -> Any:
     """A setting's value as a person reads it: the names of a list in a row."""
-    return (", ".join(value) or NONE_CHOSEN) if isinstance(value, tuple) else value
+    return (", ".join(value) or "none") if isinstance(value, tuple) else value
 
 
 def questions_of(sides: Sequence[Side]) -> dict[str, str]:
