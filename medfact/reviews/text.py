@@ -96,7 +96,7 @@ def _more(joint: Powered) -> str:
         return ""
     return (
         "No number of reviews would halve it, for all answers right: with every fact reviewed it would still be "
-        f"±{100 * joint.all_reviewed:.1f} points, since other facts like these would be answered otherwise."
+        f"±{100 * joint.all_reviewed:.1f} points, which is as much as {counted(joint.facts, 'fact')} tell of others like them."
     )
 
 

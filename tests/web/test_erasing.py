@@ -147,6 +147,8 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         assert "judged by" not in figures()
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:3]])
         assert "3 facts judged by 1 reviewer" in figures()
+        assert "all facts, under the reviewers&#39; truth" in figures()
+        assert "no value, since the facts drawn so far are of fewer than ten conditions" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         own.verdicts.record([Verdict(name, facts[0], TRUE) for name in ("ada", "ben", "eve")])
         assert "1 fact judged by 3 reviewers" in figures()
