@@ -55,7 +55,10 @@ def test_its_steps_run_from_the_wheel_and_print_no_key(programs: Path, tmp_path:
     assert "sk-not" not in printed + summary
     wrong = {"model": "medfact-tiny", "against": "nothing.gz"}
     assert _step(wrong, programs, tmp_path)[0] == 2
-    assert _step({**wrong, "never-red": "true"}, programs, tmp_path)[0] == 0
+    code, printed, outputs, summary = _step({**wrong, "never-red": "true"}, programs, tmp_path)
+    assert (code, outputs["verdict"], summary) == (0, "", "### medfact: not checked; the step's log says why\n")
+    assert "There is no file 'nothing.gz'" in printed
+    assert "::error::medfact could not check the model (exit code 2)" in printed
 
 
 def test_what_a_caller_gives_is_never_a_command() -> None:
