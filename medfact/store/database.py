@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +11,6 @@ from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any
 
-import orjson
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -293,11 +293,10 @@ def _storable_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _json_of(rows: Sequence[tuple[Any, ...]]) -> str:
     """Rows as JSON, of values that can be stored."""
-    with suppress(TypeError):  # a lone surrogate
-        text = orjson.dumps(rows).decode()
-        if "\\u0000" not in text:
-            return text
-    return orjson.dumps([_storable_row(row) for row in rows]).decode()
+    text = json.dumps(rows, ensure_ascii=False)
+    if "\\u0000" not in text and storable(text) == text:
+        return text
+    return json.dumps([_storable_row(row) for row in rows], ensure_ascii=False)
 
 
 def _cause(error: SQLAlchemyError) -> str:

@@ -61,7 +61,7 @@ def test_pools(medfact: Medfact) -> None:
     papers = [row for row in rows if row["pool"] == "pretexttrans-disek"]
     assert len(papers) == 4 * 8
     assert papers[2]["prototype"] == "If a patient has [X], they are very likely to have symptoms of [Y]."
-    assert len([row for row in rows if row["pool"] == "medfact"]) == 20 * 8 + 5 * 8  # "a" in all relations, "a common" in five
+    assert len([row for row in rows if row["pool"] == "medfact"]) == 28 * 8 + 5 * 8  # "a" in all relations, "a common" in five
 
 
 def test_facts(medfact: Medfact, facts_file: Path) -> None:

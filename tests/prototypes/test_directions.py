@@ -19,6 +19,7 @@ from medfact.prototypes import in_direction, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
 from medfact.runs.plan import plan
 from medfact.spec import RunSpec
+from medfact.web.api import knowing
 from tests.prototypes.test_sentences import FAULTS
 
 _TABLE = Path(__file__).parents[1] / "data" / "relations_as_written.csv"
@@ -408,6 +409,19 @@ def test_a_turned_table_says_each_thing_once_and_nothing_both_ways(rows: list[tu
     for head, tail in stated:  # what the file calls true stays known, whichever end it is said from
         contradicted = any({head, tail} == {row[0], row[2]} and not row[3] for row in rows)
         assert contradicted or collection.known.entity(tail) in collection.known.linked(head)
+
+
+# ------------------------------------------------------------------------------------------- programs
+
+
+def test_programs_that_say_treats_are_understood() -> None:
+    nobody: Any = None  # a fact of one's own needs neither services nor a caller
+    fact = {"head": "allopurinol", "relation": "treats", "tail": "gout"}
+    rows = knowing.statements(nobody, nobody, **fact)
+    assert rows[0]["statement"] == "Allopurinol is a medication used to treat gout."
+    assert sum(row["label"] for row in rows) == 4
+    assert knowing.check_statement(nobody, nobody, **fact)["holds"] is True
+    assert knowing.check_statement(nobody, nobody, **{**fact, "relation": "associated with"})["holds"] is None
 
 
 # ------------------------------------------------------------------------------------------- the documents
