@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from visitors import Visitor
+from waiting import until
 
 from medfact.datasets.sources import has_source
 from medfact.web.pages.review_material import _facts
@@ -91,3 +92,22 @@ def test_what_no_source_states_comes_first_with_its_false_partner() -> None:
     first = facts.index(true[stated.index(True)])
     for part in (facts[:first], facts[first:]):
         assert 0.4 < sum(fact.positive for fact in part) / len(part) < 0.6
+
+
+def test_after_the_verdict_one_reads_what_others_and_models_said_and_not_before(visitor: Visitor) -> None:
+    (run,) = visitor.evaluate("baseline:always-true")
+    until(lambda: visitor.look(run=run)["again"] is None)
+    for name, verdict in (("ada", "true"), ("bob", "true"), ("cyd", "false"), ("dora", "cannot")):
+        opened = visitor.look("review", reviewer=name, run=run, place=0)
+        assert "said the same" not in opened["fragments"]["fact"]
+        assert "always says true" not in opened["fragments"]["fact"]
+        judged(visitor, opened, verdict, reviewer=name, run=run)
+    said = "1 of 3 other reviewers said the same. always says true answered 4 of 8 sentences as you hold them."
+    none = said.replace("1 of 3", "0 of 3")
+    for name, told in (
+        ("ada", f"You said: true. {said}"),
+        ("cyd", f"You said: false. {none}"),
+        ("dora", "You said: cannot judge. 0 of 3 other reviewers said the same."),
+    ):
+        seen = visitor.look("review", reviewer=name, run=run, place=0)["fragments"]["fact"]
+        assert re.findall(r'data-key="afterwards[^>]*>(.*?)</p>', seen) == [told]

@@ -14,7 +14,7 @@ from pydantic import Field
 from medfact.datasets.search import holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
-from medfact.results.wording import duration
+from medfact.results.wording import duration, short_name
 from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
 from medfact.reviews.invitations import Invitation, invitation_of, progress
 from medfact.reviews.queues import disputed, shuffled
@@ -49,7 +49,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
-from medfact.web.pages.review_material import SEED, Material, contested_facts, of_runs, of_source
+from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
 
 OF_RUNS = "run"
@@ -294,6 +294,34 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
 
 
 @dataclass(frozen=True)
+class Afterwards:
+    """What a reviewer is told once they have judged a fact. others: how many other reviewers judged it; same: as this one did.
+    models: of each run that asked it, what to call it, how many of its statements the model answered as the reviewer holds
+    them, and of how many.
+    """
+
+    others: int
+    same: int
+    models: tuple[tuple[str, int, int], ...]
+
+
+def _afterwards(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact, opinion: Opinion) -> Afterwards:
+    """Only of what this visitor may see: who was invited sees neither others' verdicts nor runs."""
+    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers)
+    said = opinions(log).get(fact.fact_id, {})
+    others = [one for name, one in said.items() if name != opinion.reviewer and one.fact.role == REVIEWER and one.fact.verdict]
+    runs = () if show.invited else material.runs()
+    held = {one.statement_id: truth for one in material.statements(fact) if (truth := opinion.truth(one)) is not None}
+    models = []
+    for run in runs:
+        answers = answers_of(visitor.services, run.run, run.changed)
+        asked = [name for name in held if name in answers]
+        if asked:
+            models.append((short_name(run), sum(answers[name] is held[name] for name in asked), len(asked)))
+    return Afterwards(len(others), sum(one.fact.verdict == opinion.fact.verdict for one in others), tuple(models))
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a queue is reviewed: of how many facts, by this reviewer, by anybody, by two or more."""
 
@@ -335,6 +363,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         is_shown=is_shown,
         has_false=not all(one.positive for one in queue),
         others=others,
+        afterwards=_afterwards(visitor, show, material, fact, opinion) if opinion and opinion.fact.verdict else None,
         lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),
         titles=FACT_VERDICTS,

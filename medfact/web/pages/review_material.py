@@ -107,7 +107,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     answers: dict[str, dict[str, bool]] = {}
     for run in reversed(material.runs()):
         if not provider_of(run.model).is_rule:
-            answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
+            answers.setdefault(run.model, {}).update(answers_of(services, run.run, run.changed))
     asked = set().union(*answers.values())
     by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}
     by_fact = {fact_id: of for fact_id, of in by_fact.items() if of}
@@ -119,7 +119,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
 
 
 @keep(32)
-def _answers(services: Services, run: str, _: int) -> Mapping[str, bool]:
-    """Kept for each version of a run's answers."""
+def answers_of(services: Services, run: str, _: int) -> Mapping[str, bool]:
+    """Statement id → what a run answered, where it could be read. Kept for each version of a run's answers."""
     asked = services.store.answers.asked(run)
     return {item.statement.statement_id: item.answer.answer for item in asked if item.answer and item.answer.answer is not None}
