@@ -24,6 +24,7 @@ import pytest
 import sqlalchemy
 from mock_service import Behaviour, MockService
 from processes import CONTEXT, Command, forked_quickly, keep_jobs
+from pushed import TEXTS
 from records import reported
 from small_disk import fill, small_disk_at
 from small_facts import rows_of_facts, write_csv
@@ -162,6 +163,46 @@ class Calls:
         assert said & before == set(), "what is on disk is not asked again"
         assert len(said - self.kept[run]) <= IN_FLIGHT + 2 * BATCH
         assert len(said) == len(asked)
+
+
+def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path, tmp_path: Path, store: Store) -> None:
+    """Nor a statement whose answer is on disk. The pushes of both rounds are all there in the end."""
+    pushed_at_once = IN_FLIGHT + 2 * BATCH
+
+    def on_disk(run: str) -> set[tuple[str, str]]:
+        asked = store.answers.asked(run) if run else []
+        first = {(item.statement.text.removesuffix("."), "") for item in asked if item.answer is not None}
+        texts = {(one.kind, one.round): text for text, one in TEXTS.items()}
+        return first | {
+            (item.statement.text.removesuffix("."), texts[one.kind, one.round]) for item in asked for one in item.pushed
+        }
+
+    with MockService(Behaviour(latency=0.02)) as service:
+        at = ("--model", "openai:gpt-4o", "--base-url", service.base_url, "--in-flight", IN_FLIGHT, "--pressure", "doubt")
+        kept: dict[str, set[tuple[str, str]]] = {}
+        seen = 0
+
+        def check() -> None:
+            nonlocal seen
+            until(lambda: service.in_flight == 0)
+            calls = [call.body["messages"] for call in service.calls[seen:]]
+            seen += len(calls)
+            said = [
+                (turns[0]["content"].partition(", is the statement above")[0], turns[-1]["content"] if len(turns) > 1 else "")
+                for turns in calls
+            ]
+            run = store.runs()[-1].run if store.runs() else ""
+            assert set(said) & kept.get(run, set()) == set(), "what is on disk is not asked again"
+            assert len(said) == len(set(said))
+            kept[run] = on_disk(run)
+            assert len(set(said) - kept[run]) <= pushed_at_once
+
+        victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, *at), check)
+        assert victim.killed(4.0, seed=3, times=8) == 8
+        check()
+    (run,) = [one.run for one in store.runs()][-1:]
+    whole(store, run)
+    assert all(len(item.pushed) == 4 for item in store.answers.asked(run)), "the control and a push, in two rounds"
 
 
 @pytest.mark.model
