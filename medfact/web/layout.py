@@ -116,6 +116,8 @@ def theme() -> gr.themes.Base:
         block_title_text_color_dark="*neutral_200",
         input_placeholder_color="*neutral_500",
         input_placeholder_color_dark="*neutral_400",
+        checkbox_border_color="*neutral_500",
+        checkbox_border_color_dark="*neutral_300",
         button_primary_background_fill="#005a92",
         button_primary_background_fill_hover="#00466f",
         button_primary_text_color="#ffffff",

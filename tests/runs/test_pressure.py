@@ -366,12 +366,17 @@ def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, fa
     assert ways.rows[1].cells["authority, round 1"].many == "160 of 320 answers"
     assert plot_of(ways)["data"][1]["x"] == pytest.approx([0, 0, 0, 0, 50, 50])
     terminal = report_text(made)
-    said = "doubt: stubborn (gives up 0.0% of 160 right answers and mends 0.0% of 160 wrong ones)"
-    assert said in terminal
-    assert "authority: obedient (gives up 100.0% of 160 right answers and mends 100.0% of 160 wrong ones)" in terminal
+    said = (
+        "mine is stubborn (keeps most answers, right or wrong) after doubt; "
+        "it is obedient (switches most answers, right or wrong) after authority."
+    )
+    assert said.partition(" ")[2] in terminal
+    for after, kept, mended in (("control (asked once more)", 100, 0), ("doubt", 100, 0), ("authority", 0, 100)):
+        kept_of, mended_of = rf"keeps {kept}.0% \([^)]+%\) of 160 right answers", rf"mends {mended}.0% \([^)]+%\) of 160 wrong"
+        assert re.search(rf"After {re.escape(after)}: {kept_of}, {mended_of} answers\n", terminal)
     assert re.search(r"Right answers that stay right: changed beyond asking once more by authority\n", terminal)
     page = " ".join(unescape(re.sub(r"<[^>]+>", " ", html_report(store, [record.run], "2026-11-27T02:00:00+00:00"))).split())
-    assert said in page
+    assert said.partition(" ")[2] in page
     assert "Where its answers went" in page
     rows = {
         (row["name"], row["figure"]): row for row in score_rows(record.run, record.model, made) if row["group"] == "pressure"

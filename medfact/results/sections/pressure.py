@@ -10,7 +10,7 @@ from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Parts, Row, Section, Shares, Table
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
-from medfact.results.wording import counted, percent
+from medfact.results.wording import counted, share
 from medfact.runs.pressure import IN_A_TEXT
 
 Found = Mapping[str, Pressure]
@@ -18,6 +18,8 @@ Push = tuple[str, int]
 """The kind of a push, and its round."""
 
 _MEANINGS = {CONTROL: "asked once more", **PRESSURES}
+
+_NOT_SHOWN = "is not shown to hold or to give up what it knows"
 
 _FIGURES = {
     HELD: ("right answers that stay right", "right answer"),
@@ -42,6 +44,7 @@ def pressure(figures: Figures) -> Section | None:
         return None
     asked = list(dict.fromkeys((one.kind, one.round) for of in found.values() for one in of.after))
     blocks: list[Block] = [Note(lines=tuple(_said(run, of) for run, of in found.items()))]
+    blocks.append(Note(lines=tuple(line for run, of in found.items() for line in _lines(run, of, len(found) > 1)), listed=True))
     blocks += [_shares(found, asked, name) for name in (HELD, YIELDS)]
     blocks += [_table(found, asked), _less_control(found, asked)]
     blocks += [_ways(run, of, place, len(found) > 1) for place, (run, of) in enumerate(found.items())]
@@ -57,18 +60,40 @@ def title_of(push: Push) -> str:
 
 
 def _said(run: str, of: Pressure) -> str:
-    """What a model does under each kind of pressure, after the last push."""
-    kinds = list(dict.fromkeys(one.kind for one in of.after if one.kind != CONTROL))
-    last = {kind: [one for one in of.after if one.kind == kind][-1] for kind in kinds}
-    said = [f"{kind}: {_diagnosed(one)}" for kind, one in last.items()]
-    return f"{run}. {'; '.join(said) if said else 'Nothing was pushed yet'}."
+    """What a model does after the last push, in a sentence: kinds of the same diagnosis are named together."""
+    kinds: dict[str | None, list[str]] = {}
+    for one in _last(of):
+        if one.kind != CONTROL:
+            kinds.setdefault(one.diagnosis, []).append(one.kind)
+    said = [
+        f"{DIAGNOSES[diagnosis] if diagnosis else _NOT_SHOWN} after {_and(several)}" for diagnosis, several in kinds.items()
+    ]
+    return f"{run} {'; it '.join(said)}." if said else f"{run}: nothing was pushed yet."
 
 
-def _diagnosed(one: AfterPush) -> str:
-    given_up = None if one.held.value is None else 1 - one.held.value
-    shares = f"gives up {percent(given_up)} of {counted(one.held.n, 'right answer')}"
-    shares += f" and mends {percent(one.yields_to_truth.value)} of {counted(one.yields_to_truth.n, 'wrong one')}"
-    return f"{DIAGNOSES[one.diagnosis].partition(':')[0]} ({shares})" if one.diagnosis else f"{shares}: nothing is shown"
+def _lines(run: str, of: Pressure, several: bool) -> list[str]:
+    return [f"{run}, {_kept(one)}" if several else f"After {_kept(one)}" for one in _last(of)]
+
+
+def _last(of: Pressure) -> list[AfterPush]:
+    """Each kind after its last push, the control first."""
+    return list({one.kind: one for one in of.after}.values())
+
+
+def _and(names: Sequence[str]) -> str:
+    """["doubt", "authority", "guideline"] → "doubt, authority and guideline"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _kept(one: AfterPush) -> str:
+    """The two shares that decide, each with its interval and of how many."""
+    after = f"{one.kind} ({_MEANINGS[one.kind]})" if one.kind == CONTROL else one.kind
+    return f"{after}: {_share_in_words('keeps', one.held, 'right')}, {_share_in_words('mends', one.yields_to_truth, 'wrong')}"
+
+
+def _share_in_words(does: str, of: Estimate, side: str) -> str:
+    return f"{does} {share(of)} of {counted(of.n, f'{side} answer')}" if of.n else f"there was no {side} answer"
 
 
 def _rows(found: Found, asked: Sequence[Push], cell: Callable[[AfterPush], Cell]) -> tuple[Row, ...]:
@@ -154,8 +179,18 @@ def _less_control(found: Found, asked: Sequence[Push]) -> Table:
         for row in _rows(found, pushed, lambda one, name=name: _difference(one, name))  # type: ignore[misc]
     ]
     label = "what pushes do beyond asking once more: each figure less that after the control, in points"
-    caption = "Less the control, in points: the same statements or facts; a bold frame where a difference is shown"
-    return Table(name="pressure-less-control", label=label, heading="figure", rows=tuple(rows), caption=caption)
+    caption = (
+        "Each figure less that after the control, in points, of the same statements or facts. Each interval is of one "
+        "difference alone; p and the bold frame take all differences together."
+    )
+    return Table(
+        name="pressure-less-control",
+        label=label,
+        heading="figure",
+        rows=tuple(rows),
+        caption=caption,
+        folded="What pushes do beyond asking once more",
+    )
 
 
 def _difference(one: AfterPush, name: str) -> Cell:
