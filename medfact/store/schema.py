@@ -298,6 +298,31 @@ publications = sql.Table(
 )
 """The runs that whoever runs the server shows to everybody."""
 
+
+def _reply_columns() -> list[sql.Column[Any]]:
+    """What is recorded of a reply, in whichever table."""
+    return [
+        sql.Column("answer", sql.Boolean),
+        sql.Column("p_true", sql.Float(53)),
+        sql.Column("p_mass", sql.Float(53)),
+        sql.Column("raw", StoredText()),
+        sql.Column("failure", StoredText()),
+        sql.Column("asked_at", StoredText(32), nullable=False),
+        sql.Column("p_low", sql.Float(53)),
+        sql.Column("p_high", sql.Float(53)),
+        sql.Column("cut", StoredText(32)),
+        sql.Column("served_model", StoredText()),
+        sql.Column("fingerprint", StoredText()),
+        sql.Column("prompt_tokens", sql.Integer),
+        sql.Column("completion_tokens", sql.Integer),
+        sql.Column("seconds", sql.Float(53)),
+        sql.Column("attempts", sql.Integer),
+        sql.Column("reasoning_tokens", sql.Integer),
+        sql.Column("stated", StoredText()),
+        sql.Column("position", sql.Integer),
+    ]
+
+
 answers = sql.Table(
     "answers",
     metadata,
@@ -305,24 +330,7 @@ answers = sql.Table(
     sql.Column("statement_id", StoredText(32), primary_key=True),
     sql.Column("draw", sql.Integer, primary_key=True, autoincrement=False, server_default="0"),
     sql.Column("key", StoredText(64), nullable=False, index=True),
-    sql.Column("answer", sql.Boolean),
-    sql.Column("p_true", sql.Float(53)),
-    sql.Column("p_mass", sql.Float(53)),
-    sql.Column("raw", StoredText()),
-    sql.Column("failure", StoredText()),
-    sql.Column("asked_at", StoredText(32), nullable=False),
-    sql.Column("p_low", sql.Float(53)),
-    sql.Column("p_high", sql.Float(53)),
-    sql.Column("cut", StoredText(32)),
-    sql.Column("served_model", StoredText()),
-    sql.Column("fingerprint", StoredText()),
-    sql.Column("prompt_tokens", sql.Integer),
-    sql.Column("completion_tokens", sql.Integer),
-    sql.Column("seconds", sql.Float(53)),
-    sql.Column("attempts", sql.Integer),
-    sql.Column("reasoning_tokens", sql.Integer),
-    sql.Column("stated", StoredText()),
-    sql.Column("position", sql.Integer),
+    *_reply_columns(),
     sql.Column("batch", sql.Integer, nullable=False, server_default="0"),
     sql.Index("ix_answers_batch", "run", "batch"),
 )
@@ -337,23 +345,6 @@ pushes = sql.Table(
     sql.Column("kind", StoredText(16), primary_key=True),
     sql.Column("round", sql.Integer, primary_key=True, autoincrement=False),
     sql.Column("key", StoredText(64), nullable=False),
-    sql.Column("answer", sql.Boolean),
-    sql.Column("p_true", sql.Float(53)),
-    sql.Column("p_mass", sql.Float(53)),
-    sql.Column("raw", StoredText()),
-    sql.Column("failure", StoredText()),
-    sql.Column("asked_at", StoredText(32), nullable=False),
-    sql.Column("p_low", sql.Float(53)),
-    sql.Column("p_high", sql.Float(53)),
-    sql.Column("cut", StoredText(32)),
-    sql.Column("served_model", StoredText()),
-    sql.Column("fingerprint", StoredText()),
-    sql.Column("prompt_tokens", sql.Integer),
-    sql.Column("completion_tokens", sql.Integer),
-    sql.Column("seconds", sql.Float(53)),
-    sql.Column("attempts", sql.Integer),
-    sql.Column("reasoning_tokens", sql.Integer),
-    sql.Column("stated", StoredText()),
-    sql.Column("position", sql.Integer),
+    *_reply_columns(),
 )
 """Replies after pushes against the answers of a run: of each answer, by the kind of push and its round."""
