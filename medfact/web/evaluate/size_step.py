@@ -202,7 +202,8 @@ def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
     most = most_pushes(runs[0].spec.pressure, len(plan.statements))
-    models += f", and up to {count(most)} pushes against the answers of each" if most else ""
+    whose = "each model’s" if len(setup.chosen) > 1 else "its"
+    models += f", and up to {count(most)} pushes against {whose} answers" if most else ""
     return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{_quota(visitor, runs)}", _takes(visitor, runs)
 
 
