@@ -30,21 +30,21 @@ def show_progress(events: Iterator[Event], model: str) -> int:
 def _shown(events: Iterator[Event], model: str) -> int:
     code = OK
     total = done = 0
-    milestones = _Milestones()
+    milestones, pushed = _Milestones(), _Milestones()
     stage = ""
     for event in events:
         match event:
             case Started():
                 total, done = event.statements, event.answered
                 say(f"run {event.run}: {model}, {total} statements, {done} answered before")
-            case Loading() | PushesSaved():
-                if not _moving_line(f"{model}: {event.step}") and event.step.partition(":")[0] != stage:
-                    say(f"{model}: {event.step}")
+            case Loading():
+                _tell(f"{model}: {event.step}", in_log=event.step.partition(":")[0] != stage)
                 stage = event.step.partition(":")[0]
+            case PushesSaved():
+                _tell(f"{model}: {event.step}", in_log=pushed.reached(event.done, event.of))
             case AnswersSaved():
                 done += len(event.answers)
-                if not _moving_line(f"{model}: {done} of {total}") and milestones.reached(done, total):
-                    say(f"{model}: {done} of {total}")
+                _tell(f"{model}: {done} of {total}", in_log=milestones.reached(done, total))
             case Noted():
                 _print_below([f"{model}: note: {event.note}"])
             case Finished():
@@ -86,6 +86,12 @@ def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None
                 said[a.run, b.run] = race.heads, race.decided_at is not None
 
     return tell
+
+
+def _tell(text: str, *, in_log: bool) -> None:
+    """Says how far it is: always on a terminal's moving line, in a log where it is worth a line."""
+    if not _moving_line(text) and in_log:
+        say(text)
 
 
 def _moving_line(text: str) -> bool:

@@ -88,6 +88,15 @@ def test_what_a_budget_stopped_was_not_stopped_by_hand(store: Store, ended: Run)
     assert runs.state_of(live(store, replace(ended, state=STOPPED))).word == "stopped by hand"
 
 
+def test_a_run_whose_answers_are_pushed_says_how_many_pushes_are_left(store: Store, ended: Run) -> None:
+    job = Snapshot(1, RUNNING, None, total=32, done=32, rate=8.0, seconds_left=0.0, loading="pushes: 12 of 640")
+    pushed = replace(live(store, replace(ended, state=RUNNING)), job=job)
+    assert runs.state_of(pushed).rest == ("32 of 32 statements", "pushes: 12 of 640")
+    assert progress.progress_of("mine", pushed).text == "pushes: 12 of 640"
+    answered = replace(pushed, job=replace(job, loading=None, done=16, seconds_left=2.0))
+    assert progress.progress_of("mine", answered).text == "8 a second · 2 s left"
+
+
 @pytest.mark.parametrize(
     ("words", "state", "found"),
     [

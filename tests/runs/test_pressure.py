@@ -19,10 +19,12 @@ from pushed import TEXTS, Pushable, Right
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
+from medfact.cli import progress
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.exchange.transfer import export_run, import_run
-from medfact.metrics.pressure import HOLDS, OBEDIENT, STUBBORN, AfterPush, Pressure
+from medfact.metrics.pressure import HOLDS, OBEDIENT, STUBBORN, AfterPush, Moved, Pressure
+from medfact.metrics.uncertainty import Estimate
 from medfact.models import Placement, Prompt, ServiceSettings, load_model
 from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS, Push, Replied, kinds_asked, pressed, pushes
 from medfact.results.blocks import Parts, Table
@@ -30,10 +32,11 @@ from medfact.results.plots import plot_of
 from medfact.results.pressed import pressure_of
 from medfact.results.report import report_of
 from medfact.results.sections import PAGE, Figures, sections_of
+from medfact.results.sections.pressure import _moved
 from medfact.results.text import report_text
 from medfact.runs.board import board_of
 from medfact.runs.costs import bill_of, costs
-from medfact.runs.events import Event, Finished, PushesSaved
+from medfact.runs.events import Event, Finished, PushesSaved, Started
 from medfact.runs.pressure import IN_A_TEXT
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
@@ -382,6 +385,24 @@ def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, fa
         (row["name"], row["figure"]): row for row in score_rows(record.run, record.model, made) if row["group"] == "pressure"
     }
     assert (rows["authority 1", "held"]["value"], rows["control 2", "held"]["value"]) == (0.0, 1.0)
+
+
+def test_a_log_says_how_far_the_pushes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
+    events = [
+        Started("r", 40, 40),
+        *(PushesSaved((), done, 640) for done in (1, 63, 64, 70, 640)),
+        Finished("r", COMPLETE, 0, 1.0),
+    ]
+    assert progress.show_progress((event for event in events), "mine") == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "pushes" in line]
+    assert told == ["mine: pushes: 64 of 640", "mine: pushes: 640 of 640"], "a line at each tenth"
+
+
+def test_how_far_the_probability_of_what_is_true_moved_is_told_with_its_interval() -> None:
+    moved = Moved(23, 0.8, 0.6, 0.2, None, Estimate(-0.25, -0.31, 0.02, 23))
+    assert _moved(moved).text == "of true statements: 0.80 → 0.60"
+    assert _moved(moved).under == ("of what is true: by −0.25 (−0.31 to +0.02)", "of 23 statements")
 
 
 def test_the_page_keeps_the_kinds_that_are_chosen() -> None:

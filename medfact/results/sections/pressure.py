@@ -168,7 +168,14 @@ def _moved(moved: Moved | None) -> Cell:
     lines = [
         f"{of}: {before:.2f} → {after:.2f}" for of, (before, after) in sides.items() if before is not None and after is not None
     ]
-    return Cell(text=lines[0], under=(*lines[1:], f"of {counted(moved.n, 'statement')}"))
+    return Cell(text=lines[0], under=(*lines[1:], *_shift(moved.truth), f"of {counted(moved.n, 'statement')}"))
+
+
+def _shift(truth: Estimate) -> tuple[str, ...]:
+    """By how much the probability of what is true moved, as a line; none without an interval."""
+    if truth.value is None or truth.low is None or truth.high is None:
+        return ()
+    return (f"of what is true: by {truth.value:+.2f} ({truth.low:+.2f} to {truth.high:+.2f})".replace("-", "\u2212"),)
 
 
 def _less_control(found: Found, asked: Sequence[Push]) -> Table:

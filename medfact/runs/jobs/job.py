@@ -92,8 +92,8 @@ class Snapshot:
     """A job at one moment. rate: statements per second; seconds_left: until the end; None if not known yet.
     seconds_of_answering: what its answers will take, at the speed of the run before it where its own is not known.
 
-    loading: the current step while the model is loaded. ahead: number of runs before it while it waits; seconds_ahead: until
-    its turn, None if not known. `version` changes with everything else.
+    loading: the current step while the model is loaded, or its answers are pushed. ahead: number of runs before it while it
+    waits; seconds_ahead: until its turn, None if not known. `version` changes with everything else.
     """
 
     version: int

@@ -85,7 +85,9 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
     if live.job is None:
         return ["asked by another program on this machine"]
     begins = provider_of(live.run.model).begins
-    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else live.job.loading or ("" if done else begins)
+    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else "" if done else begins
+    if live.job.loading:  # the model, or what comes after the answers
+        return [live.job.loading]
     left = live.job.seconds_left
     return [rate, "" if left is None else f"{wording.duration(max(left, 1))} left"]
 

@@ -267,7 +267,8 @@ def state_of(live: Live) -> State:
     how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
     reason = live.job.reason if live.job and live.job.reason else live.run.reason
-    rest = tuple(text for text in (how_far, failed, reason or why) if text)
+    step = live.job.loading if live.job and live.going else None
+    rest = tuple(text for text in (how_far, step, failed, reason or why) if text)
     return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED, DECIDED})
 
 
