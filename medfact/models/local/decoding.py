@@ -207,11 +207,16 @@ def are_finite(logits: Any) -> Any:
     return logits.amax(dim=-1).isfinite()
 
 
+def _name_of_cache(model: Any) -> str:
+    """What a model calls the keys and values that it has computed: transformers 5.24 has begun to rename them."""
+    return "cache" if "cache" in _parameters(type(model).forward) else "past_key_values"
+
+
 class PackedRow:
     """Packs in a model: their cache so far, and which part of it each open prompt attends to."""
 
     def __init__(self, model: Any) -> None:
-        self._model = model
+        self._model, self._name_of_cache = model, _name_of_cache(model)
         self._packs: list[tuple[DynamicCache, Any]] = []
         self._cache = DynamicCache()
         self._attention: Any = None
@@ -264,9 +269,9 @@ class PackedRow:
                 input_ids=torch.tensor([list(tokens)], device=device),
                 attention_mask=mask[None, None],
                 position_ids=torch.tensor([list(depths)], device=device),
-                past_key_values=cache,
                 use_cache=True,
                 logits_to_keep=keep,
+                **{self._name_of_cache: cache},
             )
             .logits[0]
             .float()
