@@ -50,7 +50,7 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
     path, columns = Path(path), columns or {}
-    reading = _Reading(limits)
+    reading = _Reading(limits, today())
     needed = Columns(lambda names: has_facts(names, columns), fewest=2)
     for file in _files(path):
         reading.file = file.name if path.is_dir() else ""
@@ -62,7 +62,7 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
 
 def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
     """Like `load_file`, for rows that do not come from a file."""
-    reading = _Reading(OWN)
+    reading = _Reading(OWN, today())
     reading.add_table(name, names, rows, columns)
     return reading.collection(name)
 
@@ -152,18 +152,19 @@ class _Reading:
 
     further: facts that count as known but are not tested, because a tested one says the same.
     row_of: fact id → file and row where the fact first occurs.
+    day: the one with which dates are compared.
     over: key of a true fact that holds no longer → that fact: known, not tested, and no partner of false ones.
     by_name: whether the file repeats a fact under other identifiers, which counts as one fact.
     _false: key of a false fact → its file, its row and its `negative_of`. _alone: `Collection.alone`.
     """
 
     limits: Limits
+    day: date
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     further: list[Fact] = field(default_factory=list)
     over: dict[str, Fact] = field(default_factory=dict)
     row_of: dict[str, tuple[str, int]] = field(default_factory=dict)
-    day: date = field(default_factory=today)
     file: str = ""
     by_name: bool = False
     doubts: Doubts = field(default_factory=Doubts)

@@ -23,8 +23,8 @@ _TAKES_THE = re.compile(
 )
 """Names of places that take an article: "in the United States", but "in Japan"."""
 
-_PLAIN_WORD = re.compile(r"[A-Z](?=[a-z]*(?:[\s,;:]|$))")
-"""The capital of a sentence's first word; not that of "E. coli", "COVID-19" or "HIV"."""
+_PLAIN_WORD = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$))")
+"""The capital of a sentence's first word, "First-choice" among them; not that of "E. coli", "COVID-19", "T-cell" or "HIV"."""
 
 
 def bounds_before(fact: Fact) -> str:
