@@ -105,7 +105,7 @@ def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | Type
     if isinstance(value, Harm):
         yield from ((relation, group, one) for relation, one in value.by_relation.items())
     elif isinstance(value, Dropped):
-        yield from ((group, name, part) for name, part in vars(value).items() if isinstance(part, Estimate))
+        yield from (("", name, part) for name, part in vars(value).items() if isinstance(part, Estimate))
     elif isinstance(value, Diagnosis):
         yield from ((name, "share", one.share) for name, one in value.by_name.items())
     elif isinstance(value, SelfAgreement):

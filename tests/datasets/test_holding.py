@@ -22,7 +22,6 @@ NAMES = ("head", "relation", "tail", "positive", "negative_of", "until", "region
 
 @pytest.fixture(autouse=True)
 def on_a_fixed_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts_file._Reading.__dataclass_fields__["day"], "default_factory", lambda: DAY)
     monkeypatch.setattr(facts_file, "today", lambda: DAY)
 
 
@@ -141,7 +140,7 @@ def test_a_cell_that_says_no_time_place_or_people_is_told_with_its_row_and_colum
 
 
 def test_a_file_of_nothing_that_holds_is_refused_and_says_how_to_ask_it(tmp_path: Path) -> None:
-    with pytest.raises(FactsError, match="holds no fact that is still true.*before 2026-06-15") as error:
+    with pytest.raises(FactsError, match=r"holds no fact that is still true.*before 2026-06-15") as error:
         load_file(table(tmp_path, "gout|drugs|a|||2004"))
     assert "write false in a column positive" in str(error.value.hint)
 
