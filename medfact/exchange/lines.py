@@ -113,7 +113,7 @@ JSON_COLUMNS: dict[str, type] = {
 
 
 _TYPES = {
-    kind: {name: JSON_COLUMNS.get(name, column.type.python_type) for name, column in columns.items()}
+    kind: {name: (JSON_COLUMNS if kind == RUN else {}).get(name, column.type.python_type) for name, column in columns.items()}
     for kind, columns in COLUMNS.items()
 }
 _VERBATIM = {
