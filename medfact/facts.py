@@ -59,6 +59,9 @@ class Fact:
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
+    until: the year or day (ISO) after which a fact no longer holds; of a false fact, until when it was true (`holding`).
+    region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
+    the id where they are filled.
     difficulty: of a negative: near, far or judged (`negatives.difficulty`).
     turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
@@ -75,6 +78,9 @@ class Fact:
     source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
     source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
     as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=5))
+    until: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=8))
+    region: str | None = column(about=Column(exported=IF_KNOWN, file_format=8))
+    population: str | None = column(about=Column(exported=IF_KNOWN, file_format=8))
     strength: str | None = column(about=Column())
     specialty: str | None = column(about=Column())
     negative_of: str | None = column(about=Column(exported=ALWAYS))
@@ -94,7 +100,13 @@ class Fact:
             return digest("negative", self.negative_of, str(self.k))
         sign = None if self.positive else "does not hold"
         entry = (self.source_id,) if ready_sentence is not None and self.source_id else ()
-        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, ready_sentence, sign, *entry)
+        names = (self.head, self.relation, self.tail, self.head_id, self.tail_id)
+        return digest(*names, ready_sentence, sign, *entry, *self._bounds())
+
+    def _bounds(self) -> tuple[str, ...]:
+        """Where and of whom it is said, as its id has it: nothing of a fact about everybody everywhere."""
+        named = (("region", self.region), ("population", self.population))
+        return tuple(f"{name}\x1e{text}" for name, text in named if text)
 
     @property
     def tail_key(self) -> str:
@@ -370,7 +382,9 @@ _BEFORE_TEXT = (
     "strength", "specialty",
 )  # fmt: skip
 _AFTER_TEXT = ("negative_of", "k", "fact_id")
-"""What a fingerprint is of, in this order, beside the ready sentence. A new field of a fact is none of it."""
+"""What a fingerprint is of, in this order, beside the ready sentence. A new field of a fact is none of it, unless it is filled:
+region and population are in the id.
+"""
 
 _before_text, _after_text = attrgetter(*_BEFORE_TEXT), attrgetter(*_AFTER_TEXT)
 _DESCRIBED = f"Fact({', '.join(f'{name}=%r' for name in (*_BEFORE_TEXT, 'text', *_AFTER_TEXT))})"
@@ -378,7 +392,8 @@ _DESCRIBED = f"Fact({', '.join(f'{name}=%r' for name in (*_BEFORE_TEXT, 'text', 
 
 def described(fact: Fact, ready: Mapping[str, str]) -> str:
     """A fact and its ready sentence as text for a fingerprint. Recorded runs hold such fingerprints: never change this text."""
-    return _DESCRIBED % (*_before_text(fact), ready.get(fact.fact_id), *_after_text(fact))
+    told = _DESCRIBED % (*_before_text(fact), ready.get(fact.fact_id), *_after_text(fact))
+    return f"{told} until {fact.until!r}" if fact.until else told
 
 
 def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:

@@ -55,8 +55,9 @@ def load_bundled(name: str) -> Collection:
     collection = load_file(FOLDER / f"{name}.csv")
     known = KnowledgeBase(
         collection.known.facts,
-        also_true=tuple(
-            (row["head"], tail) for row in rows_of(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail
+        also_true=(
+            *collection.known.also_true,
+            *((row["head"], tail) for row in rows_of(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail),
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in rows_of(f"{name}.synonyms.csv")),
         is_a=(

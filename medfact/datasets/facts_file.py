@@ -6,14 +6,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets import medlama
+from medfact.datasets import bound_cells, medlama
 from medfact.datasets.cells import Doubts, Listed, capitals_note, fault
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.columns import CONSTANT, REQUIRED, LikePositive, has_facts, map_columns, renamed_relations, truth
 from medfact.datasets.headers import MAX_NAME, OWN, Columns, Limits, Row
+from medfact.datasets.holding import bound_or_once_true, is_over, left_out_note, today
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
 from medfact.datasets.table_reader import open_table
 from medfact.datasets.text import encoding_of
@@ -24,6 +26,10 @@ from medfact.table_formats import FORMATS
 IDENTIFIERS = ("head_id", "tail_id")
 
 REPEATED = "it repeats an earlier row, and is counted once"
+
+OVER = "negative_of names a fact that is no longer true, and is left out: the false one is asked on its own"
+
+AHEAD = "it is called false, and its until lies ahead: until says when a false fact stopped being true; correct one of the two"
 
 _RULE = re.compile(r":?-{2,}:?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -44,7 +50,7 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
     path, columns = Path(path), columns or {}
-    reading = _Reading(limits)
+    reading = _Reading(limits, today())
     needed = Columns(lambda names: has_facts(names, columns), fewest=2)
     for file in _files(path):
         reading.file = file.name if path.is_dir() else ""
@@ -56,7 +62,7 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
 
 def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
     """Like `load_file`, for rows that do not come from a file."""
-    reading = _Reading(OWN)
+    reading = _Reading(OWN, today())
     reading.add_table(name, names, rows, columns)
     return reading.collection(name)
 
@@ -146,14 +152,18 @@ class _Reading:
 
     further: facts that count as known but are not tested, because a tested one says the same.
     row_of: fact id → file and row where the fact first occurs.
+    day: the one with which dates are compared.
+    over: key of a true fact that holds no longer → that fact: known, not tested, and no partner of false ones.
     by_name: whether the file repeats a fact under other identifiers, which counts as one fact.
     _false: key of a false fact → its file, its row and its `negative_of`. _alone: `Collection.alone`.
     """
 
     limits: Limits
+    day: date
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     further: list[Fact] = field(default_factory=list)
+    over: dict[str, Fact] = field(default_factory=dict)
     row_of: dict[str, tuple[str, int]] = field(default_factory=dict)
     file: str = ""
     by_name: bool = False
@@ -179,13 +189,20 @@ class _Reading:
         """The collection of all rows. Raises FactsError if no true fact can be used."""
         if not self._facts and not self.problems:
             raise FactsError(f"{name} has a header, and no rows.", "Write one fact a row below the header.")
+        self._set_apart_what_is_over()
         contradicted = self._drop_contradictions()
         facts = self._paired_facts()
+        if not positive_facts(facts) and self.over:
+            raise FactsError(
+                f"{name} holds no fact that is still true: all usable rows have an until before {self.day.isoformat()}.",
+                "To ask whether a model still affirms them, write false in a column positive, and add facts that are true.",
+            )
         if not positive_facts(facts):
             first = f" ({self.problems[0]})" if self.problems else ""
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
-        known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
+        too_close = (*((fact.head, fact.tail or "") for fact in self.over.values()), *bound_or_once_true(facts))
+        known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=(*contradicted, *too_close))
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
         return Collection(
             name, tested, known, problems, (*self.notes, *self.doubts.notes(), *capitals_note(tested)), alone=self._alone
@@ -195,9 +212,10 @@ class _Reading:
         """Adds one row's fact, or a problem."""
         cells = {name: " ".join(text.split()) for name, text in texts.items()}
         partner = cells.pop("negative_of", "")
-        if wrong := _wrong(cells):
+        if wrong := _wrong(cells) or bound_cells.wrong(cells):
             self.add_problem(number, wrong)
             return
+        cells = bound_cells.kept(cells)
         positive = truth(cells.pop("positive", "") or "true")
         if positive is None:
             self.add_problem(number, "positive must be true or false")
@@ -205,6 +223,9 @@ class _Reading:
         self.doubts.look_at(cells)
         filled: dict[str, Any] = {name: text for name, text in cells.items() if text}
         fact = Fact(positive=positive, **filled)
+        if fact.until and not positive and not is_over(fact, self.day):
+            self.add_problem(number, AHEAD)
+            return
         seen = _as_seen(fact)
         key = seen.fact_id if positive else digest(seen.fact_id, partner)
         if self.by_name:
@@ -224,6 +245,13 @@ class _Reading:
             self.further.append(other)
         else:
             self.add_problem(number, REPEATED)
+
+    def _set_apart_what_is_over(self) -> None:
+        """Sets true facts apart whose until has passed, with a note."""
+        self.over = {key: fact for key, fact in self._facts.items() if fact.positive and is_over(fact, self.day)}
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in self.over}
+        if self.over:
+            self.notes.append(left_out_note(len(self.over), self.day))
 
     def _drop_contradictions(self) -> tuple[tuple[str, str], ...]:
         """Drops what the file calls both true and false. Returns heads and tails: nothing may call them false either."""
@@ -245,6 +273,7 @@ class _Reading:
         named = {key: name for key, (_, _, name) in self._false.items() if name}
         left = {key: name for key, name in named.items() if key in self._facts}
         of_false = partners(self._facts, left) if named else partners_by_place(self._facts)
+        lost = partners(self._facts | self.over, {key: left[key] for key in of_false.wrong}).partner_of if self.over else {}
         counts: Counter[str] = Counter()
         facts: dict[str, Fact] = {}
         for key, fact in self._facts.items():
@@ -253,7 +282,7 @@ class _Reading:
                 alone, fact = fact, paired(fact, partner, counts[partner.fact_id])
                 if not named:
                     self._alone[fact.fact_id] = alone
-            if wrong := REPEATED if fact.fact_id in facts else of_false.wrong.get(key):
+            if wrong := REPEATED if fact.fact_id in facts else OVER if key in lost else of_false.wrong.get(key):
                 file, number = self._false[key][:2] if key in self._false else self.row_of[fact.fact_id]
                 self.problems.append(Problem(number, wrong, file))
             facts.setdefault(fact.fact_id, fact)

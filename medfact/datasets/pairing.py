@@ -12,13 +12,19 @@ from medfact.facts import Fact, name_key, visible
 OTHER_FACT = "negative_of names a fact with another head or relation"
 NO_FACT = "negative_of names no true fact of its head and relation; give that fact's tail or fact_id, or leave it empty"
 
-_Place = tuple[str, str]
-"""Head and relation, as they are seen."""
+_Place = tuple[str, ...]
+"""Head and relation, as they are seen, and where and of whom the fact is said, if it is bound."""
 
 
 def place_of(fact: Fact) -> _Place:
-    """Head and relation of a fact, under one spelling."""
-    return visible(fact.head), visible(fact.relation)
+    """Head and relation of a fact, under one spelling, with its region and population."""
+    return visible(fact.head), visible(fact.relation), *bounds_of(fact)
+
+
+def bounds_of(fact: Fact) -> tuple[str, ...]:
+    """Where and of whom a fact is said, under one spelling; () of everybody everywhere."""
+    named = (("region", fact.region), ("population", fact.population))
+    return tuple(f"{name}: {name_key(text)}" for name, text in named if text)
 
 
 def contradictions(facts: Mapping[str, Fact]) -> Iterator[list[str]]:
@@ -32,7 +38,8 @@ def contradictions(facts: Mapping[str, Fact]) -> Iterator[list[str]]:
 
 
 def _names(fact: Fact) -> tuple[str, ...]:
-    return tuple(name_key(name or "") for name in (fact.head, fact.relation, fact.tail))
+    """What a fact says, under one spelling: what holds in one region or population may not hold in another."""
+    return (*(name_key(name or "") for name in (fact.head, fact.relation, fact.tail)), *bounds_of(fact))
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ def partners_by_place(facts: Mapping[str, Fact]) -> Partners:
 def paired(fact: Fact, partner: Fact, k: int) -> Fact:
     """A false fact of the file as the k-th false partner of a true one."""
     own = partner.negative(fact.tail or "", fact.tail_id, k)
-    return replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id)
+    return replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id, until=fact.until)
 
 
 def alone_note(number: int) -> str:

@@ -335,9 +335,9 @@ def _paired_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
     return paired
 
 
-def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]:
-    """Head and relation → the tails that the file calls false of it."""
-    tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, ...], frozenset[str]]:
+    """Place (`pairing.place_of`) → the tails that the file calls false of it."""
+    tails: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for fact in facts:
         if not fact.positive and fact.tail is not None:
             tails[place_of(fact)].add(fact.tail)

@@ -45,6 +45,9 @@ KINDS: Mapping[str, Kind] = {
     "DrugCentral": Kind("DrugCentral", r"(?:DOID:\d{1,9}\|)?(DB\d{5})(?:\|N\d{10})?", _DRUGBANK),
     "EFO": Kind("Experimental Factor Ontology", r"EFO:(\d{7})", r"https://www.ebi.ac.uk/ols4/search?q=EFO:\1"),
     "FDA label: contraindicated": _pages("FDA label, at DailyMed", "dailymed.nlm.nih.gov"),
+    "Federal Register": Kind(
+        "Federal Register of the United States", r"(\d{1,3}) FR (\d{1,6})", r"https://www.federalregister.gov/citation/\1-FR-\2"
+    ),
     "GARD": Kind(
         "Genetic and Rare Diseases Information Center",
         r"https://rarediseases\.info\.nih\.gov/gard/(\d{1,6})/([\w%.,-]+)",
@@ -85,6 +88,7 @@ KINDS: Mapping[str, Kind] = {
         "article, by HPO's annotations", r"PMID:(\d{1,8}) HP:\d{7}", r"https://pubmed.ncbi.nlm.nih.gov/\1/"
     ),
     "UniProt": Kind("UniProt", r"DI-(\d{5})", r"https://www.uniprot.org/diseases/DI-\1"),
+    "article": Kind("article", r"doi:(10\.\d{4,9}/[\w.()-]+)", r"https://doi.org/\1"),
 }
 """Name of a source, as the files of the bundled sets have it → its kind."""
 

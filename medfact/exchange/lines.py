@@ -41,7 +41,8 @@ from medfact.store.schema import FACT_TEXTS, storable
 PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT = 4, 5, 6, 7
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
 which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
-from 7 on, answers after pushes may follow. A file has the smallest that fits it.
+from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone. A
+file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
@@ -112,17 +113,19 @@ JSON_COLUMNS: dict[str, type] = {
 
 
 _TYPES = {
-    kind: {name: JSON_COLUMNS.get(name, column.type.python_type) for name, column in columns.items()}
+    kind: {name: (JSON_COLUMNS if kind == RUN else {}).get(name, column.type.python_type) for name, column in columns.items()}
     for kind, columns in COLUMNS.items()
 }
 _VERBATIM = {
-    STATEMENT: {"head", "relation", "tail", "head_id", "tail_id", "source_id", "pool", "text", "origin"},
+    STATEMENT: {
+        "head", "relation", "tail", "head_id", "tail_id", "source_id", "region", "population", "pool", "text", "origin",
+    },
     DEMONSTRATION: {"shots_of", "text"},
     PLACE: {"shots_of"},
     RETRIEVED: {"passages"},
     ANSWER: {"raw", "stated"},
     PUSH: {"raw", "stated"},
-}
+}  # fmt: skip
 """Texts that ids are made of, and those that a model was shown or has said."""
 
 _LINES = {"note", "notes", "reason", "said", "failure", "source", "specialty", "strength", "head_type", "tail_type"}

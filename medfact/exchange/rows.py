@@ -10,6 +10,7 @@ from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
+from medfact.metrics.dropped import Dropped
 from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.uncertainty import Estimate
@@ -103,6 +104,8 @@ def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | Type
         yield "", group, value
     if isinstance(value, Harm):
         yield from ((relation, group, one) for relation, one in value.by_relation.items())
+    elif isinstance(value, Dropped):
+        yield from (("", name, part) for name, part in vars(value).items() if isinstance(part, Estimate))
     elif isinstance(value, Diagnosis):
         yield from ((name, "share", one.share) for name, one in value.by_name.items())
     elif isinstance(value, SelfAgreement):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from medfact.datasets.collection import Collection
 from medfact.datasets.elsewhere import with_bundled_knowledge
-from medfact.datasets.pairing import alone_note, paired, partners_by_place
+from medfact.datasets.pairing import alone_note, bounds_of, paired, partners_by_place
 from medfact.facts import Fact, name_key
 from medfact.prototypes.pool import Pool
 
-_Triplet = tuple[str, str, str]
+_Triplet = tuple[str, ...]
 
 _OTHER_WAY = ", the other way round."
 
@@ -92,8 +92,9 @@ class _Turning:
         return single.turned(self.inverses[fact.relation])
 
     def triplet(self, fact: Fact) -> _Triplet:
-        """One key for a fact, from whichever end and under whichever name of its relation the file states it."""
-        return name_key(fact.head), self.canonical(fact.relation) or fact.relation, name_key(fact.tail or "")
+        """One key for what a fact says, from whichever end and under whichever name of its relation the file states it."""
+        relation = self.canonical(fact.relation) or fact.relation
+        return name_key(fact.head), relation, name_key(fact.tail or ""), *bounds_of(fact)
 
     def without_repetitions(self, facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
         """The facts without turned ones that say what others say, and those. What the file says the right way round stays."""

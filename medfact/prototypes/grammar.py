@@ -42,13 +42,13 @@ def written(name: str) -> Written:
     return _listed().get(name_key(name)) or Written(name, is_plural(name))
 
 
-def sentence(prototype: str, head: str, tail: str) -> str:
-    """A prototype as a sentence: names with their articles, a capital at its start.
+def sentence(prototype: str, head: str, tail: str, before: str = "") -> str:
+    """A prototype as a sentence: names with their articles, a capital at its start. before: what stands in front of it.
 
     `{is|are}` takes the number of the name before it. Slots are filled in one pass: a name may itself contain [X].
     """
     names = {"X": written(head), "Y": written(tail)}
-    subject, texts = names["X"], []
+    subject, texts = names["X"], [before]
     for before, slot, singular, plural in _parts(prototype):
         texts.append(before)
         if slot:

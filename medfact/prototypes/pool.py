@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from medfact.facts import Fact, name_key
+from medfact.prototypes.bounds import bounds_before, inside
 from medfact.prototypes.grammar import sentence
 from medfact.statements import Statement
 
@@ -49,9 +50,13 @@ class RelationPrototypes:
         """The sentences of the fact's strength, or else those that assert no frequency."""
         return self.strengths.get(fact.strength or "", self.sentences)
 
-    def state(self, prototype: str, head: str, tail: str) -> str:
-        """A prototype of this relation with its slots filled."""
-        return (sentence if self.grammar else fill)(prototype, head, tail)
+    def state(self, prototype: str, fact: Fact) -> str:
+        """A prototype of this relation filled with a fact; its place and population in front. The fact has a tail."""
+        before = bounds_before(fact)
+        words = inside(prototype) if before else prototype
+        if self.grammar:
+            return sentence(words, fact.head, fact.tail or "", before)
+        return before + fill(words, fact.head, fact.tail or "")
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class Pool:
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
         """Every form of every fact that the pool states, fact by fact, in the order of `forms`.
 
-        A fact with a ready sentence gives only that one, with the pool `mkj` and the variant `none`.
+        A fact with a ready sentence gives only that one, word for word, with the pool `mkj` and the variant `none`.
         """
         for fact in facts:
             if fact.fact_id in self.ready:
@@ -128,7 +133,7 @@ class Pool:
             relation = self.relations[name]
             sentences = relation.sentences_for(fact)
             for form in self.forms:
-                yield Statement(fact, relation.pool, form, relation.state(sentences[form], fact.head, fact.tail))
+                yield Statement(fact, relation.pool, form, relation.state(sentences[form], fact))
 
 
 @lru_cache(maxsize=1 << 12)

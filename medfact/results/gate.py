@@ -14,6 +14,7 @@ from medfact.datasets import Held
 from medfact.datasets.printable import one_line
 from medfact.facts import Fact
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing
+from medfact.prototypes.bounds import bounds_before
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.fact_table import fact_table, facts_of_rows
 from medfact.results.served import Served, changes_in_words, served_in_words, served_of
@@ -167,7 +168,7 @@ def _dangerous(one: Accepted) -> str:
 
 
 def _fact(fact: Fact) -> str:
-    return f"{fact.head}, {fact.relation}, {fact.tail}"
+    return f"{bounds_before(fact)}{fact.head}, {fact.relation}, {fact.tail}"
 
 
 # ------------------------------------------------------------------------------------------------ for pipelines

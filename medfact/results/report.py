@@ -19,6 +19,7 @@ from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
+from medfact.metrics.dropped import Dropped
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
@@ -27,6 +28,7 @@ from medfact.metrics.registry import MEASURES
 from medfact.models import LENGTH
 from medfact.results.categories import by_category, categories_key
 from medfact.results.labels import WellLabelled, well_labelled
+from medfact.results.once_true import dropped_of
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.board import Board as Board
@@ -56,6 +58,7 @@ class Report(Measures):
     statements are; None where these are not, or none shown.
     well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
     pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
+    dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -94,6 +97,7 @@ class Report(Measures):
     population: int | None
     notes: tuple[str, ...]
     pressure: Pressure | None = field(default=None, metadata={"if_known": True})
+    dropped: Dropped | None = field(default=None, metadata={"if_known": True})
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -138,6 +142,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
         pressure=pressure_of(run, records, store),
+        dropped=dropped_of(run, records, store),
         **vars(measures),
     )
 

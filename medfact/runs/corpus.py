@@ -12,6 +12,7 @@ from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.prototypes import Pool, in_direction
+from medfact.prototypes.bounds import bounds_before
 from medfact.retrieval import Mentions
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
@@ -113,6 +114,6 @@ def _plain(fact: Fact, pool: Pool, pools: Sequence[str]) -> str:
     """
     name = pool.canonical(fact.relation)
     if "mkj" in pools or name is None:
-        return " ".join((fact.head, fact.relation, fact.tail or ""))
+        return bounds_before(fact) + " ".join((fact.head, fact.relation, fact.tail or ""))
     relation = pool.relations[name]
-    return relation.state(relation.sentences_for(fact)[pool.forms[0]], fact.head, fact.tail or "")
+    return relation.state(relation.sentences_for(fact)[pool.forms[0]], fact)

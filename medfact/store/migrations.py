@@ -269,6 +269,12 @@ def _thinking(connection: sql.Connection) -> None:
     _add_columns(connection, "answers", "reasoning_tokens INTEGER", "stated TEXT")
 
 
+def _times_and_places(_: sql.Connection) -> None:
+    """18 → 19: facts of a time, a place and a population. The columns come with the others of `facts.Fact`; the number grows
+    because the ids of such facts are hashes of them, so that an older version would take them for damaged.
+    """
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -314,6 +320,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _thinking,
     _new_table,  # batches
     _new_table,  # pushes
+    _times_and_places,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

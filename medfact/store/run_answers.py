@@ -104,6 +104,15 @@ class Answers(Part):
         """Those facts of a run that do not hold, each by its number in it."""
         return {number: fact for number, fact in enumerate(self.facts(run)) if not fact.positive}
 
+    def once_true(self, run: str) -> list[int]:
+        """The numbers of the facts of a run that do not hold, and did so until a date."""
+        of_run, facts = schema.run_facts.c, schema.facts
+        joined = schema.run_facts.join(facts, facts.c.record == of_run.record)
+        query = sql.select(of_run.fact).select_from(joined)
+        query = query.where(of_run.run == run, facts.c.until.is_not(None), facts.c.positive.is_(False))
+        with self.database.reading() as connection:
+            return sorted(connection.execute(query).scalars())
+
     def partners(self, run: str) -> tuple[Statement, ...]:
         """A statement of each true fact of which a run asks false partners alone; see `Plan.partners`."""
         of_run, statements, facts = schema.run_facts.c, schema.statements, schema.facts

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import sources_of
 from medfact.negatives import DIFFICULTIES
+from medfact.prototypes.bounds import bounds_before
 from medfact.results import wording
 from medfact.statements import VARIANTS
 from medfact.table_formats import linked_kinds
@@ -48,6 +49,7 @@ def environment() -> Environment:
         "linked_kinds": linked_kinds,
         "about_source": about_source,
         "links_of": links_of,
+        "bounds_before": bounds_before,
         "sources_of": sources_of,
     }
     return made

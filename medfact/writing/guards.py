@@ -26,6 +26,7 @@ REASONS = {
     "empty": "nothing was written",
     "sentences": "it is not one statement of one sentence",
     "entity": "the name of the condition or of the finding is missing or changed",
+    "bounds": "it leaves out the place, or the people, that the fact is said of",
     "other entity": "it names something else that is known",
     "repeated": "it names the condition or the finding more often than its prototype",
     "length": "it is less than half or more than twice as long",
@@ -101,6 +102,7 @@ class Claim:
     head, tail:  every name under which each may stand; the first is the one in the text.
     other_names: names of other things that are known.
     forms:       the fact in all its ways of asking: they tell which name a link may go to.
+    bounds:      the place and the people that the fact is said of, where it is bound: they stay, or another fact is stated.
     """
 
     text: str
@@ -108,6 +110,7 @@ class Claim:
     tail: Names
     other_names: frozenset[str] = frozenset()
     forms: tuple[str, ...] = ()
+    bounds: Names = ()
 
     @cached_property
     def masked(self) -> str:
@@ -168,6 +171,10 @@ def _sentences(text: str, claim: Claim) -> bool:
 
 def _entity(text: str, claim: Claim) -> bool:
     return any(mark in claim.masked and mark not in text for mark in (HEAD, TAIL))
+
+
+def _bounds(text: str, claim: Claim) -> bool:
+    return any(not _name(bound).search(text) for bound in claim.bounds)
 
 
 def _repeated(text: str, claim: Claim) -> bool:
@@ -269,6 +276,7 @@ def _explanation(text: str, claim: Claim) -> bool:
 _GUARDS = {
     "sentences": _sentences,
     "entity": _entity,
+    "bounds": _bounds,
     "other entity": _other_entity,
     "repeated": _repeated,
     "length": _length,

@@ -16,6 +16,7 @@ from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
 from medfact.prototypes import ORIGIN, Pool, in_direction
+from medfact.prototypes.bounds import bounds_before
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished
@@ -234,7 +235,8 @@ def _triplets(planned: Plan) -> tuple[Asked, ...]:
 
 def _triplet(item: Asked) -> Statement:
     fact = item.statement.fact
-    return Statement(fact, LLM_EVAL, item.statement.variant, f"({fact.head}, {fact.relation}, {fact.tail})")
+    text = f"{bounds_before(fact)}({fact.head}, {fact.relation}, {fact.tail})"
+    return Statement(fact, LLM_EVAL, item.statement.variant, text)
 
 
 # ------------------------------------------------------------------------------------------------ asking what was written

@@ -113,7 +113,8 @@ def reader_of(spec: RunSpec | None, statements: Iterable[Statement]) -> ClaimOf:
         fact: Fact = statement.fact
         head, tail = names(fact.head), names(fact.tail) if fact.tail else ()
         others = every - {name.casefold() for name in (*head, *tail)}
-        return Claim(statement.text, head, tail, others, tuple(forms[fact.fact_id]))
+        bounds = tuple(filter(None, (fact.region, fact.population)))
+        return Claim(statement.text, head, tail, others, tuple(forms[fact.fact_id]), bounds)
 
     return claim_of
 

@@ -48,6 +48,17 @@ def test_the_sources_of_an_open_fact_are_links(visitor: Visitor) -> None:
     assert 'rel="noopener noreferrer nofollow"' in opened
 
 
+def test_an_open_fact_says_where_it_holds_and_its_partner_until_when_it_did(visitor: Visitor) -> None:
+    (fact, *_) = ids(visitor.look("facts", data="was-true", search="pharyngitis"))
+    opened = visitor.look("facts", data="was-true", search="pharyngitis", fact=fact)["fragments"]["cards"]
+    assert "In the European Union, <b><bdi>pharyngitis</bdi></b>" in opened
+    assert "Source: European Medicines Agency" in opened
+    assert ", was true until 2016" in opened
+    assert "In the European Union, fusafungine is a medication used to treat pharyngitis." in opened
+    assert "In the European Union, fusafungine is not a medication used to treat pharyngitis." in opened
+    assert "FALSE (test statement)" in opened
+
+
 def test_what_is_looked_at_is_in_the_address_and_comes_from_it(visitor: Visitor) -> None:
     fact = ids(visitor.look("facts", search="arteritis", relation="symptoms"))[0]
     chosen = {"search": "arteritis", "relation": "symptoms", "protocol": "mkj", "pool": "medfact", "fact": fact}

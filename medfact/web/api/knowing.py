@@ -167,4 +167,5 @@ def _names_one(words: str, names: Iterable[str]) -> bool:
 
 def _row(name: str, fact: Fact) -> Row:
     told = {one: getattr(fact, one) for one in ("head", "relation", "tail", "source", "source_id", "as_of")}
-    return {"data_set": name, **told, "mark": "" if fact.positive else FALSE_MARK}
+    bound = {one: value for one in ("until", "region", "population") if (value := getattr(fact, one))}
+    return {"data_set": name, **told, **bound, "mark": "" if fact.positive else FALSE_MARK}

@@ -23,8 +23,9 @@ Row = dict[str, Any]
 
 Cell = Annotated[str, Field(max_length=LONGEST_CELL)]
 Column = Literal[
-    "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "specialty"
-]
+    "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "specialty",
+    "until", "region", "population",
+]  # fmt: skip
 Rows = Annotated[
     list[dict[Column, Cell]],
     Field(

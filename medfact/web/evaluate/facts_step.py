@@ -24,6 +24,7 @@ from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, fill, in_direction, is_about
+from medfact.prototypes.bounds import bounds_before
 from medfact.results.wording import in_plain_words
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
@@ -272,4 +273,5 @@ def _without_partner(selection: Selection, collection: Collection) -> Iterator[s
     for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
         found = explain(fact, collection.known)
         reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.removed.items())
-        yield f"{fact.head} — {fact.relation} → {fact.tail}: of {found.candidates} other findings, {reasons or 'none is left'}."
+        said = f"{bounds_before(fact)}{fact.head} — {fact.relation} → {fact.tail}"
+        yield f"{said}: of {found.candidates} other findings, {reasons or 'none is left'}."
