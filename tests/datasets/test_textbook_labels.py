@@ -194,7 +194,7 @@ def test_a_fixed_false_fact_is_denied_by_no_table() -> None:
 
 
 OTHER_RELATIONS = {"safety-core", "clinical-relations"}
-"""Sets whose relations say nothing of a symptom, a site or a treatment: what is contraindicated in a disease does not treat it."""
+"""Sets of other relations: what is contraindicated in a disease, may well be false as a treatment."""
 
 
 def truths(name: str) -> KnowledgeBase:
