@@ -39,6 +39,14 @@ def _pages(title: str, host: str) -> Kind:
 _DRUGBANK = r"https://go.drugbank.com/drugs/\1"
 
 KINDS: Mapping[str, Kind] = {
+    "ANSM: thesaurus of interactions": Kind(
+        "ANSM (France), thesaurus of drug interactions",
+        r"20\d\d-\d\d [\w .'-]+ \+ [\w .'-]+",
+        "https://ansm.sante.fr/documents/reference/thesaurus-des-interactions-medicamenteuses-1",
+    ),
+    "CDC: decision support for vaccines": Kind(
+        "CDC, decision support for immunization", r"CDSi [\w -]+ \d{3}", "https://www.cdc.gov/iis/cdsi/index.html"
+    ),
     "CDC": _pages("CDC", "www.cdc.gov"),
     "CancerGov": _pages("National Cancer Institute", "www.cancer.gov"),
     "ChEBI": Kind("ChEBI", r"CHEBI:(\d{1,7})", r"https://www.ebi.ac.uk/chebi/searchId.do?chebiId=CHEBI:\1"),
