@@ -33,8 +33,8 @@ install_more() {
   $python -m pip install -q --only-binary :all: --no-deps -r tests/requirements/quantized.txt || echo "8 and 4 bits are not tried here"
 }
 
-# Two tests at a time, each file by one process, their models with one thread each. Those in a browser come apart from the others: one
-# of them takes all there is.
+# Two tests at a time, each file by one process, their models with one thread each. Those in a browser come apart from the others:
+# they wait for pages, and what computes all the time would make them wait longer.
 export OMP_NUM_THREADS=1
 case "${1:-}" in
   --quick)
@@ -45,12 +45,12 @@ case "${1:-}" in
     install
     install_more
     $python -m pytest -n 2 --dist loadfile -m "slow and not browser"
-    MEDFACT_TESTS_INSTALLED=1 $python -m pytest -m "slow and browser" # the app that the wheel of this tree installs
+    MEDFACT_TESTS_INSTALLED=1 $python -m pytest -n 2 --dist loadfile -m "slow and browser" # the app that the wheel of this tree installs
     ;;
   *)
     install
     code
     $python -m pytest -n 2 --dist loadfile -m "not slow and not browser"
-    $python -m pytest -m "browser and not slow"
+    $python -m pytest -n 2 --dist loadfile -m "browser and not slow"
     ;;
 esac

@@ -9,6 +9,7 @@ import pytest
 from small_facts import write_csv
 
 from medfact.datasets import facts_file, load, load_file
+from medfact.datasets.bundled import FOLDER
 from medfact.datasets.facts_file import AHEAD, OVER
 from medfact.datasets.holding import date_in, is_over, was_true
 from medfact.errors import FactsError
@@ -184,3 +185,23 @@ def test_the_included_set_states_what_was_true_as_false_beside_what_holds() -> N
     # what is said of everybody everywhere is nowhere called both
     pairs = {(fact.head, fact.tail, fact.region, fact.population) for fact in read.facts if fact.positive}
     assert not pairs & {(fact.head, fact.tail, fact.region, fact.population) for fact in false}
+
+
+def test_the_card_of_the_set_has_the_numbers_of_its_file() -> None:
+    facts = load(RunSpec("baseline:tail", dataset="was-true")).facts
+    true, false = ([fact for fact in facts if fact.positive is sign] for sign in (True, False))
+    card = " ".join((FOLDER / "was-true.md").read_text(encoding="utf-8").split())
+    heads, opening = {fact.head for fact in facts}, [fact for fact in false if fact.source_id]
+    unbound = [fact for fact in false if not (fact.region or fact.population)]
+    for phrase in (
+        f"{len(false)} facts that were true once",
+        f"and {len(true)} that hold, about {len(heads)} heads",
+        f"{len(unbound)} of the false facts have neither",
+        f"{len(opening)} have an identifier that opens",
+        f"Of the true facts {sum(not (fact.source or '').startswith('medfact editors') for fact in true)} name a source",
+        *(
+            f"| {name} | {sum(f.relation == name for f in false)} | {sum(f.relation == name for f in true)} |"
+            for name in ("therapeutic drugs", "may prevent", "surgical procedures")
+        ),
+    ):
+        assert phrase in card, phrase
