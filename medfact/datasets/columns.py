@@ -15,8 +15,8 @@ OTHER_NAMES = {
     **{"subject": "head", "predicate": "relation", "object": "tail"},
     **{"condition": "head", "finding": "tail"},
     **dict.fromkeys(("valid_until", "valid until", "valid_to", "valid to", "true_until", "true until"), "until"),
-    **dict.fromkeys(("country", "jurisdiction"), "region"),
-    **dict.fromkeys(("patients", "patient_group", "patient group", "patient_population", "patient population"), "population"),
+    "jurisdiction": "region",
+    **dict.fromkeys(("patient_group", "patient group", "patient_population", "patient population"), "population"),
 }
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""

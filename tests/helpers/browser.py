@@ -97,8 +97,9 @@ def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) ->
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=chromium(),
@@ -110,10 +111,7 @@ def browser() -> Iterator[Browser]:
 
 def trouble_of(opened: Page, address: str) -> list[str]:
     """Whatever is executed, refused or asked of another host on a page, from now on."""
-    from playwright.sync_api import expect
-
     opened.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
     trouble: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
