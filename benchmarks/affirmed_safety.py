@@ -45,7 +45,7 @@ WORDS = {
     "history of intussusception": r"intussusc",
     "hypercalcemia": r"hypercalc",
     "hyperthyroidism": r"hyperthyroid|thyrotox",
-    "encephalopathy within 7 days of a pertussis vaccine": r"encephalopathy",
+    "encephalopathy after a pertussis vaccine": r"encephalopathy",
     "medullary thyroid cancer": r"medullary|\bMTC\b",
     "newborn infants": r"neonat|newborn|infant",
     "paralytic ileus": r"ileus",
