@@ -314,6 +314,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _thinking,
     _new_table,  # batches
     _new_table,  # pushes
+    _new_table,  # curations
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 
