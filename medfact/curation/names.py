@@ -63,6 +63,8 @@ def stem(word: str) -> str:
     plain = name_key(word).replace(" ", "")
     if len(plain) > 4 and re.search(r"(?:ss|x|z|ch|sh)es$", plain):
         return plain[:-2]
+    if plain.endswith("che"):  # headaches, of which one cannot tell whether it is like "patches"
+        return plain[:-1]
     if len(plain) > 4 and plain.endswith("ies"):
         return f"{plain[:-3]}y"
     return plain[:-1] if len(plain) > 3 and re.search(r"[^siu]s$", plain) else plain
@@ -152,7 +154,9 @@ def _of_table(path: Path) -> Iterator[tuple[int, Name]]:
 
 @cache
 def _bundled() -> dict[str, Name]:
-    """Key of a name → the head or tail of the bundled sets that has it, with all its names, everyday ones among them."""
+    """Key of a name → the head or tail of the bundled sets that has it, with all its names, everyday ones among them. Of
+    several, the first with an identifier.
+    """
     everyday: defaultdict[str, list[str]] = defaultdict(list)
     for lay, name in lay_names():
         everyday[name_key(name)].append(lay)
@@ -164,7 +168,8 @@ def _bundled() -> dict[str, Name]:
                 names = dict.fromkeys((*sorted(known.names(end) - {end}), *everyday[name_key(end)]))
                 made = Name(end, tuple(names), type=kind, identifier=identifier)
                 for key in map(name_key, made.names):
-                    found.setdefault(key, made)
+                    if key not in found or (identifier and not found[key].identifier):
+                        found[key] = made
     return found
 
 

@@ -1,4 +1,4 @@
-"""Documents become passages of whole sentences, and sentences candidates: each beside its sentence, denials marked, controls mixed in."""
+"""Documents become passages of whole sentences, and sentences candidates, with denials marked and controls mixed in."""
 
 from __future__ import annotations
 
