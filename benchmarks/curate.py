@@ -2,11 +2,8 @@
 
     python benchmarks/curate.py MEDQUAD [--into FOLDER] [--per-relation 10] [--seeds 5]
 
-MEDQUAD is a table of documents with the columns of MedQuAD (source, url, focus, question_type, answer). The careful reviewers are
-scripted: they accept a proposal if clinical-core or another bundled set has the fact and no word may deny it, and refuse all
-else, each with slips of their own in 3% of the decisions. That is no clinician: it shows what the figures say of reviewers who
-differ, not how many proposals are true. A careless one accepts everything, another presses at random. With --into, the facts
-that the careful two accept are written there with their sentences, and everything that was proposed, to be read.
+MEDQUAD is a table of documents with the columns of MedQuAD (source, url, focus, synonyms, question_type, answer). With --into,
+the facts that are accepted are written there with their sentences, and everything that was proposed, to be read.
 """
 
 from __future__ import annotations
@@ -32,8 +29,8 @@ from medfact.datasets.table_writer import write_table
 from medfact.store import Candidate, Store
 
 DISEASES = (
-    "gout", "asthma", "psoriasis", "osteoporosis", "appendicitis", "gallstones", "glaucoma", "epilepsy", "lupus", "celiac disease",
-    "pneumonia", "endometriosis", "anemia", "atrial fibrillation", "heart failure", "multiple sclerosis", "Parkinson disease",
+    "gout", "asthma", "psoriasis", "osteoporosis", "appendicitis", "gallstones", "glaucoma", "epilepsy", "lupus",
+    "celiac disease", "pneumonia", "endometriosis", "anemia", "atrial fibrillation", "heart failure", "multiple sclerosis", "Parkinson disease",
     "rheumatoid arthritis", "cystic fibrosis", "Crohn disease",
 )  # fmt: skip
 RELATIONS = ("symptoms", "therapeutic drugs", "surgical procedures")

@@ -165,7 +165,7 @@ COMMANDS = (
         argument("--name", "TEXT", "what this is called (default: as the documents)"),
         argument("--encoder", "SPEC", "rank passages by meaning with this encoder, on this machine (default: by words)"),
         argument("--per-relation", "N", "candidates of a disease and a relation (default: 10)", type=int, default=10),
-        argument("--passages", "N", "passages that are retrieved for them (default: 20)", type=int, default=20),
+        argument("--passages", "N", "passages that are retrieved for them (default: 40)", type=int, default=40),
         argument("--controls", "SHARE", "wrong candidates to add, to see who checks (default: 0.1)", type=float, default=0.1),
         argument("--reviewers", "N", "reviewers who are to check each candidate (default: 2)", type=int, default=2),
         argument("--seed", "N", "of the order and the controls (default: 0)", type=int, default=0),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from medfact.curation.passages import Passage
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
 from medfact.prototypes.library import OWN
-from medfact.retrieval import Mentions, Retriever
+from medfact.retrieval import Retriever
 from medfact.store import Candidate
 
 CUES = (
@@ -30,6 +30,9 @@ CUES = (
 _CUE = re.compile(rf"\b(?:{'|'.join(map(re.escape, CUES))})\b|n['’]t\b", re.IGNORECASE)
 _SLOT = re.compile(r"\[[XY]\]")
 
+_LOOKED_AT = 400
+"""Of the passages that are ranked, the best so many are looked at for the disease's names."""
+
 FEWEST_CONTROLS = 10
 """Where there are as many candidates: of fewer, a share says nothing of a reviewer."""
 
@@ -41,7 +44,7 @@ class Proposing:
     """
 
     per_relation: int = 10
-    passages: int = 20
+    passages: int = 40
     controls: float = 0.1
     seed: int = 0
 
@@ -55,9 +58,12 @@ class Proposing:
 
 
 class _Place(NamedTuple):
-    """Where a tail was found. The smaller, the better: one that may deny comes last, one that names the disease first."""
+    """Where a tail was found. The smaller, the better: what may deny comes last; a document about the disease comes before
+    others, in which it may be one of several; a sentence that names it before one that does not.
+    """
 
     may_deny: bool
+    is_elsewhere: bool
     only_title: bool
     rank: int
     sentence: str
@@ -73,10 +79,10 @@ def cue_in(sentence: str) -> str:
 
 
 def query_of(disease: Name, relation: str) -> str:
-    """What is searched for: the disease, the relation's name, and its description in our own pool, if that states it."""
+    """What is searched for: the disease's names, the relation's, and its description in our own pool, if that states it."""
     pool = load_pool(OWN)
     known = pool.relations.get(pool.canonical(relation) or "")
-    return " ".join((disease.name, relation, *(_SLOT.sub("", known.description).split() if known else ())))
+    return " ".join((*disease.names, relation, *(_SLOT.sub("", known.description).split() if known else ())))
 
 
 def proposed(
@@ -90,15 +96,13 @@ def proposed(
 
     tails: relation → what may stand at its end. retriever: of the passages' `searched`, in the same order.
     """
-    mentions = Mentions([passage.searched for passage in passages])
     finders = {relation: Finder(names) for relation, names in tails.items()}
     made: list[Candidate] = []
-    for disease, about in ((one, mentions.of(one.names)) for one in diseases):
+    for disease in diseases:
         of_disease: list[Candidate] = []
-        left_out = [frozenset(range(len(passages))) - about] * len(tails)
-        ranks = retriever.rank([query_of(disease, relation) for relation in tails], how.passages, left_out)
+        ranks = retriever.rank([query_of(disease, relation) for relation in tails], max(_LOOKED_AT, how.passages))
         for relation, ranked in zip(tails, ranks, strict=True):
-            retrieved = [passages[place] for place, _ in ranked if place in about]
+            retrieved = naming(disease, (passages[place] for place, _ in ranked))[: how.passages]
             places = best_places(disease, finders[relation], retrieved)
             real = [_candidate(disease, relation, place) for place in places[: how.per_relation]]
             named = {place.found.name.name for place in places}
@@ -106,6 +110,18 @@ def proposed(
         random.Random(f"curation {how.seed} {disease.name}").shuffle(of_disease)
         made += of_disease
     return _thinned(made, how)
+
+
+def naming(disease: Name, passages: Iterable[Passage]) -> list[Passage]:
+    """The passages that name a disease, in their order; those of documents about it before others."""
+    itself = Finder([disease])
+    about, others = list[Passage](), list[Passage]()
+    for passage in passages:
+        if itself.is_in(*passage.about):
+            about.append(passage)
+        elif itself.is_in(*passage.sentences):
+            others.append(passage)
+    return [*about, *others]
 
 
 def best_places(disease: Name, finder: Finder, passages: Sequence[Passage]) -> list[_Place]:
@@ -123,11 +139,11 @@ def best_places(disease: Name, finder: Finder, passages: Sequence[Passage]) -> l
                 continue
             cue = cue_in(sentence)
             for found in finder.find(sentence):
-                place = _Place(bool(cue), not names_it, rank, sentence, passage, found, cue)
+                place = _Place(bool(cue), not is_about, not names_it, rank, sentence, passage, found, cue)
                 name = found.name.name
-                if not own & set(map(stems, found.name.names)) and (name not in best or place[:3] < best[name][:3]):
+                if not own & set(map(stems, found.name.names)) and (name not in best or place[:4] < best[name][:4]):
                     best[name] = place
-    return sorted(best.values(), key=lambda place: (*place[:3], place.found.start))
+    return sorted(best.values(), key=lambda place: (*place[:4], place.found.start))
 
 
 def _candidate(disease: Name, relation: str, place: _Place) -> Candidate:
