@@ -29,8 +29,8 @@ from medfact.datasets.table_writer import write_table
 from medfact.store import Candidate, Store
 
 DISEASES = (
-    "gout", "asthma", "psoriasis", "osteoporosis", "appendicitis", "gallstones", "glaucoma", "epilepsy", "lupus",
-    "celiac disease", "pneumonia", "endometriosis", "anemia", "atrial fibrillation", "heart failure", "multiple sclerosis", "Parkinson disease",
+    "gout", "asthma", "psoriasis", "kidney stones", "appendicitis", "gallstones", "glaucoma", "epilepsy", "lupus",
+    "celiac disease", "pneumonia", "endometriosis", "malaria", "atrial fibrillation", "heart failure", "multiple sclerosis", "Parkinson disease",
     "rheumatoid arthritis", "cystic fibrosis", "Crohn disease",
 )  # fmt: skip
 RELATIONS = ("symptoms", "therapeutic drugs", "surgical procedures")
