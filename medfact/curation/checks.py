@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from medfact.curation.names import Name, with_known_names
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
 from medfact.facts import name_key, visible
@@ -67,16 +68,16 @@ def decided(
         raise Mistake(f"{decision!r} is no decision.", f"It is one of {', '.join(DECISIONS)}.")
     own = candidate.head, candidate.relation, candidate.tail
     if decision != MENDED:
-        stated = own if decision == ACCEPTED else ("", "", "")
-        return CurationDecision(reviewer, candidate.position, decision, *stated, note[:LONGEST_NOTE], seconds)
-    mended = tuple(visible(part) for part in fact or own)
+        head, relation, tail = own if decision == ACCEPTED else ("", "", "")
+        return CurationDecision(reviewer, candidate.position, decision, head, relation, tail, note[:LONGEST_NOTE], seconds)
+    head, relation, tail = mended = tuple(visible(part) for part in fact or own)
     if not all(mended):
         raise Mistake("A fact has a head, a relation and a tail.", "Fill in all three.")
     if max(map(len, mended)) > MAX_NAME:
         raise Mistake(f"A name may have {MAX_NAME:,} characters.", "Shorten it.")
     if mended == own:
         raise Mistake("Nothing is mended: the fact is the proposed one.", "Accept it, or change a name.")
-    return CurationDecision(reviewer, candidate.position, MENDED, *mended, note[:LONGEST_NOTE], seconds)
+    return CurationDecision(reviewer, candidate.position, MENDED, head, relation, tail, note[:LONGEST_NOTE], seconds)
 
 
 def following(candidates: Sequence[Candidate], said: Said, reviewer: str, after: int = 0) -> Candidate | None:
@@ -158,18 +159,19 @@ def _key(decision: CurationDecision) -> tuple[str, ...]:
 
 
 def fact_rows(found: Iterable[Settled]) -> Iterator[dict[str, Any]]:
-    """Rows of a facts file. A name that was mended has neither type nor identifier: they were the proposed one's."""
+    """Rows of a facts file. Of a name that was mended the type and the identifier are those that the bundled sets know of it."""
     for one in found:
         candidate, (head, relation, tail) = one.candidate, one.fact
-        same_head, same_tail = head == candidate.head, tail == candidate.tail
+        head_type, head_id = _known(head, candidate.head, candidate.head_type, candidate.head_id)
+        tail_type, tail_id = _known(tail, candidate.tail, candidate.tail_type, candidate.tail_id)
         yield {
             "head": head,
             "relation": relation,
             "tail": tail,
-            "head_type": candidate.head_type if same_head else None,
-            "tail_type": candidate.tail_type if same_tail else None,
-            "head_id": candidate.head_id if same_head else None,
-            "tail_id": candidate.tail_id if same_tail else None,
+            "head_type": head_type,
+            "tail_type": tail_type,
+            "head_id": head_id,
+            "tail_id": tail_id,
             "source": candidate.source,
             "source_id": candidate.address,
             "sentence": candidate.sentence,
@@ -179,3 +181,11 @@ def fact_rows(found: Iterable[Settled]) -> Iterator[dict[str, Any]]:
             "checked": one.checked_by,
             "mended": one.fact != (candidate.head, candidate.relation, candidate.tail),
         }
+
+
+def _known(name: str, proposed: str, kind: str | None, identifier: str | None) -> tuple[str | None, str | None]:
+    """Type and identifier of a name: those of the proposed one, if it still is that."""
+    if name == proposed:
+        return kind, identifier
+    known = with_known_names(Name(name))
+    return known.type, known.identifier

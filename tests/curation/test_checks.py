@@ -118,10 +118,11 @@ def test_half_is_no_majority_and_a_fact_is_exported_once() -> None:
     assert [one.fact for one in settled(CANDIDATES, standing(same), ALL, 1)] == [("d0", "drugs", "r0")]
 
 
-def test_a_mended_name_loses_its_type_and_identifier() -> None:
-    one = Candidate("gout", "drugs", "asprin", "Gout needs aspirin.", head_type="Disease", tail_type="Drug", tail_id="D1")
-    (row,) = fact_rows(settled([one], standing([said_by("a", one, MENDED, 1, "aspirin")]), ALL, 1))
-    assert (row["head_type"], row["tail_type"], row["tail_id"]) == ("Disease", None, None)
+def test_a_mended_name_has_the_type_and_identifier_that_are_known_of_it() -> None:
+    one = Candidate("gout", "drugs", "asprin", "Gout needs it.", head_type="Disease", tail_type="Thing", tail_id="D1")
+    for tail, known in (("quux", (None, None)), ("allopurinol", ("Pharmacologic Substance", "DB00437"))):
+        (row,) = fact_rows(settled([one], standing([said_by("a", one, MENDED, 1, tail)]), ALL, 1))
+        assert (row["head_type"], row["tail_type"], row["tail_id"]) == ("Disease", *known)
 
 
 # ------------------------------------------------------------------------------------------------ who checks
