@@ -2,10 +2,10 @@
 
     python benchmarks/curate.py MEDQUAD [--into FOLDER] [--seeds 5]
 
-MEDQUAD is a table of documents with the columns of MedQuAD (source, url, focus, synonyms, question_type, answer). An editor has
-read each proposal beside its sentence (`curate_read.csv`; no clinician). Reviewers are scripted: the editor, another who decides
-the same but for slips in 5% of the decisions, one who accepts everything and one who presses at random. With --into, the
-facts that the editor accepts are written there with their sentences, and everything that was proposed.
+MEDQUAD is a table of documents with the columns of MedQuAD (source, url, focus, synonyms, question_type, answer). An editor,
+no clinician, has read each proposal beside its sentence (`curate_read.csv`). Reviewers are scripted: the editor, another who
+decides the same but for slips in 5% of the decisions, one who accepts everything and one who presses at random. With --into,
+the facts that the editor accepts are written there with their sentences, and everything that was proposed.
 """
 
 from __future__ import annotations

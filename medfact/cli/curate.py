@@ -174,4 +174,5 @@ def _chosen(options: argparse.Namespace, candidates: list[Candidate]) -> Candida
         return None
     if not 1 <= options.number <= len(candidates):
         raise Mistake(f"There is no candidate {options.number}.", f"Give 1 to {len(candidates):,}.")
-    return candidates[options.number - 1]
+    number: int = options.number
+    return candidates[number - 1]

@@ -159,7 +159,7 @@ def _key(decision: CurationDecision) -> tuple[str, ...]:
 
 
 def fact_rows(found: Iterable[Settled]) -> Iterator[dict[str, Any]]:
-    """Rows of a facts file. Of a name that was mended the type and the identifier are those that the bundled sets know of it."""
+    """Rows of a facts file. Of a name that was mended, type and identifier are those that the bundled sets know of it."""
     for one in found:
         candidate, (head, relation, tail) = one.candidate, one.fact
         head_type, head_id = _known(head, candidate.head, candidate.head_type, candidate.head_id)
