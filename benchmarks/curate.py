@@ -128,14 +128,12 @@ def describe(candidates: list[Candidate], said: Said) -> None:
             for name in (ACCEPTED, "mended", REFUSED)
         }
         unread = sum((one.head, one.relation, one.tail) not in read for one in real)
-        print(
-            f"{relation}: {len(real)} proposals of {len({one.head for one in real})} diseases, {counts}, {unread} of them unread"
-        )
+        heads = len({one.head for one in real})
+        print(f"{relation}: {len(real)} proposals of {heads} diseases, {counts}, {unread} of them unread")
     cued = [one for one in candidates if one.cue and not one.control]
     refused = sum(said[one.position][f"{EDITOR}/{EDITOR}"].decision == REFUSED for one in cued)
-    print(
-        f"{len(cued)} may deny by their words, {refused} of them are refused; {sum(one.control for one in candidates)} controls"
-    )
+    print(f"{len(cued)} may deny by their words, {refused} of them are refused")
+    print(f"{sum(one.control for one in candidates)} controls")
 
 
 def tell(quality: Quality) -> None:
