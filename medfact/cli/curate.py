@@ -82,7 +82,9 @@ def _begun(options: argparse.Namespace) -> int:
         emit((candidate_row(one, made.candidates) for one in candidates), options.output)
     print(json_line(curation_row(made, progress_of(made, {}))))
     say(f"{counted(made.candidates, 'candidate')} to check, by {counted(made.reviewers, 'reviewer')}. {WRONG_ON_PURPOSE}")
-    say(f"check them on the page Check of `medfact app`, or: medfact curate --project {made.curation[:8]} --reviewer NAME")
+    say(
+        f"check them on Facts, tab From documents, of `medfact app`, or: medfact curate --project {made.curation[:8]} --reviewer NAME"
+    )
     return OK
 
 
@@ -118,7 +120,7 @@ def _exported(options: argparse.Namespace, store: Store, curation: Curation, can
         )
     found = settled(candidates, said, rule, curation.reviewers)
     if not found:
-        raise Mistake("Nothing is accepted yet.", "Check candidates with --reviewer NAME, or on the page Check.")
+        raise Mistake("Nothing is accepted yet.", "Check candidates with --reviewer NAME, or on Facts, tab From documents.")
     emit(fact_rows(found), options.export)
     say(f"evaluate a model on them: medfact run --facts {options.export} --model SPEC")
     return OK
@@ -143,6 +145,7 @@ def _checked(options: argparse.Namespace, store: Store, curation: Curation, cand
         print(json_line(candidate_row(shown, len(candidates))))
     else:
         print("\n".join(map(one_line, candidate_text(shown, len(candidates), done))))
+        say(WRONG_ON_PURPOSE)
         say("decide with --decide accept, refuse, undo, or mend with --head, --relation or --tail TEXT")
     return OK
 

@@ -44,7 +44,7 @@ def candidate_text(candidate: Candidate, of: int, done: int) -> Iterator[str]:
         yield f"    may deny: “{candidate.cue}”"
     yield f"Does it say this? {candidate.head} — {candidate.relation} → {candidate.tail}"
     if words := in_words(candidate):
-        yield f"    {words}"
+        yield f"    Proposed: {words}"
 
 
 def curation_row(curation: Curation, progress: Progress) -> dict[str, Any]:

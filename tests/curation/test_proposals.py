@@ -200,3 +200,10 @@ def test_what_names_no_disease_of_the_list_proposes_nothing(tmp_path: Path, stor
 def test_what_cannot_be_is_said(how: dict[str, float], said: str) -> None:
     with pytest.raises(Mistake, match=said):
         Proposing(**how)  # type: ignore[arg-type]
+
+
+def test_an_encoder_behind_a_service_gets_no_documents(tmp_path: Path, store: Store) -> None:
+    diseases, remedies = write_lists(tmp_path)
+    asked = Begun(write_documents(tmp_path), diseases, ("treatments",), remedies, encoder="openai:embedder")
+    with pytest.raises(Mistake, match="behind a service, which would get your documents"):
+        begin(asked, store, lambda _: None)
