@@ -82,9 +82,8 @@ def _begun(options: argparse.Namespace) -> int:
         emit((candidate_row(one, made.candidates) for one in candidates), options.output)
     print(json_line(curation_row(made, progress_of(made, {}))))
     say(f"{counted(made.candidates, 'candidate')} to check, by {counted(made.reviewers, 'reviewer')}. {WRONG_ON_PURPOSE}")
-    say(
-        f"check them on Facts, tab From documents, of `medfact app`, or: medfact curate --project {made.curation[:8]} --reviewer NAME"
-    )
+    say("check them in `medfact app`, on Facts, tab From documents, or here:")
+    say(f"medfact curate --project {made.curation[:8]} --reviewer NAME")
     return OK
 
 
