@@ -21,10 +21,10 @@ MOST_PASSAGES = 1_000_000
 TEXTS = (".txt", ".md")
 """Files that are read as text; the others are tables."""
 
-_COLUMNS = ("text", "passage", "contents", "content", "document", "abstract")
+TEXT_COLUMNS = ("text", "passage", "contents", "content", "document", "abstract")
 """Names of a column with the documents, in any case, the first of them first."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_PARAGRAPH = 1_000_000
 """Characters."""
 
@@ -65,7 +65,7 @@ def read_documents(path: Path, column: str | None = None, limits: Limits = OWN) 
 
 def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passage]:
     if file.suffix.lower() in TEXTS:
-        for line, paragraph in _paragraphs(file, limits):
+        for line, paragraph in paragraphs(file, limits):
             yield from (Passage(part, f"{file.name}, line {line}") for part in split(paragraph))
         return
     columns, rows = read_table(file, limits, Columns(lambda names: _has_text(names, column)))
@@ -76,7 +76,7 @@ def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
 
 def _has_text(names: list[str], wanted: str | None) -> bool:
     """Whether one of these names is the column with the text, or is called so."""
-    return wanted in names if wanted is not None else any(name.lower() in _COLUMNS for name in names)
+    return wanted in names if wanted is not None else any(name.lower() in TEXT_COLUMNS for name in names)
 
 
 def _column(file: Path, columns: list[str], wanted: str | None) -> str:
@@ -85,7 +85,7 @@ def _column(file: Path, columns: list[str], wanted: str | None) -> str:
     if wanted is not None or len(columns) == 1:
         return wanted or columns[0]
     known = {name.strip().lower(): name for name in reversed(columns)}
-    for name in _COLUMNS:
+    for name in TEXT_COLUMNS:
         if name in known:
             return known[name]
     raise ColumnsMissing(
@@ -93,8 +93,8 @@ def _column(file: Path, columns: list[str], wanted: str | None) -> str:
     )
 
 
-def _paragraphs(file: Path, limits: Limits) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a text, which blank lines part, each with the number of its first line."""
+def paragraphs(file: Path, limits: Limits) -> Iterator[tuple[int, str]]:
+    """The paragraphs of a text, which blank lines part, each with the number of its first line. Raises FactsError."""
     characters, first, lines, size = 0, 1, list[str](), 0
     with open_text(file) as text:
         number = 0
@@ -118,7 +118,7 @@ def _paragraphs(file: Path, limits: Limits) -> Iterator[tuple[int, str]]:
 def split(text: str) -> Iterator[str]:
     """A text as passages of at most MOST_WORDS words, a line each; a passage ends with a sentence where that is possible."""
     passage: list[str] = []
-    for sentence in _SENTENCE_END.split(text.strip()):
+    for sentence in SENTENCE_END.split(text.strip()):
         words = sentence.split()
         if passage and len(passage) + len(words) > MOST_WORDS:
             yield " ".join(passage)

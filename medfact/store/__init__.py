@@ -11,6 +11,7 @@ import copy
 from medfact.spec import LOCAL_OWNER
 from medfact.store.batches import Batch, Batches
 from medfact.store.contributions import Contributions
+from medfact.store.curations import Candidate, Curation, CurationDecision, Curations
 from medfact.store.database import Database
 from medfact.store.decisions import Decisions, PrototypeEdits
 from medfact.store.disk import Disk, Ended
@@ -58,9 +59,9 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING",
-    "Answer", "Asked", "Batch", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published", "PushedAnswer",
-    "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
-    "is_lasting",
+    "Answer", "Asked", "Batch", "Candidate", "Curation", "CurationDecision", "DraftDecision", "Ended", "News", "Plan",
+    "PrototypeEdit", "Published", "PushedAnswer", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun",
+    "Verdict", "default_url", "exists", "home", "is_lasting",
 ]  # fmt: skip
 
 
@@ -77,6 +78,7 @@ class Store(Recording, Lifecycle):
         self.answers = Answers(self.database, self.owner)
         self.batches = Batches(self.database, self.owner)
         self.contributions = Contributions(self.database, self.owner)
+        self.curations = Curations(self.database, self.owner)
         self.decisions = Decisions(self.database, self.owner)
         self.disk = Disk(self.database, self.owner)
         self.prototype_edits = PrototypeEdits(self.database, self.owner)

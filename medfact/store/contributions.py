@@ -20,13 +20,19 @@ from medfact.store.verdicts import GAME
 FACT_BYTES = 16_000
 """What the statements of one fact may take that is judged, which are kept word for word."""
 
-VERDICTS, GAMES, EDITS, DECISIONS = "verdicts", "games", "edits", "decisions"
-"""Kinds of contributions: verdicts with their comments, answers against the clock, sentence templates, and decisions on false
-partners and on drafts."""
+VERDICTS, GAMES, EDITS, DECISIONS, CHECKS = "verdicts", "games", "edits", "decisions", "checks"
+"""Kinds of contributions: verdicts with their comments, answers against the clock, sentence templates, decisions on false
+partners and on drafts, and decisions on what documents propose."""
 
-KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
+KINDS = (VERDICTS, GAMES, EDITS, DECISIONS, CHECKS)
 
-_TABLES = (schema.verdicts, schema.prototype_edits, schema.rejections, schema.draft_decisions)
+_TABLES = (
+    schema.verdicts,
+    schema.prototype_edits,
+    schema.rejections,
+    schema.draft_decisions,
+    schema.curation_decisions,
+)
 
 
 def bytes_of_rows(rows: Iterable[object]) -> int:
@@ -61,9 +67,12 @@ class Contributions(Part):
         return self._erase([condition for kind in kinds for condition in _of_kind(kind, self.owner)])
 
     def erase_by(self, name: str) -> int:
-        """Erases what was said under a name, by whatever owner: verdicts with their comments, and sentences signed off."""
-        verdicts, edits = schema.verdicts, schema.prototype_edits
-        return self._erase([(verdicts, verdicts.c.reviewer == name), (edits, edits.c.signed_by == name)])
+        """Erases what was said under a name, by whatever owner: verdicts with their comments, sentences signed off, and
+        decisions on what documents propose.
+        """
+        verdicts, edits, checks = schema.verdicts, schema.prototype_edits, schema.curation_decisions
+        named = ((verdicts, verdicts.c.reviewer), (edits, edits.c.signed_by), (checks, checks.c.reviewer))
+        return self._erase([(table, column == name) for table, column in named])
 
     def _erase(self, which: Sequence[tuple[sql.Table, Any]]) -> int:
         with self.database.writing() as connection:
@@ -83,5 +92,9 @@ def _of_kind(kind: str, owner: str) -> Iterator[tuple[sql.Table, Any]]:
     said = schema.verdicts
     if kind in (VERDICTS, GAMES):
         yield said, sql.and_(said.c.owner == owner, said.c.queue == GAME if kind == GAMES else said.c.queue != GAME)
-    tables = {EDITS: (schema.prototype_edits,), DECISIONS: (schema.rejections, schema.draft_decisions)}
+    tables: dict[str, tuple[sql.Table, ...]] = {
+        EDITS: (schema.prototype_edits,),
+        DECISIONS: (schema.rejections, schema.draft_decisions),
+        CHECKS: (schema.curation_decisions,),
+    }
     yield from ((table, table.c.owner == owner) for table in tables.get(kind, ()))

@@ -321,6 +321,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _new_table,  # batches
     _new_table,  # pushes
     _times_and_places,
+    _new_table,  # curations
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

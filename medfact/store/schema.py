@@ -272,6 +272,58 @@ prototype_edits = sql.Table(
 )
 """A log: rows are added, never changed."""
 
+curations = sql.Table(
+    "curations",
+    metadata,
+    sql.Column("curation", StoredText(32), primary_key=True),
+    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("name", StoredText(), nullable=False),
+    sql.Column("documents", StoredText(), nullable=False),
+    sql.Column("settings", StoredText(), nullable=False),
+    sql.Column("reviewers", sql.Integer, nullable=False),
+    sql.Column("made_at", StoredText(32), nullable=False),
+)
+"""Candidates of facts that documents proposed, for so many reviewers to check. `settings` is JSON: how they were proposed."""
+
+curation_candidates = sql.Table(
+    "curation_candidates",
+    metadata,
+    sql.Column("curation", StoredText(32), primary_key=True),
+    sql.Column("position", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("head", StoredText(), nullable=False),
+    sql.Column("relation", StoredText(), nullable=False),
+    sql.Column("tail", StoredText(), nullable=False),
+    sql.Column("sentence", StoredText(), nullable=False),
+    sql.Column("title", StoredText(), nullable=False),
+    sql.Column("source", StoredText(), nullable=False),
+    sql.Column("address", StoredText(), nullable=False),
+    sql.Column("cue", StoredText(), nullable=False),
+    sql.Column("control", sql.Boolean, nullable=False),
+    sql.Column("head_type", StoredText()),
+    sql.Column("tail_type", StoredText()),
+    sql.Column("head_id", StoredText()),
+    sql.Column("tail_id", StoredText()),
+)
+"""`control`: the sentence does not name the tail, which was exchanged; it is there to see who checks."""
+
+curation_decisions = sql.Table(
+    "curation_decisions",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("curation", StoredText(32), nullable=False, index=True),
+    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("reviewer", StoredText(120), nullable=False),
+    sql.Column("position", sql.Integer, nullable=False),
+    sql.Column("decision", StoredText(16), nullable=False),
+    sql.Column("head", StoredText(), nullable=False),
+    sql.Column("relation", StoredText(), nullable=False),
+    sql.Column("tail", StoredText(), nullable=False),
+    sql.Column("note", StoredText(), nullable=False),
+    sql.Column("seconds", sql.Float(53)),
+    sql.Column("decided_at", StoredText(32), nullable=False),
+)
+"""A log: rows are added, never changed. Head, relation and tail are the fact that the reviewer accepts, "" where none."""
+
 set_ups = sql.Table(
     "set_ups",
     metadata,

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
+from medfact.curation.checks import RULES
 from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, MedfactError
 from medfact.exchange import export_run
@@ -27,11 +28,12 @@ from medfact.reviews.verdicts import show_labels
 from medfact.store import Run
 from medfact.table_formats import media_type
 from medfact.views.report import html_report
+from medfact.web.curated import rows_curated
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
 from medfact.web.posted import card_now, picture_now
 from medfact.web.services import Services
-from medfact.web.visitors import owner_of, owners_reviewing
+from medfact.web.visitors import owner_of, owners_reviewing, owners_seen_by
 
 CHUNK_BYTES = 1 << 16
 PLAIN_COLUMN = "None (plain)"
@@ -60,6 +62,16 @@ def _add_visitors(router: APIRouter, services: Services) -> None:
         statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
         show_labels(store, (statement.fact for statement in statements))
         return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
+
+    @router.get("/download/curate/{curation}-{rule}.{kind}")
+    def curated(curation: str, rule: str, kind: str, request: Request) -> Response:
+        if not media_type(kind) or rule not in RULES:
+            return _no_file()
+        try:
+            rows = rows_curated(services.store, curation, rule, owners_seen_by(request))
+        except MedfactError as error:
+            return PlainTextResponse(error.public, status_code=404)
+        return _table(rows, f"medfact-facts-{curation[:8]}-{rule}", kind)
 
     @router.get("/download/studio/{pool}.yaml")
     def studio(pool: str, request: Request, data: str = "") -> Response:

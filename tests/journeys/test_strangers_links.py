@@ -34,6 +34,7 @@ OF_ADDRESS = {
     "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited"},
     "studio": {"pool", "data", "relation"},
     "write": {"kind", "writing"},
+    "curate": {"project", "reviewer", "place"},
     "agents": set(),
     "runs": {"of"},
     "tour": {"step", "pair"},

@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
     ["store", "metrics", "exchange"],
-    ["runs", "tasks", "writing", "construction", "results", "reviews", "views"],
+    ["runs", "tasks", "writing", "construction", "results", "reviews", "curation", "views"],
     ["notebook", "cli", "web"],
 ]
 """From the ground up; on each floor the rooms from left to right."""

@@ -13,7 +13,7 @@ from medfact.limits import is_public_server, limits
 from medfact.results import wording
 from medfact.results.wording import counted
 from medfact.store import GOING, Run, is_lasting
-from medfact.store.contributions import DECISIONS, EDITS, GAMES, VERDICTS
+from medfact.store.contributions import CHECKS, DECISIONS, EDITS, GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.hub_tokens import is_offered
 from medfact.web.pages import Act, Action, Message, Visitor
@@ -25,6 +25,7 @@ NAMES = {
     GAMES: "answers in the game",
     EDITS: "edited sentences and sign-offs",
     DECISIONS: "rejected false partners and decisions on drafts",
+    CHECKS: "decisions on facts that documents propose",
 }
 """Kind → what it is called."""
 

@@ -1,0 +1,245 @@
+"""The page Check: sentences of one's own documents, each beside the fact that it may state: accept, mend or refuse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+from pydantic import Field
+
+from medfact.curation.checks import (
+    ACCEPTED,
+    LONGEST_NOTE,
+    MENDED,
+    REFUSED,
+    RULES,
+    Progress,
+    Said,
+    decided,
+    following,
+    last_of,
+    progress_of,
+    settled,
+    standing,
+    who,
+    withdrawn,
+)
+from medfact.curation.proposals import marked
+from medfact.curation.quality import quality_of
+from medfact.curation.words import WRONG_ON_PURPOSE, in_words, pair_text, reviewer_text
+from medfact.datasets.headers import MAX_NAME
+from medfact.errors import Mistake
+from medfact.facts import visible
+from medfact.reviews.transfer import LONGEST_NAME
+from medfact.store import Candidate, Curation, CurationDecision
+from medfact.store.contributions import CHECKS
+from medfact.views.fragments import render
+from medfact.web.curated import may_open, opened
+from medfact.web.pages import SILENCE, Act, Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.keeping import ERASE, erasable
+
+NEXT = -1
+"""The place of the first candidate that is not decided yet."""
+
+
+class CurateShow(Show):
+    """project: the whole id of a curation, "" for the latest. reviewer: the name under which decisions are kept. place: of the
+    candidate, or NEXT.
+    """
+
+    project: str = Field("", max_length=40)
+    reviewer: str = Field("", max_length=LONGEST_NAME)
+    place: int = Field(NEXT, ge=NEXT, le=10**9)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What lies before a reviewer. said: what all have decided; me: who this reviewer is there."""
+
+    curation: Curation
+    candidates: Sequence[Candidate]
+    log: Sequence[CurationDecision]
+    said: Said
+    progress: Progress
+    me: str
+
+    def own(self, candidate: Candidate) -> CurationDecision | None:
+        """What this reviewer has decided on a candidate."""
+        return self.said.get(candidate.position, {}).get(self.me)
+
+
+def _desk(visitor: Visitor, show: CurateShow) -> Desk:
+    store = visitor.services.store
+    curation = opened(store, show.project, visitor.owners)
+    log = store.curations.log(curation.curation)
+    said = standing(log)
+    me = who(CurationDecision(visible(show.reviewer), 0, "", owner=visitor.owner))
+    return Desk(curation, store.curations.candidates(curation.curation), log, said, progress_of(curation, said), me)
+
+
+def _listed(visitor: Visitor) -> list[Curation]:
+    """What this visitor may open, the newest first."""
+    return [one for one in reversed(visitor.services.store.curations.listed()) if may_open(one, visitor.owners)]
+
+
+def as_it_can_be(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> CurateShow:
+    """What is shown: a curation that there is, with the name of who has signed in or decided last."""
+    known = [one.curation for one in listed]
+    project = show.project if show.project in known else known[0]
+    place = show.place if show.project in ("", project) else NEXT
+    return _named(visitor, show.model_copy(update={"project": project, "place": place}))
+
+
+def _named(visitor: Visitor, show: CurateShow) -> CurateShow:
+    """The view with a reviewer's name: of who has signed in, else as it is typed, else the last one of this visitor."""
+    log = visitor.services.store.curations.log(show.project)
+    last = next((one.reviewer for one in reversed(log) if one.owner == visitor.owner), "")
+    return show.model_copy(update={"reviewer": visitor.user or show.reviewer or last})
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+def view(visitor: Visitor, show: CurateShow) -> View:
+    """The next candidate; when all are decided, what was done, and what all decided once everybody has finished."""
+    listed = _listed(visitor)
+    if not listed:
+        return View({"proposal": render("curate_none"), "choice": ""}, show)
+    show = as_it_can_be(visitor, show, listed)
+    desk = _desk(visitor, show)
+    at = _at(desk, show.place)
+    show = show.model_copy(update={"place": at.position if at else NEXT})
+    proposal = _outcome(desk) if desk.progress.is_finished else _proposal(desk, show, at) if at else _done(desk)
+    return View({"proposal": proposal, "choice": _choice(visitor, show, listed)}, show)
+
+
+def _at(desk: Desk, place: int) -> Candidate | None:
+    """The candidate at a place; else the first that is not decided."""
+    if 0 <= place < len(desk.candidates):
+        return desk.candidates[place]
+    return following(desk.candidates, desk.said, desk.me)
+
+
+def _proposal(desk: Desk, show: CurateShow, one: Candidate) -> Markup:
+    later = following(desk.candidates, desk.said, desk.me, one.position + 1)
+    return render(
+        "curate_proposal",
+        show=show,
+        one=one,
+        about=f"{desk.curation.curation}:{one.position}",
+        of=desk.curation.candidates,
+        done=desk.progress.done.get(desk.me, 0),
+        own=desk.own(one),
+        pieces=list(marked(one)),
+        words=in_words(one),
+        later=later.position if later else None,
+        warning=WRONG_ON_PURPOSE,
+        longest_name=LONGEST_NAME,
+        longest=MAX_NAME,
+        longest_note=LONGEST_NOTE,
+    )
+
+
+def _done(desk: Desk) -> Markup:
+    """What this reviewer has decided, and nothing of what others did."""
+    own = Counter(of[desk.me].decision for of in desk.said.values() if desk.me in of)
+    waiting = desk.progress.wanted - desk.progress.finished
+    return render(
+        "curate_done",
+        decided=sum(own.values()),
+        counts=[(own[ACCEPTED], "accepted"), (own[MENDED], "mended"), (own[REFUSED], "refused")],
+        waiting=max(waiting, 0),
+        last=desk.curation.candidates - 1,
+    )
+
+
+def _outcome(desk: Desk) -> Markup:
+    quality = quality_of(desk.candidates, desk.said)
+    facts = {rule: len(settled(desk.candidates, desk.said, rule, desk.curation.reviewers)) for rule in RULES}
+    return render(
+        "curate_outcome",
+        curation=desk.curation,
+        rules=[(rule, when, facts[rule]) for rule, when in RULES.items()],
+        reviewers=[(one.is_careless, reviewer_text(one)) for one in quality.reviewers],
+        pairs=[pair_text(one) for one in quality.pairs],
+    )
+
+
+def _choice(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> Markup:
+    return render(
+        "curate_choice",
+        show=show,
+        projects=[(one.curation, f"{one.name}, {_day(one.made_at)}") for one in listed],
+        signed_in=bool(visitor.user),
+        longest=LONGEST_NAME,
+        erase=erasable(CHECKS),
+    )
+
+
+def _day(text: str) -> str:
+    return datetime.fromisoformat(text).astimezone(UTC).strftime("%d %B %Y")
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def _checking(visitor: Visitor, show: CurateShow, about: str) -> tuple[CurateShow, Desk, Candidate]:
+    """What a button is about: "curation:position". Raises Mistake, also where decisions stand."""
+    project, _, place = about.partition(":")
+    show = _named(visitor, show.model_copy(update={"project": project}))
+    desk = _open_desk(visitor, show)
+    if not place.isdecimal() or int(place[:9]) >= len(desk.candidates):
+        raise Mistake("There is no such proposal.", "Load the page again.")
+    return show, desk, desk.candidates[int(place[:9])]
+
+
+def _open_desk(visitor: Visitor, show: CurateShow) -> Desk:
+    """The desk, as long as anything can be decided. Raises Mistake."""
+    desk = _desk(visitor, show)
+    if desk.progress.is_finished:
+        raise Mistake("All reviewers have finished, and what they decided is shown.", "Decisions stand; export the facts.")
+    return desk
+
+
+def _deciding(decision: str) -> Act:
+    """The button that records one decision, and goes on with what is not decided yet."""
+
+    def act(visitor: Visitor, show: CurateShow, action: Action) -> tuple[CurateShow, Message]:
+        show, desk, one = _checking(visitor, show, action.about)
+        fields = action.fields
+        fact = fields.get("head", ""), fields.get("relation", ""), fields.get("tail", "")
+        made = decided(one, show.reviewer, decision, fact, fields.get("note", "").strip(), action.seconds)
+        visitor.services.log_of(visitor.owner, [made]).curations.record(desk.curation.curation, [made])
+        after = following(desk.candidates, {**desk.said, one.position: {desk.me: made}}, desk.me, one.position + 1)
+        return show.model_copy(update={"place": after.position if after else NEXT}), SILENCE
+
+    return act
+
+
+def undo(visitor: Visitor, show: CurateShow, _: Action) -> tuple[CurateShow, Message]:
+    """Takes this reviewer's last decision back, and shows that candidate again."""
+    show = _named(visitor, show)
+    desk = _open_desk(visitor, show)
+    last = last_of(desk.log, desk.me)
+    if last is None:
+        raise Mistake("There is nothing to take back.", "")
+    back = withdrawn(last)
+    visitor.services.log_of(visitor.owner, [back]).curations.record(desk.curation.curation, [back])
+    return show.model_copy(update={"place": last.position}), Message("Taken back.", "good")
+
+
+PAGE = Page(
+    "curate",
+    "Check",
+    ("said", "proposal", "choice"),
+    CurateShow,
+    view,
+    {"accept": _deciding(ACCEPTED), "mend": _deciding(MENDED), "refuse": _deciding(REFUSED), "undo": undo, **ERASE},
+    address=("project", "reviewer", "place"),
+    place=5,
+    under="facts",
+    tab="From documents",
+)

@@ -1,0 +1,51 @@
+"""Documents about twenty diseases, written by the tests: what they state, what they deny, and lists of names for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DISEASES = 20
+REMEDIES = tuple(f"remedy{letter}" for letter in "abcdefghijklmnopqrstuvwxyzåäö")
+"""Names without a plural's ending, of which none is part of another."""
+
+
+def disease(number: int) -> str:
+    return f"fever of type {number:02d}x"
+
+
+def treats(number: int) -> tuple[str, str]:
+    """The two remedies that the documents state for a disease."""
+    return REMEDIES[number % 25], REMEDIES[(number + 1) % 25]
+
+
+def denied(number: int) -> str:
+    """The remedy that the documents deny for it."""
+    return REMEDIES[(number + 2) % 25]
+
+
+def write_documents(folder: Path) -> Path:
+    """A table with a document about each disease: three sentences, each of which names one remedy."""
+    rows = ["source,url,focus,question_type,answer"]
+    for number in range(DISEASES):
+        first, second = treats(number)
+        text = (
+            f"People with {disease(number)} are treated with {first}. Doctors also give {second} by mouth. "
+            f"It is not treated with {denied(number)}."
+        )
+        rows.append(f'Ward notes,note {number},{disease(number)},treatment,"{text}"')
+    file = folder / "documents.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    return file
+
+
+def write_lists(folder: Path) -> tuple[Path, Path]:
+    """The lists of diseases and of remedies."""
+    diseases, remedies = folder / "diseases.txt", folder / "remedies.csv"
+    diseases.write_text("\n".join(map(disease, range(DISEASES))), encoding="utf-8")
+    remedies.write_text("name,type\n" + "\n".join(f"{one},Drug" for one in REMEDIES), encoding="utf-8")
+    return diseases, remedies
+
+
+def states(head: str, tail: str) -> bool:
+    """Whether the documents state that a remedy treats a disease."""
+    return any(disease(number) == head and tail in treats(number) for number in range(DISEASES))

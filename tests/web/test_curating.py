@@ -1,0 +1,162 @@
+"""The page Check: one proposal at a time, others' decisions hidden until all have finished, facts as a file after that."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from asked_updates import look
+from asked_updates import services as services
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from medfact.store import Candidate, Curation
+from medfact.web.downloads import routes
+from medfact.web.pages import Action, Visitor
+from medfact.web.services import Services
+from medfact.web.updates import PAGES, Question
+from medfact.web.updates import answer as updates
+from medfact.web.visitors import COOKIE
+
+ADA, BEN = "a" * 32, "b" * 32
+HOSTILE = "<img src=x onerror=alert(1)>"
+SAID = "Gout is treated with colchicine."
+DENIED = f"Gout is not {HOSTILE} treated with lithium."
+PROPOSALS = [
+    Candidate("gout", "therapeutic drugs", "colchicine", SAID, "Gout", "Ward notes", "page 1"),
+    Candidate("gout", "therapeutic drugs", "lithium", DENIED, HOSTILE, HOSTILE, HOSTILE, "not"),
+    Candidate("gout", "therapeutic drugs", "insulin", SAID, "Gout", "Ward notes", "page 1", control=True),
+]
+
+
+@pytest.fixture
+def curation(services: Services) -> Curation:
+    return services.store.of(ADA).curations.begin("notes", "notes.csv", PROPOSALS, 2, {})
+
+
+def press(services: Services, owner: str, name: str, about: str, show: dict[str, Any], **fields: str) -> dict[str, Any]:
+    """What is shown after a button."""
+    first = services.store.runs("demonstration")[0].run
+    question = Question(page="curate", show=show, action=Action(name, about, fields))
+    return dict(json.loads(updates(Visitor(services, owner, (owner,), first), PAGES["curate"], question)))
+
+
+def proposal(shown: dict[str, Any]) -> str:
+    return str(shown["fragments"]["proposal"])
+
+
+def about(curation: Curation, place: int) -> str:
+    return f"{curation.curation}:{place}"
+
+
+def test_without_proposals_it_says_how_to_begin(services: Services) -> None:
+    assert "medfact curate DOCUMENTS" in proposal(look(services, "curate"))
+
+
+def test_a_proposal_stands_beside_its_sentence_and_nothing_tells_a_control(services: Services, curation: Curation) -> None:
+    shown = proposal(look(services, "curate", ADA, reviewer="ada"))
+    assert "1 of 3" in shown
+    assert '<mark class="mf-of-head">Gout</mark> is treated with <mark class="mf-of-tail">colchicine</mark>.' in shown
+    assert "Proposed: Colchicine " in shown
+    assert "A document about Gout. Ward notes, page 1" in shown
+    assert "some proposals are wrong on purpose" in shown
+    denied = proposal(look(services, "curate", ADA, reviewer="ada", place=1))
+    assert "It may deny: “not”" in denied
+    assert HOSTILE not in denied
+    assert "&lt;img src=x" in denied
+    control = proposal(look(services, "curate", ADA, reviewer="ada", place=2))
+    assert re.sub(r"colchicine|Colchicine", "", shown).count("mf-") == control.count("mf-") + 1  # the mark of the tail
+    assert "control" not in control
+
+
+def test_decisions_are_recorded_taken_back_and_gone_on_with(services: Services, curation: Curation) -> None:
+    refused = press(services, ADA, "accept", about(curation, 0), {})
+    assert "Say who you are first" in refused["fragments"]["said"]
+    show = {"reviewer": "ada"}
+    after = press(services, ADA, "accept", about(curation, 0), show, seconds="4", note="clear")
+    assert "2 of 3" in proposal(after)
+    press(services, ADA, "mend", about(curation, 1), show, head="gout", relation="not treated with", tail="lithium")
+    back = press(services, ADA, "undo", "", {**show, "project": curation.curation})
+    assert "Taken back" in back["fragments"]["said"]
+    assert "2 of 3" in proposal(back)
+    log = services.store.curations.log(curation.curation)
+    assert [(one.owner, one.reviewer, one.position, one.decision, one.seconds) for one in log] == [
+        (ADA, "ada", 0, "accepted", 4.0),
+        (ADA, "ada", 1, "mended", None),
+        (ADA, "ada", 1, "withdrawn", None),
+    ]
+    assert log[0].note == "clear"
+    assert log[1].relation == "not treated with"
+    assert "1 decided by ada" in proposal(look(services, "curate", ADA)), "who decided here last goes on"
+
+
+def test_others_are_hidden_until_all_have_finished(services: Services, curation: Curation) -> None:
+    for place, name in enumerate(("accept", "refuse", "refuse")):
+        shown = press(services, ADA, name, about(curation, place), {"reviewer": "ada"})
+    assert "All 3 proposals decided" in proposal(shown)
+    assert "1 accepted, 0 mended, 2 refused" in proposal(shown)
+    assert "1 reviewer to go" in proposal(shown)
+    other = press(services, BEN, "accept", about(curation, 0), {"reviewer": "ben"})
+    assert "ada" not in "".join(other["fragments"].values())
+    for place in (1, 2):
+        shown = press(services, BEN, "accept", about(curation, place), {"reviewer": "ben"})
+    told = proposal(shown)
+    assert "<b>1 fact</b> where all who checked it accept the same fact" in told
+    assert "ada: accepts 50.0%" in told
+    assert "ben: accepts 100.0%" in told
+    assert "ada and ben agree on 50.0%" in told
+    late = press(services, ADA, "undo", "", {"reviewer": "ada", "project": curation.curation})
+    assert "Decisions stand" in late["fragments"]["said"]
+    late = press(services, ADA, "accept", about(curation, 1), {"reviewer": "ada"})
+    assert "Decisions stand" in late["fragments"]["said"]
+
+
+def test_facts_are_a_file_once_all_have_finished(services: Services, curation: Curation) -> None:
+    app = FastAPI()
+    app.include_router(routes(services))
+    client = TestClient(app, cookies={COOKIE: ADA})
+    file = f"/download/curate/{curation.curation}-all.csv"
+    early = client.get(file)
+    assert (early.status_code, early.text) == (404, "Not all reviewers have finished. Facts can be exported once they have.")
+    for owner in (ADA, BEN):
+        for place, name in enumerate(("accept", "refuse", "accept")):
+            press(services, owner, name, about(curation, place), {"reviewer": owner[0]})
+    rows = list(csv.DictReader(io.StringIO(client.get(file).text)))
+    assert [(row["tail"], row["sentence"], row["accepted_by"]) for row in rows] == [
+        ("colchicine", "Gout is treated with colchicine.", "a; b")
+    ]
+    assert client.get(file.replace("-all", "-some")).status_code == 404
+    assert client.get(f"/download/curate/{'0' * 32}-all.csv").status_code == 404
+
+
+def test_on_a_public_server_it_is_its_owners_alone(
+    services: Services, curation: Curation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = proposal(look(services, "curate", BEN))
+    assert "colchicine" in seen
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    assert "colchicine" in proposal(look(services, "curate", ADA))
+    for show in ({}, {"project": curation.curation}):
+        assert "colchicine" not in str(look(services, "curate", BEN, **show))
+    pressed = press(services, BEN, "accept", about(curation, 0), {"reviewer": "ben"})
+    assert "There is no such set of proposals" in pressed["fragments"]["said"]
+    app = FastAPI()
+    app.include_router(routes(services))
+    client = TestClient(app, cookies={COOKIE: BEN})
+    assert "no such set" in client.get(f"/download/curate/{curation.curation}-all.csv").text
+    assert services.store.curations.log(curation.curation) == []
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "0" * 32, ":", "{}:", "{}:9", "{}:-1", "{}:x", "{}:²"])
+def test_a_button_about_nothing_does_nothing(wrong: str, services: Services, curation: Curation) -> None:
+    told = press(services, ADA, "accept", wrong.format(curation.curation), {"reviewer": "ada"})
+    assert "There is no such" in told["fragments"]["said"]
+    assert services.store.curations.log(curation.curation) == []
+
+
+def test_it_stands_among_the_tabs_of_facts() -> None:
+    assert (PAGES["curate"].under, PAGES["curate"].tab) == ("facts", "From documents")
