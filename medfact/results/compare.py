@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from medfact.assets import ENGLISH
 from medfact.kept import keep
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
@@ -191,7 +192,7 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     for name in all_[0]:
         values = [settings[name] for settings in all_]
         if all(value == values[0] for value in values):
-            same |= {} if values[0][1] == _NONE_CHOSEN else {name: values[0][0]}
+            same |= {} if values[0][1] in _UNSAID else {name: values[0][0]}
         else:
             differs[name] = _told_apart(values)
     return same, differs
@@ -222,8 +223,8 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
-_NONE_CHOSEN = str(())
-"""What tells a list from another where nothing of it is chosen: it is not worth a word where that is so of all runs."""
+_UNSAID = {str(()), ENGLISH}
+"""What is not worth a word where it is so of all runs: a list of which nothing is chosen, and English."""
 
 
 def _readable(value: Any) -> Any:

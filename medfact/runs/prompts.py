@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
 from medfact.answers.instructions import HOW_SURE
+from medfact.assets import ENGLISH
+from medfact.languages import load_language
 from medfact.models import Prompt, provider_of
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
@@ -25,7 +27,7 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
         item.statement,
         demonstrations.get(item.shots_of, ()),
         chat=chat,
-        question=question_of(spec),
+        question=question_of(spec) if spec.asked_in == ENGLISH else load_language(spec.asked_in).asking.format,
         reading=protocol_of(spec).reading,
         passages=[passage.text for passage in item.passages or ()],
     )
