@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medfact.assets import ENGLISH, language_codes
+from medfact.assets import ENGLISH, language_titles
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.effort import EFFORTS
@@ -408,9 +408,9 @@ class RunSpec:
 
     asked_in: str = setting(
         ENGLISH, "--language", "CODES",
-        f"language of statements, question and answers: {', '.join(language_codes())}; several with commas make a run each "
+        f"language of statements, question and answers: {', '.join(language_titles())}; several with commas make a run each "
         "(of a UMLS folder: that of its names, such as SPA)",
-        group=METHOD, place=1, choices=language_codes(), of="language", needs=_OWN_WORDS, compared="language", several=True,
+        group=METHOD, place=1, choices=language_titles(), of="language", needs=_OWN_WORDS, compared="language", several=True,
         label="Language of statements and answers", has_input=True,
         info="The same facts and false partners, asked in another language; facts that lack a name in it are left out.",
     )

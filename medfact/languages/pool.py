@@ -22,6 +22,9 @@ from medfact.statements import Statement
 ENGLISH_POOL = "medfact"
 """The pool whose relations, and names of relations, the others share."""
 
+CAN_BE_ASKED = "can be asked in this language"
+"""What the note says that counts them."""
+
 
 @dataclass(frozen=True)
 class RelationInLanguage(RelationPrototypes):
@@ -78,7 +81,7 @@ class PoolInLanguage(Pool):
         true = sum(fact.positive for fact in facts)
         asked = sum(fact.positive for fact in self.statable(facts))
         others = "" if asked == true else "; the others, or their partners, lack a name"
-        return f"{asked:,} of {true:,} true facts can be asked in this language{others}."
+        return f"{asked:,} of {true:,} true facts {CAN_BE_ASKED}{others}."
 
 
 def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:

@@ -28,6 +28,9 @@ LISTS = (
 FLAGS = re.IGNORECASE
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]*")
 _ENGLISH = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
+_OPTION = re.compile(r"\s*\(?[A-Da-d]\s*[).:：]\s*")
+"""The letter of an option before its word: "A) Verdadero"."""
+
 _NEVER = re.compile(r"(?!)")
 
 
@@ -163,7 +166,8 @@ class _OwnReader:
 
     def _opened(self, text: str, begin: int) -> ReadAnswer | None:
         """The answer that opens a reply; a sentence that begins so may yet refuse or doubt."""
-        opening = self._opening.match(text, begin)
+        option = _OPTION.match(text, begin)
+        opening = self._opening.match(text, option.end() if option else begin)
         if opening is None:
             return None
         rest = text[opening.end() :]

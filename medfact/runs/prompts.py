@@ -23,11 +23,14 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     if spec.task is not None:
         return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])
+    if spec.asked_in != ENGLISH:
+        question = load_language(spec.asked_in).asking.format
+        return make_prompt(item.statement, demonstrations.get(item.shots_of, ()), chat=chat, question=question)
     prompt = make_prompt(
         item.statement,
         demonstrations.get(item.shots_of, ()),
         chat=chat,
-        question=question_of(spec) if spec.asked_in == ENGLISH else load_language(spec.asked_in).asking.format,
+        question=question_of(spec),
         reading=protocol_of(spec).reading,
         passages=[passage.text for passage in item.passages or ()],
     )
