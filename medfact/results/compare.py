@@ -19,6 +19,7 @@ from medfact.metrics.race import Differences, Race, race
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
+from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
@@ -294,6 +295,13 @@ class Comparisons:
 
     def _over_models(self, sides: Sequence[Side]) -> OverModels:
         return over_models(sides, self._store)
+
+    def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
+        """As `in_languages`."""
+        return cast(tuple[InLanguages, ...], self._once(self._in_languages, runs))
+
+    def _in_languages(self, sides: Sequence[Side]) -> tuple[InLanguages, ...]:
+        return in_languages(sides, self._store)
 
     def across(self, runs: Sequence[str]) -> list[Across]:
         """As `across_runs`."""
