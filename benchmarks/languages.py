@@ -9,8 +9,12 @@ Prints lines for people; `docs/languages.md` says how to mend what is missing.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import load_bundled
