@@ -85,7 +85,7 @@ def over_languages(spoken: Mapping[str, Spoken]) -> OverLanguages:
     count = mastered.sum(axis=0)
     return OverLanguages(
         languages=names,
-        everywhere=share(mastered.all(axis=0)),
+        everywhere=share(np.asarray(mastered.all(axis=0), dtype=bool)),
         each={name: share(mastered[place]) for place, name in enumerate(names)},
         couples={(names[a], names[b]): share(mastered[a] & mastered[b]) for a, b in combinations(range(len(names)), 2)},
         alone={name: share(mastered[place] & (count == 1)) for place, name in enumerate(names)},

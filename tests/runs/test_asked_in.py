@@ -111,6 +111,12 @@ def test_the_command_line_makes_a_run_in_each_language_and_compares_them(medfact
     assert "One fact, several languages" in medfact("compare", english["run"], spanish["run"], "--db", db).out
 
 
+def test_a_task_for_another_tool_is_in_english(medfact: Callable[..., Any], tmp_path: Any) -> None:
+    done = medfact("task", "lm-eval", "--limit", 2, "--language", "es", "--into", tmp_path / "task")
+    assert done.code == 2
+    assert "English alone" in done.err
+
+
 def test_one_command_that_takes_one_language_says_so(medfact: Callable[..., Any]) -> None:
     done = medfact("statements", "--limit", 2, "--language", "en,es")
     assert done.code == 2
