@@ -95,6 +95,13 @@ class Setting:
     excludes: str = ""
     """The path of the option before it that it excludes."""
 
+    shares: str = ""
+    """The path of the field whose option sets this one instead, where what is typed stands in capital letters and is none of
+    that field's choices."""
+
+    several: bool = False
+    """Whether its option takes several values with commas between them: each makes runs of its own."""
+
     resumable: bool = False
     """Whether `resume` takes another value than the run recorded."""
 

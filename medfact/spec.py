@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.effort import EFFORTS
@@ -207,6 +208,15 @@ _NO_REPEATS = Need(
     lambda spec: not spec.service.repeats,
     "P(True) is either stated or comes from repeated answers.", "Leave out --stated or --repeats.", everywhere=True,
 )
+_OWN_WORDS = Need(
+    lambda spec: spec.protocol == "medfact" and not (
+        spec.pool or spec.question or spec.templates or spec.stated or spec.pressure or spec.task or spec.writer
+        or spec.retrieval != NO_RETRIEVAL
+    ),
+    "Only the method medfact, with its own sentences and question, is worded in other languages than English; passages, "
+    "pushes, rephrasing and its guards are not.",
+    "Leave out --language, or the other method, pool, question, --retrieval, --stated, --pressure.", everywhere=True,
+)
 # fmt: on
 
 
@@ -236,7 +246,9 @@ class RunSpec:
 
     rela: tuple[str, ...] = setting((), "--rela", "NAME", "a relation to read", group=UMLS, is_source=True)
     sab: tuple[str, ...] = setting((), "--sab", "NAME", "a source to read (default: all)", group=UMLS, is_source=True)
-    language: str = setting("ENG", "--language", "LAT", "language of the names", group=UMLS, is_source=True)
+    language: str = setting(
+        "ENG", "--language", "LAT", "language of the names", group=UMLS, is_source=True, shares="spec.asked_in"
+    )
 
     protocol: str = setting(
         "medfact", "--protocol", "NAME", f"one of: {', '.join(PROTOCOLS)}",
@@ -394,6 +406,15 @@ class RunSpec:
     )
     """Kinds of pushes; a control is asked with them. () asks each statement alone."""
 
+    asked_in: str = setting(
+        ENGLISH, "--language", "CODES",
+        f"language of statements, question and answers: {', '.join(language_titles())}; several with commas make a run each "
+        "(of a UMLS folder: that of its names, such as SPA)",
+        group=METHOD, place=1, choices=language_titles(), of="language", needs=_OWN_WORDS, compared="language", several=True,
+        label="Language of statements and answers", has_input=True,
+        info="The same facts and false partners, asked in another language; facts that lack a name in it are left out.",
+    )
+
     race: str | None = None
     """An id that the runs of one race share: they are asked side by side, disease by disease, until it is decided."""
 
@@ -442,6 +463,8 @@ class RunSpec:
         ):  # what older versions do not know stands only if it says something
             if not record[name]:
                 del record[name]
+        if record["asked_in"] == ENGLISH:  # as of before there was a choice
+            del record["asked_in"]
         return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from medfact.answers.reading import COMMITTED, PLACES, READINGS, read_answer
+from medfact.answers.spoken import ReadAnswer
 from medfact.models import REPLY_TOKENS, Message, Prompt
 from medfact.statements import VARIANTS, Statement
 
@@ -35,6 +36,8 @@ class QuestionFormat:
     max_tokens: the most tokens in a reply, whichever model is asked. enough_tokens: as in `Prompt`, of plain text.
     writes:     whether the reply is a text to use, and no answer.
     documents:  stands between a statement and the passages retrieved for it; "" where the question has no place for them.
+    choices:    the True and the False words whose probabilities are read. reader: reads replies to a question in another
+                language than English; None: the method's reading does.
     """
 
     question: str
@@ -49,6 +52,8 @@ class QuestionFormat:
     enough_tokens: int = 16
     writes: bool = False
     documents: str = ""
+    choices: tuple[tuple[str, ...], tuple[str, ...]] = CHOICES
+    reader: Callable[[str], ReadAnswer] | None = None
 
     def reply(self, label: bool) -> str:
         """The answer after a question in a demonstration."""
@@ -140,16 +145,36 @@ def make_prompt(
         content=_messages(layout, layout.ask(text, passages), shots)
         if messages
         else layout.preface + _shown(layout, shots) + layout.ask(text, passages),
-        choices=CHOICES,
+        choices=layout.choices,
         statement=text,
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
         max_tokens=layout.max_tokens,
         enough_tokens=None if messages or layout.writes else layout.enough_tokens,
         settled_after=None if layout.writes or reading != COMMITTED else 1 if demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
-        place=_no_answer if layout.writes else PLACES[reading],
-        reads=_no_answer if layout.writes else _READERS[reading],
+        place=_no_answer if layout.writes else _place_in(layout) or PLACES[reading],
+        reads=_no_answer if layout.writes else _answer_in(layout) or _READERS[reading],
     )
+
+
+@lru_cache(maxsize=64)
+def _place_in(layout: QuestionFormat) -> Callable[[str], int | None] | None:
+    """Where the deciding word of a reply begins, as a question's own reader finds it; None where it has none."""
+    return partial(_place_by, layout.reader) if layout.reader else None
+
+
+@lru_cache(maxsize=64)
+def _answer_in(layout: QuestionFormat) -> Callable[[str], bool | None] | None:
+    """The answer of a reply, as a question's own reader finds it; None where it has none."""
+    return partial(_answer_by, layout.reader) if layout.reader else None
+
+
+def _place_by(reader: Callable[[str], ReadAnswer], reply: str) -> int | None:
+    return reader(reply).at
+
+
+def _answer_by(reader: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+    return reader(reply).answer
 
 
 def _no_answer(reply: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from medfact.cli import MISTAKE, resumable, service_check
 from medfact.cli.consent import check_addressed, check_models, confirm_upload, typed_address
-from medfact.cli.options import repeated_spec, spec_of, typed_settings
+from medfact.cli.options import repeated_spec, specs_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, kept, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
@@ -72,7 +72,7 @@ def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
 
 
 def _start(options: argparse.Namespace) -> int:
-    specs = _racing(options, [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]])
+    specs = _racing(options, [spec for model in options.model or [BUNDLED_MODEL] for spec in specs_of(options, model)])
     check_models(specs)
     collection = load_collection(specs[0])
     held = held_in(options)
@@ -86,6 +86,8 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:
+    if options.race and len({spec.asked_in for spec in specs}) > 1:
+        raise Mistake("Models race in one language.", "Leave out --race, or name one --language.")
     return racing_specs(specs) if options.race else specs
 
 

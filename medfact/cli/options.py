@@ -7,8 +7,9 @@ An option is declared at the field that it sets: of `RunSpec` ("spec.limit"), it
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,8 @@ def one_of(*members: Add) -> Add:
 def options_of(title: str) -> Add:
     """A group with all options that are declared for it."""
     providers = f" ({services_in_help()}; the key is read from OPENAI_API_KEY)" if title == SERVICE else ""
-    return group(title + providers, *options_among(path for path, declared in SETTINGS.items() if declared.group == title))
+    paths = [path for path, declared in SETTINGS.items() if declared.group == title and not declared.shares]
+    return group(title + providers, *options_among(paths))
 
 
 # ------------------------------------------------------------------------------------------------ the options
@@ -121,14 +123,46 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         for path in paths.split() if "." in paths else ():
             record, _, field = path.partition(".")
             settings[record][field] = tuple(value) if isinstance(value, list) else value
+    _hand_over_shared(settings)
     if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
         settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
     return settings
 
 
+def _hand_over_shared(settings: Mapping[str, dict[str, Any]]) -> None:
+    """Gives what was typed of an option that two fields share to the second one, where it is meant (`Setting.shares`)."""
+    for path, declared in SETTINGS.items():
+        record, _, field = declared.shares.partition(".")
+        typed = settings[record].get(field) if record else None
+        if typed and typed.isupper() and typed not in SETTINGS[declared.shares].choices:
+            own, _, name = path.partition(".")
+            settings[own][name] = settings[record].pop(field)
+
+
 def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
-    """The spec of the typed settings and a model. Raises Mistake for an option that would change nothing."""
+    """The spec of the typed settings and a model. Raises Mistake for an option that would change nothing, and where several
+    runs are meant.
+    """
+    specs = specs_of(options, model)
+    if len(specs) > 1:
+        flags = ", ".join(declared.flag for declared in SETTINGS.values() if declared.several)
+        raise Mistake(f"{flags} has several values, and this command takes one.", "Name one of them.")
+    return specs[0]
+
+
+def specs_of(options: argparse.Namespace, model: str) -> list[RunSpec]:
+    """The specs of the typed settings and a model: one for each of several values that stand with commas between them."""
     settings = typed_settings(options)
+    typed = settings["spec"]
+    several = [name for name, declared in settings_in(RunSpec).items() if declared.several and name in typed]
+    return [
+        _spec_of({**settings, "spec": {**typed, **dict(zip(several, values, strict=True))}}, model)
+        for values in product(*(dict.fromkeys(_names(typed[name])) for name in several))
+    ]
+
+
+def _spec_of(settings: dict[str, dict[str, Any]], model: str) -> RunSpec:
+    settings = dict(settings)
     model, settings["service"] = _asked_where(model, settings["service"])
     placement, service = Placement(**settings["placement"]), ServiceSettings(**settings["service"])
     spec = RunSpec(model, **settings["spec"], placement=placement, service=service)

@@ -9,12 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import ENGLISH
 from medfact.cli import OK, say
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
 from medfact.datasets.statistics import statistics as sizes_of
+from medfact.errors import Mistake
 from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
 from medfact.models import takes_messages
@@ -147,6 +149,8 @@ def prompts(options: argparse.Namespace) -> int:
 def task(options: argparse.Namespace) -> int:
     """Writes the statements of the facts under test as the folder of a task."""
     spec = spec_of(options, "")
+    if spec.asked_in != ENGLISH:
+        raise Mistake("Other tools read replies in English alone.", "Leave out --language; `run` asks in other languages.")
     planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
     print_notes(planned.notes)
     count = write_task(options.tool, planned, spec, Path(options.into))

@@ -169,7 +169,8 @@ def compare(options: argparse.Namespace) -> int:
     if options.json:
         evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
         record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
-        print(json_line({**compared.record(), **record, **evidence}))
+        languages = {"over_languages": [one.record() for one in beside.languages]} if beside.languages else {}
+        print(json_line({**compared.record(), **record, **evidence, **languages}))
     else:
         print(comparison_text(compared, reports, beside))
     return OK

@@ -114,6 +114,14 @@ class Pool:
         """Whether the pool has a sentence for this fact: a ready one, or its relation's prototypes."""
         return fact.fact_id in self.ready or self.canonical(fact.relation) is not None
 
+    def statable(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        """Those of the facts that are asked where the pool has a word for everything: all of them, in English."""
+        return tuple(facts)
+
+    def note_on(self, facts: Sequence[Fact]) -> str:
+        """How many of the facts it can state, where that is not all by right; "" where there is nothing to say."""
+        return ""
+
     def why_withheld(self, relation: str) -> str | None:
         """Why the pool does not state a relation, as a sentence; None if it does not mention it."""
         return {name_key(name): why for name, why in self.withheld.items()}.get(name_key(relation))

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from medfact.assets import ENGLISH
 from medfact.kept import keep
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
@@ -18,6 +19,7 @@ from medfact.metrics.race import Differences, Race, race
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
+from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
@@ -191,7 +193,7 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     for name in all_[0]:
         values = [settings[name] for settings in all_]
         if all(value == values[0] for value in values):
-            same |= {} if values[0][1] == _NONE_CHOSEN else {name: values[0][0]}
+            same |= {} if values[0][1] in _UNSAID else {name: values[0][0]}
         else:
             differs[name] = _told_apart(values)
     return same, differs
@@ -222,8 +224,8 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
-_NONE_CHOSEN = str(())
-"""What tells a list from another where nothing of it is chosen: it is not worth a word where that is so of all runs."""
+_UNSAID = {str(()), ENGLISH}
+"""What is not worth a word where it is so of all runs: a list of which nothing is chosen, and English."""
 
 
 def _readable(value: Any) -> Any:
@@ -293,6 +295,13 @@ class Comparisons:
 
     def _over_models(self, sides: Sequence[Side]) -> OverModels:
         return over_models(sides, self._store)
+
+    def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
+        """As `in_languages`."""
+        return cast(tuple[InLanguages, ...], self._once(self._in_languages, runs))
+
+    def _in_languages(self, sides: Sequence[Side]) -> tuple[InLanguages, ...]:
+        return in_languages(sides, self._store)
 
     def across(self, runs: Sequence[str]) -> list[Across]:
         """As `across_runs`."""

@@ -13,6 +13,7 @@ import numpy as np
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
+from medfact.languages import CAN_BE_ASKED
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.pressure import ROUNDS, kinds_asked, most_pushes, pushes
 from medfact.models.prompt import CONTENT_FILTER, Prompt
@@ -56,8 +57,13 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "completion_tokens": leaving,
         "usd": None if usd is None else _rounded(usd),
         **_pushes_of(spec, count),
-        "said": _in_words(spec, count, entering + leaving, usd, price),
+        "said": " ".join([_in_words(spec, count, entering + leaving, usd, price), *_of_the_language(planned)]),
     }
+
+
+def _of_the_language(planned: Plan) -> list[str]:
+    """How many of the facts can be asked in the language of a run; nothing of English."""
+    return [note for note in planned.notes if CAN_BE_ASKED in note]
 
 
 def _pushes_of(spec: RunSpec, count: int) -> dict[str, Any]:

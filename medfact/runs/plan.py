@@ -75,7 +75,19 @@ def select_facts(
         sourced=spec.sourced,
         lender=load_bundled(LENDER),
     )
+    made = _stated_by(pool, made)
     return replace(made, notes=(*made.notes, *made.shot_notes)) if _draws_shots(spec) else made
+
+
+def _stated_by(pool: Pool, selection: Selection) -> Selection:
+    """The selection without pairs that the pool has no words for, and a note on them: every language draws the same facts."""
+    note = pool.note_on(selection.test)
+    return replace(
+        selection,
+        test=pool.statable(selection.test),
+        shots=pool.statable(selection.shots),
+        notes=(*selection.notes, *filter(None, [note])),
+    )
 
 
 def _draws_shots(spec: RunSpec) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from medfact.assets import ENGLISH
 from medfact.datasets import medlama, mkj
 from medfact.errors import Mistake, UnknownName
+from medfact.languages import load_language
 from medfact.prototypes import ORIGIN, READY, Pool, load_pool, merged, origin_of, pool_names, templates_pool
 from medfact.spec import PROTOCOLS, Protocol, RunSpec
 
@@ -31,6 +33,8 @@ def pool_of(spec: RunSpec, ready: Mapping[str, str] | None = None) -> Pool:
 
 
 def _pool_of_prototypes(spec: RunSpec) -> Pool:
+    if spec.asked_in != ENGLISH:
+        return load_language(spec.asked_in).pool
     if spec.pool not in (None, ORIGIN, READY):
         return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.opened("pool"))), spec)
     protocol = protocol_of(spec)

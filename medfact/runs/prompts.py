@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
 from medfact.answers.instructions import HOW_SURE
+from medfact.assets import ENGLISH
+from medfact.languages import load_language
 from medfact.models import Prompt, provider_of
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
@@ -21,6 +23,9 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     if spec.task is not None:
         return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])
+    if spec.asked_in != ENGLISH:
+        question = load_language(spec.asked_in).asking.format
+        return make_prompt(item.statement, demonstrations.get(item.shots_of, ()), chat=chat, question=question)
     prompt = make_prompt(
         item.statement,
         demonstrations.get(item.shots_of, ()),

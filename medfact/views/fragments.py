@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from medfact.assets import language_of_pool
 from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import sources_of
 from medfact.negatives import DIFFICULTIES
@@ -39,6 +40,7 @@ def environment() -> Environment:
         "counted": wording.counted,
         "run_name": wording.run_name,
         "twice": lambda names: [(name, name) for name in names],
+        "lang": in_language,
         "numbered": lambda names: list(enumerate(names)),
     }
     made.globals |= {
@@ -53,6 +55,12 @@ def environment() -> Environment:
         "sources_of": sources_of,
     }
     return made
+
+
+def in_language(pool: str) -> Markup:
+    """The attribute that says in which language the sentences of a pool are, for screen readers and fonts; "" for English."""
+    code = language_of_pool(pool)
+    return Markup(' lang="{}"').format(code) if code else Markup()
 
 
 def render(template: str, **values: object) -> Markup:

@@ -155,7 +155,11 @@ def test_words_for_everywhere_and_everybody_bind_nothing(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("until", "region", "population"),
-    [("until", "region", "population"), ("Valid_Until", "Jurisdiction", "Patient_Group"), ("valid to", "jurisdiction", "patient group")],
+    [
+        ("until", "region", "population"),
+        ("Valid_Until", "Jurisdiction", "Patient_Group"),
+        ("valid to", "jurisdiction", "patient group"),
+    ],
 )
 def test_columns_under_the_names_that_others_give_them(tmp_path: Path, until: str, region: str, population: str) -> None:
     rows = [{"head": "gout", "relation": "drugs", "tail": "a", until: "2030", region: "Japan", population: "children"}]

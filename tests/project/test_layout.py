@@ -18,7 +18,7 @@ FLOORS = [
     ["errors", "assets", "extras", "setting", "limits", "kept", "proxies", "table_formats", "version"],
     ["facts", "negatives", "models", "retrieval", "references"],
     ["statements", "spec"],
-    ["datasets", "prototypes", "answers"],
+    ["datasets", "prototypes", "answers", "languages"],
     ["store", "metrics", "exchange"],
     ["runs", "tasks", "writing", "construction", "results", "reviews", "curation", "views"],
     ["notebook", "cli", "web"],

@@ -24,6 +24,7 @@ from medfact.results.blocks import (
 from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
 from medfact.results.contrasts import ABOUT, across_runs
 from medfact.results.evidence import Change, changes
+from medfact.results.languages import in_languages
 from medfact.results.over_models import (
     NOT_ENOUGH,
     NOTHING_SHARED,
@@ -72,6 +73,7 @@ def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> 
         over_models=over_models_of(sides, store),
         changes=changes(sides),
         questions=questions_of(sides),
+        languages=in_languages(sides, store),
     )
 
 

@@ -12,6 +12,7 @@ from medfact.results.compare import Pair, Raced
 from medfact.results.contrasts import Across
 from medfact.results.danger import Danger
 from medfact.results.evidence import Change
+from medfact.results.languages import InLanguages
 from medfact.results.over_models import OverModels
 from medfact.results.report import Report
 
@@ -38,6 +39,7 @@ class Beside:
     over_models: OverModels
     changes: Sequence[Change]
     questions: Mapping[str, Any] = field(default_factory=dict)
+    languages: Sequence[InLanguages] = ()
 
 
 @dataclass(frozen=True)

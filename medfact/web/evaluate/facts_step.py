@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
+from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.bundled import about, true_facts
 from medfact.datasets.collection import summary
@@ -118,8 +119,8 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
 
 
 def _counts_of(setup: Setup, source: Source, positive: int) -> tuple[Sequence[RelationCounts], Sequence[str], Sequence[str]]:
-    spec = spec_of(source, protocol=setup.protocol, shots=setup.demonstrations, limit=positive, sourced=setup.sourced)
-    return relation_counts(spec)
+    chosen = {"protocol": setup.protocol, "sourced": setup.sourced, "asked_in": _language(setup)}
+    return relation_counts(spec_of(source, shots=setup.demonstrations, limit=positive, **chosen))
 
 
 def _confirmed(visitor: Visitor, collection: Collection) -> int:
@@ -195,7 +196,13 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
     pool = visitor.services.pool(visitor.owner, setup.pool) or None
-    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool), collection.ready)
+    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=_language(setup)), collection.ready)
+
+
+def _language(setup: Setup) -> str:
+    """The language that is chosen; English where the method has sentences in no other."""
+    chosen = setup.further.get("asked_in", ENGLISH)
+    return chosen if setup.protocol == RunSpec.protocol and chosen in language_codes() else ENGLISH
 
 
 def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:

@@ -37,12 +37,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class StatementLine:
-    """A statement on a card, the models' replies to it, and a remark where its wording is doubtful."""
+    """A statement on a card, the models' replies to it, and a remark where its wording is doubtful. pool: that it is from."""
 
     text: str
     label: bool
     replies: tuple[Reply, ...] = ()
     remark: str = ""
+    pool: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequenc
     """A card without answers. statements: of the fact and its partners, each with a remark or ""."""
     rows = []
     for key in dict.fromkeys(statement.variant for statement, _ in statements):
-        lines = [(s, StatementLine(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
+        lines = [
+            (s, StatementLine(s.text, s.label, remark=remark, pool=s.pool)) for s, remark in statements if s.variant == key
+        ]
         own, others = ([line for s, line in lines if (s.fact.positive is fact.positive) is same] for same in (True, False))
         rows.append(WayRow(VARIANTS[key], tuple(own), tuple(others)))
     return Card(fact, tuple(partners), tuple(rows))
@@ -103,7 +106,9 @@ def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str],
     for (variant, text), replies in lines.items():
         if variant == key:
             statement = replies[0][1].statement
-            line = StatementLine(text, statement.label, tuple(_reply(services, *reply) for reply in replies))
+            line = StatementLine(
+                text, statement.label, tuple(_reply(services, *reply) for reply in replies), pool=statement.pool
+            )
             (own if statement.fact.positive is about.positive else others).append(line)
     return WayRow(VARIANTS[key], tuple(own), tuple(others))
 

@@ -323,6 +323,7 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
             over_models=services.comparisons.over_models(runs),
             changes=changes_of(services, records),
             questions={run.run: question_of(run.spec) for run in records},
+            languages=services.comparisons.languages(runs),
         )
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))

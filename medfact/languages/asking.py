@@ -1,0 +1,102 @@
+"""How facts are asked in a language, and which of its words answer: `asking.yaml`, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from medfact.answers import QuestionFormat
+from medfact.errors import PoolError
+from medfact.languages.reading import ReadReply, Words, read_answer, read_reply, words_in
+from medfact.prototypes.safe_yaml import Unreadable, read_yaml
+
+SHORTEST_BEGINNING = 2
+"""Characters that a beginning of an answer word has at least: fewer begin too many other words. A Chinese character counts as
+two, because it is a word's beginning by itself."""
+
+_FIRST_WIDE = 0x2E80
+"""The first character of the scripts that are written without spaces."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How facts are asked. question: with {statement} once. answers: after a true and after a false statement.
+
+    probable: the words for True and for False whose probability is read. words: those that replies are read by.
+    """
+
+    title: str
+    question: str
+    answers: tuple[str, str]
+    probable: tuple[tuple[str, ...], tuple[str, ...]]
+    words: Words
+
+    def read(self, reply: str) -> ReadReply:
+        """The answer of a reply in this language, or in English where none of its words answers."""
+        return read_reply(self.words, reply)
+
+    @cached_property
+    def choices(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words for True and False with their beginnings: most tokenizers know words of this language only in parts, and
+        the first part tells the answer. A beginning that both sides share is left out.
+        """
+        true, false = (
+            {begin for word in side for begin in _beginnings(word)} | {word.lower() for word in side} for side in self.probable
+        )
+        return tuple(sorted(true - false)), tuple(sorted(false - true))
+
+    @cached_property
+    def format(self) -> QuestionFormat:
+        """The question as prompts are made with it; the statement keeps its full stop."""
+        return QuestionFormat(
+            question=self.question,
+            words=self.answers,
+            full_stop=True,
+            choices=self.choices,
+            reader=partial(read_answer, self.words),
+        )
+
+
+def _beginnings(word: str) -> set[str]:
+    """The beginnings of a word, in small letters, that are long enough."""
+    lower = word.lower()
+    wide = 1 if ord(lower[0]) >= _FIRST_WIDE else SHORTEST_BEGINNING
+    return {lower[:end] for end in range(wide, len(lower))}
+
+
+def read_asking(path: Path) -> Asking:
+    """Reads `asking.yaml`. Raises PoolError, naming the file and the entry, where something is missing or wrong."""
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        record = read_yaml(path.read_text(encoding="utf-8"))
+    except Unreadable as error:
+        raise PoolError(f"{where}, line {error.line}: {error.problem}", error.hint) from None
+    entries: dict[str, Any] = record if isinstance(record, dict) else {}
+    if str(entries.get("question", "")).count("{statement}") != 1:
+        raise PoolError(f"{where}: `question` does not have {{statement}} once.", "Write it where the statement stands.")
+    answers = _texts(where, "answers", entries.get("answers"))
+    if len(answers) != 2 or answers[0] == answers[1]:
+        hint = "Write the word for a true, then the one for a false statement."
+        raise PoolError(f"{where}: `answers` are not two different words.", hint)
+    probability = entries.get("probability") or {}
+    true, false = (_texts(where, f"probability of {side}", _of(probability, side)) for side in (True, False))
+    return Asking(
+        title=str(entries.get("title", "")) or path.parent.name,
+        question=str(entries["question"]),
+        answers=(answers[0], answers[1]),
+        probable=(true, false),
+        words=words_in(where, entries.get("reading") or {}),
+    )
+
+
+def _of(sides: dict[Any, Any], side: bool) -> Any:
+    """The entry of a side: YAML reads an unquoted `true` as a truth value."""
+    return sides.get(side, sides.get(str(side).lower()))
+
+
+def _texts(where: str, entry: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+        raise PoolError(f"{where}: `{entry}` is no list of texts.", "Write words in square brackets, in quotation marks.")
+    return tuple(value)

@@ -1,0 +1,130 @@
+"""The project's pool in a language: the same relations, forms and facts, with the sentences and names of that language."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from medfact.errors import PoolError
+from medfact.facts import Fact, name_key
+from medfact.languages.grammar import Joined, sentence
+from medfact.languages.names import Name
+from medfact.prototypes import Pool, RelationPrototypes, load_pool
+from medfact.prototypes.pool_files import pool_in
+from medfact.prototypes.safe_yaml import Unreadable, read_yaml
+from medfact.statements import Statement
+
+ENGLISH_POOL = "medfact"
+"""The pool whose relations, and names of relations, the others share."""
+
+CAN_BE_ASKED = "can be asked in this language"
+"""What the note says that counts them."""
+
+
+@dataclass(frozen=True)
+class RelationInLanguage(RelationPrototypes):
+    """The sentences of one relation in a language. names: key of an entity → what it is called."""
+
+    names: Mapping[str, Name] = field(default_factory=dict, repr=False)
+    joined: tuple[Joined, ...] = ()
+
+    def state(self, prototype: str, head: str, tail: str) -> str:
+        """A prototype with its slots filled by names of the language. Raises KeyError where one has none."""
+        return sentence(prototype, self.names[name_key(head)], self.names[name_key(tail)], self.joined)
+
+
+@dataclass(frozen=True)
+class PoolInLanguage(Pool):
+    """A pool in a language. It states a fact only if it has sentences for its relation, and names for both its ends.
+
+    names: key of an entity → what it is called.
+    """
+
+    names: Mapping[str, Name] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def english(self) -> Pool:
+        """The pool that says the same in English: all that it states is drawn, so that both draw the same facts."""
+        return load_pool(ENGLISH_POOL)
+
+    def canonical(self, relation: str) -> str | None:
+        return self.english.canonical(relation)
+
+    def inverted(self, relation: str) -> str | None:
+        return self.english.inverted(relation)
+
+    def why_withheld(self, relation: str) -> str | None:
+        return self.english.why_withheld(relation)
+
+    def states(self, fact: Fact) -> bool:
+        return (
+            self.canonical(fact.relation) in self.relations
+            and name_key(fact.head) in self.names
+            and name_key(fact.tail or "") in self.names
+        )
+
+    def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
+        return super().statements(filter(self.states, facts))
+
+    def statable(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        """Those of the facts that can be stated together with all their partners: true and false ones go together."""
+        missing = {fact.negative_of or fact.fact_id for fact in facts if not self.states(fact)}
+        return tuple(fact for fact in facts if (fact.negative_of or fact.fact_id) not in missing)
+
+    def note_on(self, facts: Sequence[Fact]) -> str:
+        """How many of the true facts can be asked in this language, in a sentence."""
+        true = sum(fact.positive for fact in facts)
+        asked = sum(fact.positive for fact in self.statable(facts))
+        others = "" if asked == true else "; the others, or their partners, lack a name"
+        return f"{asked:,} of {true:,} true facts {CAN_BE_ASKED}{others}."
+
+
+def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:
+    """Reads `pool.yaml` of a language. Raises PoolError, naming file, relation and form, where it breaks a rule."""
+    try:
+        record: dict[str, Any] = read_yaml(path.read_text(encoding="utf-8"))
+    except Unreadable as error:
+        raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
+    english = load_pool(ENGLISH_POOL)
+    read = pool_in(path, record)
+    joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
+    for name, relation in read.relations.items():
+        _check(path, relation, english.relations.get(name))
+    relations = {
+        name: RelationInLanguage(
+            **{**vars(relation), "grammar": True},
+            names=names,
+            joined=joined,
+        )
+        for name, relation in ((name, _described(one, english.relations[name])) for name, one in read.relations.items())
+    }
+    return PoolInLanguage(**{**vars(read), "relations": relations}, names=names)
+
+
+def _described(relation: RelationPrototypes, english: RelationPrototypes) -> RelationPrototypes:
+    """A relation with what the English pool says of it: its names, and of what it is."""
+    same = {name: getattr(english, name) for name in ("description", "head", "tail", "aliases", "inverse")}
+    return replace(relation, **same)
+
+
+def _check(path: Path, relation: RelationPrototypes, english: RelationPrototypes | None) -> None:
+    """Raises PoolError where a relation is none of the English pool's, or has other strengths."""
+    if english is None:
+        raise PoolError(f"{_place(path)}, relation {relation.name!r}: the pool {ENGLISH_POOL!r} has no such relation.")
+    if set(relation.strengths) != set(english.strengths):
+        has, wants = (", ".join(one.strengths) or "none" for one in (relation, english))
+        raise PoolError(f"{_place(path)}, relation {relation.name!r}: its strengths are {has}.", f"In English: {wants}.")
+
+
+def _place(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def sources_of(names: Iterable[Name]) -> Counter[str]:
+    """How many names each source gave."""
+    return Counter(name.source for name in names)

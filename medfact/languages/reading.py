@@ -1,0 +1,223 @@
+"""The answer that a reply in another language commits to, by the words that its language's file lists.
+
+The order is that of the reading in English (`answers.committed`): what follows a correction; an opening answer; the last answer
+behind a label; then, clause by clause, the words that say it of the statement, of which those after the last "but" count. A
+sentence that refuses or doubts answers nothing. Where no word of the language answers, the reply is read in English.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from medfact.answers.committed import committed
+from medfact.answers.spoken import UNREADABLE, ReadAnswer, without, without_markup
+from medfact.errors import PoolError
+from medfact.models.thinking import without_thinking
+
+LISTS = (
+    "true", "false", "opening_true", "opening_false", "turned", "between", "said_of", "attribute", "attribute_before", "idiom",
+    "echo", "open", "label", "corrected", "turns", "aside",
+)  # fmt: skip
+"""The lists of phrases, each a regular expression, that a language's file must have."""
+
+FLAGS = re.IGNORECASE
+_SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]*")
+_ENGLISH = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
+_OPTION = re.compile(r"\s*\(?[A-Da-d]\s*[).:：]\s*")
+"""The letter of an option before its word: "A) Verdadero"."""
+
+_NEVER = re.compile(r"(?!)")
+
+
+class ReadReply(NamedTuple):
+    """The answer of a reply, the index where its word starts, and whether it was read in English; None: unreadable."""
+
+    answer: bool | None
+    at: int | None
+    in_english: bool | None
+
+
+@dataclass(frozen=True)
+class Words:
+    """The phrases of a language as patterns. spaced: whether its words have spaces between them."""
+
+    spaced: bool
+    phrases: tuple[tuple[str, tuple[str, ...]], ...]
+    """Name of a list → its phrases, in pairs, so that words can be hashed and sent to another process."""
+
+    @property
+    def lists(self) -> Mapping[str, tuple[str, ...]]:
+        return dict(self.phrases)
+
+    def pattern(self, *names: str, before: str = "", after: str = "") -> re.Pattern[str]:
+        """Any phrase of some lists, as whole words. Nothing matches where the lists are empty."""
+        phrases = [phrase for name in names for phrase in self.lists[name]]
+        return re.compile(f"{before}{self.any(phrases)}{after}", FLAGS) if phrases else _NEVER
+
+    def any(self, phrases: list[str] | tuple[str, ...]) -> str:
+        edges = (r"(?<!\w)", r"(?!\w)") if self.spaced else ("", "")
+        return f"{edges[0]}(?:{'|'.join(phrases)}){edges[1]}"
+
+
+def words_in(where: str, record: Mapping[Any, Any]) -> Words:
+    """The words of a language's file. Raises PoolError, naming the list, where one is missing or no regular expression."""
+    lists = {}
+    for name in LISTS:
+        phrases = record.get(name)
+        if not isinstance(phrases, list) or not all(isinstance(one, str) for one in phrases):
+            raise PoolError(f"{where}: `reading` has no list `{name}`.", "Write phrases in square brackets, or [].")
+        for phrase in phrases:
+            try:
+                re.compile(phrase)
+            except re.error as error:
+                raise PoolError(f"{where}: {phrase!r} of `{name}` is no regular expression: {error}.") from None
+        lists[name] = tuple(phrases)
+    return Words(bool(record.get("words_have_spaces", True)), tuple(lists.items()))
+
+
+@lru_cache(maxsize=4096)
+def read_reply(words: Words, reply: str) -> ReadReply:
+    """The answer of a reply by the words of a language, or in English where none of them answers."""
+    composed = unicodedata.normalize("NFC", reply)
+    own = _reader_of(words).read(composed if len(composed) == len(reply) else reply)
+    if own is not None:
+        return ReadReply(own.answer, own.at, False if own.answer is not None else None)
+    if not _ENGLISH.search(without_thinking(reply)):
+        return ReadReply(None, None, None)
+    english = committed(reply)
+    return ReadReply(english.answer, english.at, True if english.answer is not None else None)
+
+
+def read_answer(words: Words, reply: str) -> ReadAnswer:
+    """The same without its language, as prompts read replies."""
+    found = read_reply(words, reply)
+    return ReadAnswer(found.answer, found.at)
+
+
+@lru_cache(maxsize=32)
+def _reader_of(words: Words) -> _OwnReader:
+    return _OwnReader(words)
+
+
+class _Said(NamedTuple):
+    """What a keyword says, after how many turns, and whether in a side clause."""
+
+    verdict: ReadAnswer
+    turns: int
+    aside: bool
+
+
+class _OwnReader:
+    """Reads a reply by one language's words; None where none of them is there, UNREADABLE where they do not answer."""
+
+    def __init__(self, words: Words) -> None:
+        join = r"\s*" if not words.spaced else r"\W+"
+        keyword = f"(?P<true>{words.any(words.lists['true'])})|(?P<false>{words.any(words.lists['false'])})"
+        any_true = words.any((*words.lists["true"], *words.lists["opening_true"]))
+        any_false = words.any((*words.lists["false"], *words.lists["opening_false"]))
+        answer = f"(?P<true>{any_true})|(?P<false>{any_false})"
+        between = words.any(words.lists["between"])
+        turned = words.any(words.lists["turned"])
+        self._echo = words.pattern("echo")
+        self._idiom = words.pattern("idiom")
+        self._open = words.pattern("open")
+        self._corrected = words.pattern("corrected")
+        self._keyword = re.compile(keyword, FLAGS)
+        self._opening = re.compile(rf"[\W_]*(?:{answer})(?=[\W_]|\Z)(?!{join}(?:{words.any(words.lists['attribute'])}))", FLAGS)
+        self._opening_alone = re.compile(r"\s*(?:[.,;:!。，；：！、\n)\]\-–—]|\Z)")
+        self._label = re.compile(
+            rf"{words.any(words.lists['label'])}[\s\"'”)*\]]*(?:[:：=→]|(?<!\w)(?:es|est|ist|lautet|是|为)(?!\w))\W*"
+            rf"(?P<turn>{turned}\W+(?:{between}\W+){{0,2}})?(?:{keyword})",
+            FLAGS,
+        )
+        gap = rf"(?:{between}{join}){{0,6}}" if words.spaced else rf"(?:{between}){{0,4}}"
+        self._turned = re.compile(rf"{turned}{join}{gap}\Z", FLAGS)
+        self._said_of = words.pattern("said_of")
+        self._attribute = words.pattern("attribute", before=join if words.spaced else "")
+        self._attribute_before = words.pattern("attribute_before", after=r"\s*\Z")
+        self._turns = words.pattern("turns", "aside")
+        self._aside = words.pattern("aside")
+
+    def read(self, reply: str) -> ReadAnswer | None:
+        text = without(self._idiom, without(self._echo, without_markup(without_thinking(reply))))
+        begin = 0
+        for correction in self._corrected.finditer(text):
+            if self._keyword.search(text, correction.end()):
+                begin = correction.end()
+        return self._uncorrected(text, begin)
+
+    def _uncorrected(self, text: str, begin: int) -> ReadAnswer | None:
+        if opening := self._opened(text, begin):
+            return opening
+        if labels := [*self._label.finditer(text, begin)]:
+            return _verdict(labels[-1], turned=labels[-1]["turn"] is not None)
+        said = [*self._said(text, begin)]
+        if not said:
+            found = self._keyword.search(text, begin) or self._open.search(text, begin)
+            return UNREADABLE if found else None
+        firm = [one for one in said if not one.aside] or said
+        latest = [one.verdict for one in firm if one.turns == firm[-1].turns]
+        return latest[0] if len({verdict.answer for verdict in latest}) == 1 else UNREADABLE
+
+    def _opened(self, text: str, begin: int) -> ReadAnswer | None:
+        """The answer that opens a reply; a sentence that begins so may yet refuse or doubt."""
+        option = _OPTION.match(text, begin)
+        opening = self._opening.match(text, option.end() if option else begin)
+        if opening is None:
+            return None
+        rest = text[opening.end() :]
+        sentence = _SENTENCE.match(rest)
+        opened = self._opening_alone.match(rest) is not None
+        whole = sentence.group() if sentence else ""
+        if not opened or self._open.search(f"{opening.group()}{whole}") or whole.rstrip().endswith(("?", "？")):
+            return None
+        return _verdict(opening)
+
+    def _said(self, text: str, begin: int) -> Iterator[_Said]:
+        turns = 0
+        for sentence in _SENTENCE.finditer(text, begin):
+            whole = sentence.group()
+            if whole.rstrip().endswith(("?", "？")):
+                continue
+            for start, end, turned, aside in self._clauses(whole):
+                turns += turned
+                clause = whole[start:end]
+                if self._open.search(clause):
+                    continue
+                for keyword in self._keyword.finditer(clause):
+                    if (verdict := self._claim(clause, keyword, sentence.start() + start)) is not None:
+                        yield _Said(verdict, turns, aside)
+
+    def _clauses(self, sentence: str) -> Iterator[tuple[int, int, bool, bool]]:
+        """Where the clauses of a sentence begin and end, whether one turns, and whether it is a side clause."""
+        begin, turned, aside = 0, False, False
+        for turn in (*self._turns.finditer(sentence), None):
+            end = turn.start() if turn else len(sentence)
+            comma = sentence.find(",", begin, end) if aside else -1
+            if comma >= 0:  # a side clause ends there
+                yield begin, comma, False, True
+                begin, turned, aside = comma, False, False
+            yield begin, end, turned, aside
+            if turn:
+                aside = self._aside.match(turn.group()) is not None
+                begin, turned = turn.end(), not aside
+
+    def _claim(self, clause: str, keyword: re.Match[str], offset: int) -> ReadAnswer | None:
+        """What a keyword says of the statement; None where it is a part of something else."""
+        before, after = clause[: keyword.start()], clause[keyword.end() :]
+        if self._attribute.match(after) or self._attribute_before.search(before):
+            return None
+        turned = self._turned.search(before) is not None
+        if before.strip(" \t\n\"'“”«»:,-–—") and not turned and not self._said_of.search(before):
+            return None
+        return ReadAnswer((keyword["true"] is not None) != turned, offset + keyword.start())
+
+
+def _verdict(found: re.Match[str], *, turned: bool = False) -> ReadAnswer:
+    side = "true" if found["true"] is not None else "false"
+    return ReadAnswer((side == "true") != turned, found.start(side))

@@ -1,0 +1,117 @@
+"""The section about one model in several languages: what it knows in all of them, and what only in one."""
+
+from __future__ import annotations
+
+from medfact.assets import ENGLISH
+from medfact.results.blocks import Block, Cell, Note, Row, Section, Shares, Table
+from medfact.results.languages import InLanguages, title
+from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
+from medfact.results.sections.registry import Figures, section
+from medfact.results.wording import bounds_in_points, count, counted, model_name, percent, points, share
+
+ABOUT = (
+    "Over facts, true and false ones, all of whose statements are answered in every language. The same facts, partners and "
+    "ways are asked in each; names and sentences in other languages than English are medfact’s own where no vocabulary has "
+    "them, and no clinician has checked them. Intervals are clustered by disease and finding; those of differences hold for "
+    "all languages together. A model may fail in a language because a name is unusual there."
+)
+
+
+@section("languages", 12, tab="compare", where=NOT_IN_A_PAPER)
+def languages(figures: Figures) -> Section | None:
+    """What each model knows in several languages."""
+    found = figures.beside.languages if figures.beside is not None else ()
+    if not found:
+        return None
+    blocks = [block for number, one in enumerate(found, start=1) for block in _of_model(number, one)]
+    return Section("One fact, several languages", (*blocks, Note(lines=(ABOUT,), quiet=True)))
+
+
+def _of_model(number: int, one: InLanguages) -> list[Block]:
+    if not one.found.facts:
+        return [Note(lines=(f"{model_name(one.model)}: no fact is answered whole in all of its languages.",))]
+    blocks: list[Block] = [_shares(number, one), _changes(number, one)]
+    if len(one.found.by_relation) > 1:
+        blocks.append(_relations(number, one))
+    return [*blocks, Note(lines=tuple(_lines(one)), listed=True)]
+
+
+def _shares(number: int, one: InLanguages) -> Shares:
+    """All right in each language, in couples where there are more than two, and in all of them."""
+    of = one.found
+    every = f"in all {len(of.languages)} languages"
+    several = of.couples if len(of.languages) > 2 else {}
+    rows = [
+        *(Row(title(language), {"all right": share_of(each, "fact")}) for language, each in of.each.items()),
+        *(Row(f"{title(a)} and {title(b)}", {"all right": share_of(both, "fact")}) for (a, b), both in several.items()),
+        Row(every, {"all right": share_of(of.everywhere, "fact")}),
+    ]
+    known = ", ".join(f"{percent(each.value)} in {title(language)}" for language, each in of.each.items())
+    return Shares(
+        name=f"languages-{number}",
+        label=f"{model_name(one.model)}: facts with all answers right, by language",
+        heading="language",
+        rows=tuple(rows),
+        finding=f"{model_name(one.model)}: {percent(of.everywhere.value)} of facts all right {every}; {known}",
+        axis="all right, %",
+        coin=False,
+    )
+
+
+def _changes(number: int, one: InLanguages) -> Table:
+    of = one.found
+    first = title(of.languages[0])
+    rows = [
+        Row(
+            title(language),
+            {f"less {first}": _change(one, language), "known only in it": share_of(of.alone[language], "fact")},
+        )
+        for language in of.languages
+    ]
+    return Table(
+        name=f"languages-change-{number}",
+        label=f"{model_name(one.model)}: each language against {first}",
+        heading="language",
+        rows=tuple(rows),
+        caption=f"Facts all right, less those in {first}, paired by fact, in points; facts all right in one language alone.",
+    )
+
+
+def _change(one: InLanguages, language: str) -> Cell:
+    return difference_of(one.found.less[language]) if language in one.found.less else Cell(text="compared with")
+
+
+def _relations(number: int, one: InLanguages) -> Table:
+    first = title(one.found.languages[0])
+    rows = (
+        Row(relation, {title(language): difference_of(of) for language, of in by.items()})
+        for relation, by in one.found.by_relation.items()
+    )
+    return Table(
+        name=f"languages-relations-{number}",
+        label=f"{model_name(one.model)}: change against {first}, by relation",
+        heading="relation",
+        rows=tuple(rows),
+        caption=f"Change against {first} within each relation, paired by fact, in points.",
+        folded="Which relations fall",
+    )
+
+
+def _lines(one: InLanguages) -> list[str]:
+    of = one.found
+    lines = [
+        f"Answered alike in all languages, right or wrong: {share(of.consistent)} of {counted(of.consistent.n, 'statement')} "
+        "that can be read in all."
+    ]
+    for language, change in of.less.items():
+        if change.value is not None:
+            shown = "" if change.is_shown else ", no change shown"
+            lines.append(
+                f"{title(language)} less {title(of.languages[0])}: {points(change.value)} points "
+                f"({bounds_in_points(change.low_all, change.high_all)}) of {counted(change.n, 'fact')}{shown}."
+            )
+    for language, (number, readable) in one.in_english.items():
+        lines.append(
+            f"Asked in {title(language)}, it answered in {title(ENGLISH)}: {count(number)} of {count(readable)} replies."
+        )
+    return lines

@@ -1,0 +1,153 @@
+"""The folders of languages: what they hold, what a sentence looks like, and what is refused."""
+
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from medfact.assets import LANGUAGES, language_codes
+from medfact.datasets import load_bundled
+from medfact.errors import FactsError, Mistake, PoolError, UnknownName
+from medfact.facts import Fact
+from medfact.languages import load_language
+from medfact.languages.grammar import sentence
+from medfact.languages.language import read_language
+from medfact.languages.names import OURS
+from medfact.prototypes import load_pool
+from medfact.statements import IMPLICATIONS, VARIANTS
+
+CODES = [code for code in language_codes() if code != "en"]
+RELATIONS = ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures")
+
+
+def said(code: str, head: str, relation: str, tail: str) -> dict[str, str]:
+    """Variant → the statement of a fact."""
+    fact = Fact(head=head, relation=relation, tail=tail)
+    return {statement.variant: statement.text for statement in load_language(code).pool.statements([fact])}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_language_is_whole_enough_to_be_asked(code: str) -> None:
+    """250 conditions and 1,800 facts of clinical-core have both names (issue 43)."""
+    facts = [fact for fact in load_bundled("clinical-core").facts if fact.positive]
+    asked = load_language(code).pool.statable(facts)
+    assert len(asked) >= 1_800
+    assert len({fact.head for fact in asked}) >= 250
+    assert set(load_language(code).pool.relations) >= set(RELATIONS)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_two_entities_of_one_kind_never_share_a_name(code: str) -> None:
+    """Otherwise a false partner could say what the true fact says."""
+    names = load_language(code).names
+    facts = load_bundled("clinical-core").facts
+    kinds = [{fact.head for fact in facts}, *({f.tail or "" for f in facts if f.relation == r} for r in RELATIONS)]
+    for kind in kinds:
+        texts = [names[key].text for key in {entity.lower() for entity in kind} if key in names]
+        assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_statement_has_both_names_its_own_words_and_no_mark(code: str) -> None:
+    language = load_language(code)
+    facts = language.pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])
+    for fact in facts[::7]:
+        statements = {one.variant: one for one in language.pool.statements([fact])}
+        assert list(statements) == list(IMPLICATIONS)
+        assert len({one.text for one in statements.values()}) == 8
+        for one in statements.values():
+            assert not set("[]{}|~") & set(one.text)
+            assert one.label is not VARIANTS[one.variant].negated
+            assert "  " not in one.text
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_facts_and_their_ids_are_those_of_the_english_run(code: str) -> None:
+    fact = next(fact for fact in load_bundled("clinical-core").facts if fact.positive)
+    ours = next(load_language(code).pool.statements([fact]))
+    english = next(load_pool("medfact").statements([fact]))
+    assert ours.fact is fact is english.fact
+    assert ours.label == english.label
+    assert ours.statement_id != english.statement_id
+
+
+def test_spanish_sentences() -> None:
+    asked = said("es", "asthma", "symptoms", "wheezing")
+    assert asked["none"] == "Las sibilancias son un síntoma o signo reconocido del asma."
+    assert asked["inv"] == "Los síntomas y signos reconocidos del asma incluyen las sibilancias."
+    assert asked["ins"] == "En los pacientes con asma, las sibilancias son un síntoma o signo reconocido de la afección."
+    assert asked["inv+ins"] == (
+        "El asma es una de las afecciones de las que las sibilancias son un síntoma o signo reconocido en los pacientes."
+    )
+    assert asked["dn"] == asked["none"].replace(" son ", " no son ")
+    assert asked["inv+dn"] == asked["inv"].replace(" incluyen ", " no incluyen ")
+    assert asked["ins+dn"] == asked["ins"].replace(" son ", " no son ")
+    assert asked["inv+ins+dn"] == asked["inv+ins"].replace(" es ", " no es ")
+    sites = said("es", "hemochromatosis", "affected sites", "liver")
+    assert sites["inv+ins"] == "La hemocromatosis es una de las afecciones que afectan al hígado en los pacientes."
+    assert said("es", "gout", "therapeutic drugs", "colchicine")["inv+ins"] == (
+        "La gota es una de las afecciones que se tratan con colchicina en los pacientes."
+    )
+
+
+def test_a_preposition_joins_the_article_alone_not_a_word_that_looks_like_it() -> None:
+    spanish = load_language("es")
+    asthma, gout = spanish.names["asthma"], spanish.names["gout"]
+    joined = next(iter(spanish.pool.relations.values())).joined  # type: ignore[attr-defined]
+    assert sentence("[Y] afecta a [X].", asthma, gout, joined) == "La gota afecta al asma."
+    assert sentence("[Y] o era el fin de ~[X].", asthma, gout, joined) == "La gota o era el fin de asma."
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_names_say_where_they_come_from(code: str) -> None:
+    for name in load_language(code).names.values():
+        assert bool(name.source_id) is (name.source != OURS)
+
+
+def test_an_unknown_language_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="language"):
+        load_language("xx")
+
+
+CHANGES: list[tuple[str, str, str, type[Mistake], str]] = [
+    ("names.csv", "asma,,", "as[X]ma,,", FactsError, "as\\[X\\]ma"),
+    ("names.csv", "asthma,asma", "gout,asma", FactsError, "named in line"),
+    ("names.csv", "entity,name", "entity,names", FactsError, "columns"),
+    ("pool.yaml", "no incluyen [Y].", "incluyen [Y].", PoolError, "inv\\+dn"),
+    ("pool.yaml", "  symptoms:", "  sympthoms:", PoolError, "no such relation"),
+    ("pool.yaml", "      a common:", "      a rare:", PoolError, "strengths"),
+    ("asking.yaml", "{statement}", "statement", PoolError, "question"),
+    ("asking.yaml", "[Verdadero, Falso]", "[Verdadero]", PoolError, "answers"),
+    ("asking.yaml", "  echo:", "  ecco:", PoolError, "echo"),
+    ("asking.yaml", "'falsedad'", "'fals(edad'", PoolError, "regular expression"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "error", "message"), CHANGES)
+def test_a_broken_folder_is_refused_by_file_and_place(
+    tmp_path: Path, file: str, old: str, new: str, error: type[Mistake], message: str
+) -> None:
+    folder = tmp_path / "es"
+    shutil.copytree(LANGUAGES / "es", folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(error, match=message):
+        read_language(folder)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_answer_words_of_the_two_sides_share_no_beginning(code: str) -> None:
+    true, false = load_language(code).asking.choices
+    assert true
+    assert false
+    assert not set(true) & set(false)
+    for words, answer in zip((true, false), load_language(code).asking.answers, strict=True):
+        assert answer.lower() in words
+
+
+@pytest.mark.parametrize(("code", "side"), list(product(CODES, (True, False))))
+def test_the_answer_of_a_demonstration_is_read_as_it_is_meant(code: str, side: bool) -> None:
+    asking = load_language(code).asking
+    assert asking.read(asking.format.reply(side)).answer is side
