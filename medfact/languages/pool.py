@@ -33,14 +33,15 @@ class RelationInLanguage(RelationPrototypes):
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     joined: tuple[Joined, ...] = ()
 
-    def state(self, prototype: str, head: str, tail: str) -> str:
+    def state(self, prototype: str, fact: Fact) -> str:
         """A prototype with its slots filled by names of the language. Raises KeyError where one has none."""
-        return sentence(prototype, self.names[name_key(head)], self.names[name_key(tail)], self.joined)
+        return sentence(prototype, self.names[name_key(fact.head)], self.names[name_key(fact.tail or "")], self.joined)
 
 
 @dataclass(frozen=True)
 class PoolInLanguage(Pool):
-    """A pool in a language. It states a fact only if it has sentences for its relation, and names for both its ends.
+    """A pool in a language. It states a fact only if it has sentences for its relation, and names for both its ends; none of
+    one place or group, for which it has no words: without them it would say something else.
 
     names: key of an entity → what it is called.
     """
@@ -64,6 +65,7 @@ class PoolInLanguage(Pool):
     def states(self, fact: Fact) -> bool:
         return (
             self.canonical(fact.relation) in self.relations
+            and not (fact.region or fact.population)
             and name_key(fact.head) in self.names
             and name_key(fact.tail or "") in self.names
         )
@@ -80,7 +82,7 @@ class PoolInLanguage(Pool):
         """How many of the true facts can be asked in this language, in a sentence."""
         true = sum(fact.positive for fact in facts)
         asked = sum(fact.positive for fact in self.statable(facts))
-        others = "" if asked == true else "; the others, or their partners, lack a name"
+        others = "" if asked == true else "; the others, or their partners, lack a name, or hold in one place or group alone"
         return f"{asked:,} of {true:,} true facts {CAN_BE_ASKED}{others}."
 
 

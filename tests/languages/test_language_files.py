@@ -1,6 +1,7 @@
 """The folders of languages: what they hold, what a sentence looks like, and what is refused."""
 
 import shutil
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def said(code: str, head: str, relation: str, tail: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_language_is_whole_enough_to_be_asked(code: str) -> None:
-    """250 conditions and 1,800 facts of clinical-core have both names (issue 43)."""
+    """250 conditions and 1,800 facts of clinical-core have both names."""
     facts = [fact for fact in load_bundled("clinical-core").facts if fact.positive]
     asked = load_language(code).pool.statable(facts)
     assert len(asked) >= 1_800
@@ -60,6 +61,16 @@ def test_every_statement_has_both_names_its_own_words_and_no_mark(code: str) -> 
             assert not set("[]{}|~") & set(one.text)
             assert one.label is not VARIANTS[one.variant].negated
             assert "  " not in one.text
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_fact_of_one_place_or_group_is_not_said_of_all(code: str) -> None:
+    pool = load_language(code).pool
+    plain = pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])[0]
+    for bound in (replace(plain, region="Japan", fact_id=""), replace(plain, population="children", fact_id="")):
+        assert not pool.states(bound)
+        assert not list(pool.statements([bound]))
+        assert "1 of 2 true facts" in pool.note_on([plain, bound])
 
 
 @pytest.mark.parametrize("code", CODES)
