@@ -15,13 +15,14 @@ from browser import served
 from strangers import until_ended
 from visitors import Visitor
 
+from medfact.curation.checks import ACCEPTED
 from medfact.facts import Fact
 from medfact.limits import FILE
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import PrototypeEdit, Store, Verdict
+from medfact.store import Candidate, CurationDecision, PrototypeEdit, Store, Verdict
 from medfact.store.contributions import DECISIONS, EDITS, FACT_BYTES, GAMES, KINDS, VERDICTS
 
 ADA, BEN = "a" * 32, "b" * 32
@@ -231,16 +232,20 @@ def a_statement(name: str) -> Statement:
 def test_each_kind_of_each_owner_is_erased_by_itself(fresh: Callable[[], str]) -> None:
     store = Store(fresh())
     one = a_statement("one")
+    proposal = Candidate("disease one", "symptoms", "sign one", "Disease one shows sign one.")
+    curation = store.of(BEN).curations.begin("wards", "notes.csv", [proposal], 2, {}).curation
     for owner in (ADA, BEN):
         said(store, owner, "ada" if owner == ADA else "ben", one.fact, one)
-    assert [store.of(ADA).contributions.erase([kind]) for kind in KINDS] == [1, 1, 1, 2]
+        store.of(owner).curations.record(curation, [CurationDecision("ada" if owner == ADA else "ben", 0, ACCEPTED)])
+    assert [store.of(ADA).contributions.erase([kind]) for kind in KINDS] == [1, 1, 1, 2, 1]
     assert store.contributions.bytes(ADA) == {}
     assert len(store.verdicts.log()) == 2
     assert store.of(BEN).prototype_edits.log("medfact")
     assert store.of(BEN).decisions.rejected()
     assert store.of(BEN).decisions.draft_decisions("0" * 32)
     assert store.verdicts.statements_of([one.fact.fact_id]), "somebody else has judged it"
-    assert store.of(BEN).contributions.erase() == 5
+    assert [one.reviewer for one in store.curations.log(curation)] == ["ben"]
+    assert store.of(BEN).contributions.erase() == 6
     assert store.verdicts.statements_of([one.fact.fact_id]) == [], "it was kept because it was judged"
 
 
