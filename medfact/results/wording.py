@@ -232,8 +232,8 @@ def model_of(report: Report) -> str:
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
-    """What to call runs beside each other: where two would be alike, with what tells them apart: their sentences, their
-    passages, or else the beginning of the id.
+    """What to call runs beside each other: where two would be alike, with what tells them apart: their language,
+    sentences, passages, or else the beginning of the id.
     """
     return [marked(name, run.imported) for name, run in zip(_told_apart(runs), runs, strict=True)]
 
@@ -247,12 +247,17 @@ def title_of_runs(runs: Sequence[Run]) -> str:
 
 def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = [own_name(run) for run in runs]
-    for trait in (_sentences_of, _passages_of, _effort_of, _stated_of):
+    for trait in (_language_of, _sentences_of, _passages_of, _effort_of, _stated_of):
         often = Counter(names)
         told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
         names = told if len(set(map(trait, runs))) > 1 else names
     often = Counter(names)
     return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
+
+
+def _language_of(run: Run) -> str:
+    """The language that a run is asked in."""
+    return run.spec.asked_in
 
 
 def _sentences_of(run: Run) -> str:

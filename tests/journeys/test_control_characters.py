@@ -113,7 +113,8 @@ def texts() -> list[tuple[str, str]]:
     """Every column of text that a run's file has, but for those of a statement that its id is made of, ids and times."""
     fixed = {"run", "statement_id", "fact_id", "negative_of", "key", "state", "what", "variant", "started_at", "finished_at"}
     fixed |= {"at", "asked_at", "difficulty", "shots_of", "passages"}
-    of_identity = {("statement", name) for name in ("head", "relation", "tail", "text", "origin", "pool", "head_id", "tail_id")}
+    identity = ("head", "relation", "tail", "text", "origin", "pool", "head_id", "tail_id", "region", "population")
+    of_identity = {("statement", name) for name in identity}
     every = {
         (kind, name) for kind, columns in COLUMNS.items() for name, column in columns.items() if column.type.python_type is str
     }
@@ -186,7 +187,8 @@ def odd_run(store: Store, column: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "column", ["head", "relation", "tail", "source", "head_type", "tail_type", "specialty", "head_id", "tail_id"]
+    "column",
+    ["head", "relation", "tail", "source", "head_type", "tail_type", "specialty", "head_id", "tail_id", "region", "population"],
 )
 def test_no_fact_moves_a_terminal(
     column: str, url: str, tmp_path: Path, other: str, medfact: Callable[..., Any], place: Path

@@ -185,7 +185,7 @@ SPECS: dict[str, Callable[[str], Iterator[dict[str, Any]]]] = {
 """Field → specs in which it is a stranger's, given an address of this machine."""
 
 REFUSED = {
-    *("protocol", "negative_difficulty", "question", "task", "retrieval", "effort", "pressure"),
+    *("protocol", "negative_difficulty", "question", "task", "retrieval", "effort", "pressure", "asked_in"),
     *("placement.dtype", "placement.device", "service.key"),
 }
 """Fields that hold one of a few words, or nothing in a file: with another one the file is refused as a whole."""
