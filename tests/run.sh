@@ -44,7 +44,7 @@ case "${1:-}" in
   --slow)
     install
     install_more
-    $python -m pytest -n 3 --dist loadfile -m "slow and not browser" # they wait more than they compute
+    $python -m pytest -n 2 --dist loadfile -m "slow and not browser"
     MEDFACT_TESTS_INSTALLED=1 $python -m pytest -n 2 --dist loadfile -m "slow and browser" # the app that the wheel of this tree installs
     ;;
   *)
