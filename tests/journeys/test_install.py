@@ -21,6 +21,7 @@ from repository import ROOT, extras
 from waiting import HANG_SECONDS
 
 import medfact
+from medfact.datasets.bundled import bundled_names
 from medfact.extras import PARTS
 
 PACKAGE = Path(medfact.__file__).parent
@@ -108,7 +109,12 @@ def test_the_command_line_works_outside_the_repository(installed: Path, tmp_path
     assert str(installed.parent) in where
     assert call(installed, tmp_path, "--version").stdout.strip() == f"medfact {medfact.__version__}"
     assert "usage: medfact " in call(installed, tmp_path, "--help").stdout
-    assert len(call(installed, tmp_path, "datasets").stdout.splitlines()) == 4
+    told = map(json.loads, call(installed, tmp_path, "datasets").stdout.splitlines())
+    assert {row["dataset"] for row in told} == set(bundled_names())
+    asked = call(
+        installed, tmp_path, "run", "--model", "baseline:always-true", "--limit", "5", "--shots", "0", "--language", "es"
+    )
+    assert asked.returncode == 0, asked.stderr
     ran = call(installed, tmp_path, "run", "--model", "medfact-tiny", "--limit", "5")
     assert ran.returncode == 0, ran.stderr
     row = json.loads(ran.stdout)
