@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from medfact.datasets.documents import MOST_PASSAGES, MOST_WORDS, SENTENCE_END, TEXT_COLUMNS, TEXTS, paragraphs
+from medfact.datasets.documents import MOST_WORDS, SENTENCE_END, TEXT_COLUMNS, TEXTS, once, paragraphs
 from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
-from medfact.errors import ColumnsMissing, FactsError
-from medfact.table_formats import FORMATS
+from medfact.errors import ColumnsMissing
 
 _TEXT = (*TEXT_COLUMNS, "answer")
 """Names of the column with the text, in any case, the first of them first; MedQuAD's last."""
@@ -67,23 +66,11 @@ def read_passages(path: Path, column: str | None = None, limits: Limits = OWN) -
         FactsError: there is no such file, it cannot be read (says which row), or it holds no text.
         ColumnsMissing: a table has several columns and none of these names.
     """
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in (*TEXTS, *FORMATS))
-    elif path.is_file():
-        files = [path]
-    else:
-        raise FactsError(f"There is no file or folder {path.name[:200]!r}.", "Check the path of the documents.")
-    found: dict[tuple[tuple[str, ...], str], Passage] = {}
-    for file in files:
-        read = _of_text(file, limits) if file.suffix.lower() in TEXTS else _of_table(file, column, limits)
-        for passage in read:
-            found.setdefault((passage.sentences, passage.title), passage)
-            if len(found) > MOST_PASSAGES:
-                raise FactsError(f"{path.name} holds more than {MOST_PASSAGES:,} passages.", "Use a part of it.")
-    if not found:
-        kinds = ", ".join((*TEXTS, *FORMATS))
-        raise FactsError(f"{path.name} holds no text.", f"Choose documents of one of these kinds: {kinds}.")
-    return tuple(found.values())
+
+    def read(file: Path) -> Iterator[Passage]:
+        return _of_text(file, limits) if file.suffix.lower() in TEXTS else _of_table(file, column, limits)
+
+    return once(path, read, lambda passage: (passage.sentences, passage.title))
 
 
 def _of_text(file: Path, limits: Limits) -> Iterator[Passage]:

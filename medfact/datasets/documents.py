@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.table_formats import FORMATS
+
+Piece = TypeVar("Piece")
 
 MOST_WORDS = 100
 """Words of a passage, at most."""
@@ -45,22 +47,31 @@ def read_documents(path: Path, column: str | None = None, limits: Limits = OWN) 
         FactsError: there is no such file, it cannot be read (says which row), or it holds no text.
         ColumnsMissing: a table has several columns and none of these names.
     """
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in (*TEXTS, *FORMATS))
-    elif path.is_file():
-        files = [path]
-    else:
-        raise FactsError(f"There is no file or folder {path.name[:200]!r}.", "Check the path of the documents.")
-    passages: dict[str, Passage] = {}
-    for file in files:
-        for passage in _passages(file, column, limits):
-            passages.setdefault(passage.text, passage)
-            if len(passages) > MOST_PASSAGES:
+    return once(path, lambda file: _passages(file, column, limits), lambda passage: passage.text)
+
+
+def once(path: Path, read: Callable[[Path], Iterable[Piece]], same: Callable[[Piece], Hashable]) -> tuple[Piece, ...]:
+    """What is read of a file, or of all files of a folder, in order; of those that are the same, the first. Raises FactsError
+    where there is no such file, nothing in it, or more than MOST_PASSAGES.
+    """
+    found: dict[Hashable, Piece] = {}
+    for file in _files(path):
+        for piece in read(file):
+            found.setdefault(same(piece), piece)
+            if len(found) > MOST_PASSAGES:
                 raise FactsError(f"{path.name} holds more than {MOST_PASSAGES:,} passages.", "Use a part of it.")
-    if not passages:
+    if not found:
         kinds = ", ".join((*TEXTS, *FORMATS))
         raise FactsError(f"{path.name} holds no text.", f"Choose documents of one of these kinds: {kinds}.")
-    return tuple(passages.values())
+    return tuple(found.values())
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.suffix.lower() in (*TEXTS, *FORMATS))
+    if path.is_file():
+        return [path]
+    raise FactsError(f"There is no file or folder {path.name[:200]!r}.", "Check the path of the documents.")
 
 
 def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passage]:
