@@ -52,7 +52,7 @@ def _shares(number: int, one: InLanguages) -> Shares:
         label=f"{model_name(one.model)}: facts with all answers right, by language",
         heading="language",
         rows=tuple(rows),
-        finding=f"{model_name(one.model)}: {percent(of.everywhere.value)} of facts all right {every}; {known}",
+        finding=f"{model_name(one.model)}: {percent(of.everywhere.value)} of {counted(of.everywhere.n, 'fact')} all right {every}; {known}",
         axis="all right, %",
         coin=False,
     )
