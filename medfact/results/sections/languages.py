@@ -47,12 +47,13 @@ def _shares(number: int, one: InLanguages) -> Shares:
         Row(every, {"all right": share_of(of.everywhere, "fact")}),
     ]
     known = ", ".join(f"{percent(each.value)} in {title(language)}" for language, each in of.each.items())
+    whole = f"{percent(of.everywhere.value)} of {counted(of.everywhere.n, 'fact')}"
     return Shares(
         name=f"languages-{number}",
         label=f"{model_name(one.model)}: facts with all answers right, by language",
         heading="language",
         rows=tuple(rows),
-        finding=f"{model_name(one.model)}: {percent(of.everywhere.value)} of {counted(of.everywhere.n, 'fact')} all right {every}; {known}",
+        finding=f"{model_name(one.model)}: {whole} all right {every}; {known}",
         axis="all right, %",
         coin=False,
     )
