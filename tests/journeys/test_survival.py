@@ -220,12 +220,14 @@ def test_a_local_run_that_is_killed_20_times_ends_as_if_nothing_had_been(
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two records say the same, numbers but for what rounding does where a model computes in another order."""
+    """Whether two records say the same, numbers but for what rounding does where a model computes in another order: with a
+    lean of 20, P(True) near ½ differed by 2e-5 where batches were cut otherwise.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(alike, one, other))
-    return bool(one == (pytest.approx(other, abs=1e-5) if isinstance(other, float) else other))
+    return bool(one == (pytest.approx(other, abs=1e-4) if isinstance(other, float) else other))
 
 
 # ------------------------------------------------------------------------- the page's process, and those beside it
