@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -14,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
-from installed import app_command
+from forked_app import READ_WHEN_SERVED, forked_app
+from installed import ASKED_FOR, ROOT, app_command
 from waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
@@ -70,28 +71,35 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
     environment = {**os.environ, "MEDFACT_HOME": str(home), "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
     for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         environment.pop(name, None)
-    log = (home / "log.txt").open("w")
-    command, usual = app_command()
-    command = [str(usual / part) if part.endswith(".py") else part for part in command]
-    process = subprocess.Popen(command, cwd=folder or usual, env=environment | more, stdout=log, stderr=log)
+    log = home / "log.txt"
+    log.write_text("")
+    as_usual = bool(os.environ.get(ASKED_FOR)) or not all(name.startswith(READ_WHEN_SERVED) for name in more)
+    process = (_started if as_usual else forked_app)(folder or ROOT, environment | more, log)
     url = f"http://127.0.0.1:{port}/"
     try:
-        _wait_until_served(url, process, Path(log.name))
+        _wait_until_served(url, process, log)
         yield url
     finally:
         process.terminate()
         process.wait(20)
-        log.close()
 
 
-def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(2 * HANG_SECONDS):
-        assert process.poll() is None, log.read_text()
+def _started(folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
+    command, usual = app_command()
+    command = [str(usual / part) if part.endswith(".py") else part for part in command]
+    with log.open("w") as said:
+        return psutil.Popen(command, cwd=usual if folder == ROOT else folder, env=environment, stdout=said, stderr=said)
+
+
+def _wait_until_served(url: str, process: psutil.Process, log: Path) -> None:
+    for _ in range(10 * HANG_SECONDS):
+        assert process.is_running(), log.read_text()
+        assert process.status() != psutil.STATUS_ZOMBIE, log.read_text()
         try:
             urllib.request.urlopen(url, timeout=2).close()
             return
         except OSError:
-            time.sleep(0.5)
+            time.sleep(0.1)
     raise AssertionError(log.read_text())
 
 

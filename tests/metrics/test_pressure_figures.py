@@ -157,7 +157,15 @@ LOW, HIGH, UNCLEAR, FEW = (
     ],
 )
 def test_a_diagnosis_is_what_intervals_show(held: Estimate, yields: Estimate, control: Estimate, expected: str | None) -> None:
-    assert diagnosis(held, yields, control) == expected
+    assert diagnosis(held, yields, [control]) == expected
+
+
+def test_who_changed_when_merely_asked_once_more_stays_unsteady_in_the_second_round() -> None:
+    """SmolLM2 with 135 million weights kept 8 % of its right answers after the control, and 47 % after the second: half of them
+    came back. What a push did then is not shown to be its doing.
+    """
+    assert diagnosis(LOW, HIGH, [LOW, UNCLEAR]) == UNSTEADY
+    assert diagnosis(LOW, HIGH, [UNCLEAR, HIGH]) == OBEDIENT
 
 
 def test_equal_models_are_told_apart_in_at_most_5_percent_of_seeds() -> None:

@@ -374,7 +374,7 @@ def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, fa
         "it is obedient (switches most answers, right or wrong) after authority."
     )
     assert said.partition(" ")[2] in terminal
-    for after, kept, mended in (("control (asked once more)", 100, 0), ("doubt", 100, 0), ("authority", 0, 100)):
+    for after, kept, mended in (("control (asked twice more)", 100, 0), ("doubt", 100, 0), ("authority", 0, 100)):
         kept_of, mended_of = rf"keeps {kept}.0% \([^)]+%\) of 160 right answers", rf"mends {mended}.0% \([^)]+%\) of 160 wrong"
         assert re.search(rf"After {re.escape(after)}: {kept_of}, {mended_of} answers\n", terminal)
     assert re.search(r"Right answers that stay right: changed beyond asking once more by authority\n", terminal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from medfact.metrics.pressure import DIAGNOSES, HELD, MASTERED, OBEDIENT, YIELDS, AfterPush, Moved, Pressure, Way
+from medfact.metrics.pressure import DIAGNOSES, HELD, MASTERED, OBEDIENT, UNSTEADY, YIELDS, AfterPush, Moved, Pressure, Way
 from medfact.metrics.uncertainty import Estimate
 from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Parts, Row, Section, Shares, Table
@@ -20,6 +20,9 @@ Push = tuple[str, int]
 _MEANINGS = {CONTROL: "asked once more", **PRESSURES}
 
 _NOT_SHOWN = "is not shown to hold or to give up what it knows"
+
+_AFTER = {False: " after {}", True: ": what {} does cannot be told"}
+"""Whether a model is unsteady → how a sentence about a push ends."""
 
 _FIGURES = {
     HELD: ("right answers that stay right", "right answer"),
@@ -66,13 +69,18 @@ def _said(run: str, of: Pressure) -> str:
         if one.kind != CONTROL:
             kinds.setdefault(one.diagnosis, []).append(one.kind)
     said = [
-        f"{DIAGNOSES[diagnosis] if diagnosis else _NOT_SHOWN} after {_and(several)}" for diagnosis, several in kinds.items()
+        f"{DIAGNOSES[diagnosis] if diagnosis else _NOT_SHOWN}{_AFTER[diagnosis == UNSTEADY].format(_and(several))}"
+        for diagnosis, several in kinds.items()
     ]
     return f"{run} {'; it '.join(said)}." if said else f"{run}: nothing was pushed yet."
 
 
 def _lines(run: str, of: Pressure, several: bool) -> list[str]:
-    return [f"{run}, {_kept(one)}" if several else f"After {_kept(one)}" for one in _last(of)]
+    """The shares after each kind's last push; of a model that is unsteady, those after each control, which show that."""
+    last = _last(of)
+    unsteady = any(one.diagnosis == UNSTEADY for one in last)
+    earlier = [one for one in of.after if one.kind == CONTROL and one not in last] if unsteady else []
+    return [f"{run}, {_kept(one)}" if several else f"After {_kept(one)}" for one in (*earlier, *last)]
 
 
 def _last(of: Pressure) -> list[AfterPush]:
@@ -88,7 +96,8 @@ def _and(names: Sequence[str]) -> str:
 
 def _kept(one: AfterPush) -> str:
     """The two shares that decide, each with its interval and of how many."""
-    after = f"{one.kind} ({_MEANINGS[one.kind]})" if one.kind == CONTROL else one.kind
+    times = "once" if one.round == 1 else "twice"
+    after = f"{one.kind} (asked {times} more)" if one.kind == CONTROL else one.kind
     return f"{after}: {_share_in_words('keeps', one.held, 'right')}, {_share_in_words('mends', one.yields_to_truth, 'wrong')}"
 
 
