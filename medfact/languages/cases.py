@@ -94,7 +94,7 @@ def _cell(place: str, cell: Any) -> Declined:
 def check_cases(place: str, text: str, cases: Cases) -> None:
     """Raises PoolError, naming file and line, where a slot stands in a case that the table lacks. text: that of the file."""
     for number, line in enumerate(text.splitlines(), 1):
-        for mark in _MARK.finditer(line.split("#")[0]):
+        for mark in () if line.lstrip().startswith("#") else _MARK.finditer(line):
             if mark["case"] not in cases:
                 raise PoolError(
                     f"{place}, line {number}: there is no case {mark['case']!r}.",
@@ -103,7 +103,7 @@ def check_cases(place: str, text: str, cases: Cases) -> None:
 
 
 def check_genders(place: str, names: Sequence[Name], cases: Cases) -> None:
-    """Raises FactsError, naming file and entity, where a name has no gender of the table, or another article than its gender's."""
+    """Raises FactsError, naming file and entity, where a name's gender is not in the table, or its article is another's."""
     for name in names if cases else ():
         first = next(iter(cases.values()))
         kind = PLURAL if name.plural else name.gender

@@ -1,8 +1,9 @@
 """How names stand in a sentence of a language: with or without their article, joined to the word before, and in their number.
 
-A prototype has [X] and [Y] for names with their article, ~[X] and ~[Y] for names without, and {es|son} for words in the number
-of the name before, {Y:es|son} for words in that of another. [X]{dat} stands in a case of the pool's table (`cases`). What becomes of a word before a name ("de" and "el" are "del") is a rule of the language's pool: a regular
-expression over the text before, a bar, and the name; a name without its article stands there as ~, the article, and itself.
+A prototype has [X] and [Y] for names with their article, ~[X] and ~[Y] for names without, {es|son} for words in the number of
+the name before, and {Y:es|son} for words in the number of [Y]. [X]{dat} stands in a case of the pool's table (`cases`). What
+becomes of a word before a name ("de" and "el" are "del") is a rule of the language's pool: a regular expression over the text
+before, a bar, and the name; a name without its article stands there as ~, the article, and itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SEAM = re.compile(r"\|(?:~\S* )?")
 
 
 class _Part(NamedTuple):
-    """The text before a slot or a word; the slot's mark, the slot and its case; whose number the word takes, and its two numbers."""
+    """The text before a slot or a word; the slot's mark, the slot and its case; whose number a word takes, and its numbers."""
 
     before: str
     bare: bool = False

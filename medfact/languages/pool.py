@@ -97,11 +97,11 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
     except Unreadable as error:
         raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
     english = load_pool(ENGLISH_POOL)
-    read = pool_in(path, record)
-    joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
     cases = read_cases(_place(path), record.get("cases"))
     check_cases(_place(path), text, cases)
     check_genders(_place(path.with_name("names.csv")), tuple(names.values()), cases)
+    read = pool_in(path, record)
+    joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
     for name, relation in read.relations.items():
         _check(path, relation, english.relations.get(name))
     relations = {
