@@ -121,7 +121,8 @@ def test_german_sentences() -> None:
         == "Bei Patienten mit septischem Schock sind Petechien ein anerkanntes Symptom oder Zeichen der Erkrankung."
     )
     assert asked["inv+ins"] == (
-        "Der septische Schock zählt zu den Erkrankungen, zu deren anerkannten Symptomen und Zeichen Petechien bei Patienten gehören."
+        "Der septische Schock zählt zu den Erkrankungen, zu deren anerkannten Symptomen und Zeichen "
+        "Petechien bei Patienten gehören."
     )
     assert asked["dn"] == asked["none"].replace(" ein ", " kein ")
     assert asked["inv+dn"] == asked["inv"].replace("Petechien.", "Petechien nicht.")
@@ -156,7 +157,7 @@ def cases_of(code: str) -> Cases:
 
 @pytest.mark.parametrize("code", CODES)
 def test_names_change_only_in_a_language_with_cases(code: str) -> None:
-    """In the others they stand as they are written; in these, adjectives agree with the gender, and conditions have articles."""
+    """In the others they stand as they are written; here adjectives agree with the gender, and conditions have articles."""
     language, cases = load_language(code), cases_of(code)
     if not cases:
         assert all(in_case(name, "", bare, cases) is name for name in language.names.values() for bare in (True, False))
