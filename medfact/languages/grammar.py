@@ -1,8 +1,9 @@
 """How names stand in a sentence of a language: with or without their article, joined to the word before, and in their number.
 
-A prototype has [X] and [Y] for names with their article, ~[X] and ~[Y] for names without, and {es|son} for words in the number
-of the name before. What becomes of a word before a name ("de" and "el" are "del") is a rule of the language's pool: a regular
-expression over the text before, a bar, and the name; a name without its article stands there as ~, the article, and itself.
+A prototype has [X] and [Y] for names with their article, ~[X] and ~[Y] for names without, {es|son} for words in the number of
+the name before, and {Y:es|son} for words in the number of [Y]. [X]{dat} stands in a case of the pool's table (`cases`). What
+becomes of a word before a name ("de" and "el" are "del") is a rule of the language's pool: a regular expression over the text
+before, a bar, and the name; a name without its article stands there as ~, the article, and itself.
 """
 
 from __future__ import annotations
@@ -10,27 +11,43 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
+from medfact.languages.cases import Cases, in_case
 from medfact.languages.names import Name
 
 Joined = tuple[re.Pattern[str], str]
 """What stands around a seam, and what becomes of it."""
 
-_PART = re.compile(r"(?P<bare>~?)\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}")
+_PART = re.compile(
+    r"(?P<bare>~?)\[(?P<slot>[XY])\](?:\{(?P<case>[^{}|]+)\})?|\{(?:(?P<of>[XY]):)?(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}"
+)
 _SEAM = re.compile(r"\|(?:~\S* )?")
 
 
-def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = ()) -> str:
+class _Part(NamedTuple):
+    """The text before a slot or a word; the slot's mark, the slot and its case; whose number a word takes, and its numbers."""
+
+    before: str
+    bare: bool = False
+    slot: str = ""
+    case: str = ""
+    of: str = ""
+    singular: str = ""
+    plural: str = ""
+
+
+def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = (), cases: Cases | None = None) -> str:
     """A prototype as a sentence, with a capital at its start."""
     names, text = {"X": head, "Y": tail}, ""
     subject = head
-    for before, bare, slot, singular, plural in _parts(prototype):
-        text += before
-        if slot:
-            subject = names[slot]
-            text = _followed(text, _shown(subject, bool(bare)), joined)
+    for part in _parts(prototype):
+        text += part.before
+        if part.slot:
+            subject = names[part.slot]
+            text = _followed(text, _shown(in_case(subject, part.case, part.bare, cases or {}), part.bare), joined)
         else:
-            text += plural if subject.plural else singular
+            text += part.plural if names.get(part.of, subject).plural else part.singular
     return text[:1].upper() + text[1:]
 
 
@@ -53,15 +70,14 @@ def _followed(text: str, name: str, joined: Sequence[Joined]) -> str:
 
 
 @lru_cache(maxsize=1 << 10)
-def _parts(prototype: str) -> tuple[tuple[str, str, str, str, str], ...]:
-    """A prototype in parts: the text before a slot or a word, the slot's mark and the slot, the word's two numbers."""
+def _parts(prototype: str) -> tuple[_Part, ...]:
     return tuple(_found(prototype))
 
 
-def _found(prototype: str) -> Iterator[tuple[str, str, str, str, str]]:
+def _found(prototype: str) -> Iterator[_Part]:
     end = 0
     for found in _PART.finditer(prototype):
-        bare, slot, singular, plural = found.group("bare", "slot", "singular", "plural")
-        yield prototype[end : found.start()], bare or "", slot or "", singular or "", plural or ""
+        bare, slot, case, of, singular, plural = (cell or "" for cell in found.groups())
+        yield _Part(prototype[end : found.start()], bool(bare), slot, case, of, singular, plural)
         end = found.end()
-    yield prototype[end:], "", "", "", ""
+    yield _Part(prototype[end:])

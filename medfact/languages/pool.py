@@ -12,6 +12,7 @@ from typing import Any
 
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
+from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
 from medfact.languages.grammar import Joined, sentence
 from medfact.languages.names import Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
@@ -32,10 +33,12 @@ class RelationInLanguage(RelationPrototypes):
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     joined: tuple[Joined, ...] = ()
+    cases: Cases = field(default_factory=dict, repr=False)
 
     def state(self, prototype: str, fact: Fact) -> str:
         """A prototype with its slots filled by names of the language. Raises KeyError where one has none."""
-        return sentence(prototype, self.names[name_key(fact.head)], self.names[name_key(fact.tail or "")], self.joined)
+        head, tail = (self.names[name_key(entity)] for entity in (fact.head, fact.tail or ""))
+        return sentence(prototype, head, tail, self.joined, self.cases)
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,15 @@ class PoolInLanguage(Pool):
 
 def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:
     """Reads `pool.yaml` of a language. Raises PoolError, naming file, relation and form, where it breaks a rule."""
+    text = path.read_text(encoding="utf-8")
     try:
-        record: dict[str, Any] = read_yaml(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = read_yaml(text)
     except Unreadable as error:
         raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
     english = load_pool(ENGLISH_POOL)
+    cases = read_cases(_place(path), record.get("cases"))
+    check_cases(_place(path), text, cases)
+    check_genders(_place(path.with_name("names.csv")), tuple(names.values()), cases)
     read = pool_in(path, record)
     joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
     for name, relation in read.relations.items():
@@ -102,6 +109,7 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
             **{**vars(relation), "grammar": True},
             names=names,
             joined=joined,
+            cases=cases,
         )
         for name, relation in ((name, _described(one, english.relations[name])) for name, one in read.relations.items())
     }

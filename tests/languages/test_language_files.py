@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import replace
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,9 @@ import pytest
 from medfact.assets import LANGUAGES, language_codes
 from medfact.datasets import load_bundled
 from medfact.errors import FactsError, Mistake, PoolError, UnknownName
-from medfact.facts import Fact
+from medfact.facts import Fact, name_key
 from medfact.languages import load_language
+from medfact.languages.cases import Cases, in_case
 from medfact.languages.grammar import sentence
 from medfact.languages.language import read_language
 from medfact.languages.names import OURS
@@ -110,6 +111,66 @@ def test_a_preposition_joins_the_article_alone_not_a_word_that_looks_like_it() -
     assert sentence("[Y] o era el fin de ~[X].", asthma, gout, joined) == "La gota o era el fin de asma."
 
 
+def test_german_sentences() -> None:
+    """Masculine, feminine, neuter and plural names, with and without adjectives, in the cases that the sentences ask for."""
+    asked = said("de", "septic shock", "symptoms", "petechiae")
+    assert asked["none"] == "Petechien sind ein anerkanntes Symptom oder Zeichen des septischen Schocks."
+    assert asked["inv"] == "Zu den anerkannten Symptomen und Zeichen des septischen Schocks gehören Petechien."
+    assert (
+        asked["ins"]
+        == "Bei Patienten mit septischem Schock sind Petechien ein anerkanntes Symptom oder Zeichen der Erkrankung."
+    )
+    assert asked["inv+ins"] == (
+        "Der septische Schock zählt zu den Erkrankungen, zu deren anerkannten Symptomen und Zeichen "
+        "Petechien bei Patienten gehören."
+    )
+    assert asked["dn"] == asked["none"].replace(" ein ", " kein ")
+    assert asked["inv+dn"] == asked["inv"].replace("Petechien.", "Petechien nicht.")
+    assert asked["ins+dn"] == asked["ins"].replace(" ein ", " kein ")
+    assert asked["inv+ins+dn"] == asked["inv+ins"].replace(" zählt zu ", " zählt nicht zu ")
+    assert said("de", "acute bronchitis", "symptoms", "fever")["ins"].startswith(
+        "Bei Patienten mit akuter Bronchitis ist Fieber "
+    )
+    assert said("de", "meniscal tear", "symptoms", "knee pain")["none"].endswith(" Zeichen des Meniskusrisses.")
+    assert said("de", "hemorrhoids", "affected sites", "vein")["none"] == (
+        "Die Venen sind anatomische Strukturen, die von den Hämorrhoiden betroffen sind."
+    )
+    assert said("de", "nephrotic syndrome", "affected sites", "kidney")["inv"] == (
+        "Zu den vom nephrotischen Syndrom betroffenen anatomischen Strukturen gehört die Niere."
+    )
+    assert said("de", "gout", "therapeutic drugs", "colchicine")["inv+ins"] == (
+        "Die Gicht gehört zu den Erkrankungen, zu deren Behandlung Colchicin bei Patienten eingesetzt wird."
+    )
+
+
+def test_french_sentences() -> None:
+    asked = said("fr", "asthma", "symptoms", "wheezing")
+    assert asked["none"] == "Les sibilants sont un symptôme ou signe reconnu de l'asthme."
+    assert asked["ins+dn"] == (
+        "Chez les patients atteints d'asthme, les sibilants ne sont pas un symptôme ou signe reconnu de l'affection."
+    )
+
+
+def cases_of(code: str) -> Cases:
+    return next(iter(load_language(code).pool.relations.values())).cases  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_names_change_only_in_a_language_with_cases(code: str) -> None:
+    """In the others they stand as they are written; here adjectives agree with the gender, and conditions have articles."""
+    language, cases = load_language(code), cases_of(code)
+    if not cases:
+        assert all(in_case(name, "", bare, cases) is name for name in language.names.values() for bare in (True, False))
+        return
+    genders = cases[next(iter(cases))]
+    for name in language.names.values():
+        assert in_case(name, "", True, cases).text == name.text
+        before = list(takewhile(lambda word: word[:1].islower(), name.text.split(" ")))
+        assert not before or before[-1].endswith(genders["plural" if name.plural else name.gender].alone), name
+    heads = {name_key(fact.head) for fact in load_bundled("clinical-core").facts}
+    assert [key for key in sorted(heads) if not language.names[key].article] == []
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_names_say_where_they_come_from(code: str) -> None:
     for name in load_language(code).names.values():
@@ -133,14 +194,27 @@ CHANGES: list[tuple[str, str, str, type[Mistake], str]] = [
     ("asking.yaml", "  echo:", "  ecco:", PoolError, "echo"),
     ("asking.yaml", "'falsedad'", "'fals(edad'", PoolError, "regular expression"),
 ]
+OF_CASES: list[tuple[str, str, str, type[Mistake], str]] = [
+    ("pool.yaml", "Zeichen [X]{gen}.", "Zeichen [X]{akk}.", PoolError, "pool.yaml, line \\d+: there is no case 'akk'"),
+    ("pool.yaml", "feminine: [der, en, er]", "feminine: [der, en]", PoolError, "gen, feminine: .* three texts"),
+    ("pool.yaml", "  dat:\n    masculine:", "  dat:\n    male:", PoolError, "'dat' has male, feminine"),
+    ("pool.yaml", "'(?<![sxzß])$', 's'", "'(?<![sxzß]$', 's'", PoolError, "masculine: .* regular expression"),
+    ("pool.yaml", "['(?<![sxzß])$', 's']", "['(?<![sxzß])$']", PoolError, "masculine: .* pair of texts"),
+    ("pool.yaml", "cases:  ", "cases: 3\nothers: ", PoolError, "no table of cases"),
+    ("names.csv", "Asthma bronchiale,neuter", "Asthma bronchiale,neutral", FactsError, "'asthma' has the gender 'neutral'"),
+    ("names.csv", "neuter,singular,das", "neuter,singular,der", FactsError, "the article 'der'.*'das'"),
+]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "error", "message"), CHANGES)
+@pytest.mark.parametrize(
+    ("code", "file", "old", "new", "error", "message"),
+    [*(("es", *change) for change in CHANGES), *(("de", *change) for change in OF_CASES)],
+)
 def test_a_broken_folder_is_refused_by_file_and_place(
-    tmp_path: Path, file: str, old: str, new: str, error: type[Mistake], message: str
+    tmp_path: Path, code: str, file: str, old: str, new: str, error: type[Mistake], message: str
 ) -> None:
-    folder = tmp_path / "es"
-    shutil.copytree(LANGUAGES / "es", folder)
+    folder = tmp_path / code
+    shutil.copytree(LANGUAGES / code, folder)
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
