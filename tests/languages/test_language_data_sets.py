@@ -1,0 +1,165 @@
+"""The data sets beside clinical-core in other languages: what can be asked, how it reads, and what no name may do."""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+import pytest
+
+from medfact.assets import language_codes
+from medfact.datasets import load_bundled
+from medfact.facts import Fact
+from medfact.facts import name_key as key
+from medfact.languages import load_language
+from medfact.statements import IMPLICATIONS, VARIANTS
+
+SETS = ("rare-core", "safety-core", "clinical-relations")
+CODES = [code for code in language_codes() if code != "en"]
+WHOLE = ("es", "fr")
+"""Languages with sentences for all relations of these sets; others may have names alone."""
+
+ASKED = {"rare-core": 4_000, "safety-core": 360, "clinical-relations": 215}
+"""True facts that can be asked at least, of 4,014, 363 and 221."""
+
+ASPIRATED = ("hernie", "hyalinose")
+"""Words of French before which nothing is elided."""
+
+STRESSED = ("asma", "habla")
+"""Feminine nouns of Spanish that take "el", because they begin with a stressed a."""
+
+INTERACTION = "must not be combined with"
+
+
+@cache
+def true_facts(dataset: str) -> tuple[Fact, ...]:
+    return tuple(fact for fact in load_bundled(dataset).facts if fact.positive)
+
+
+def kinds(dataset: str) -> Iterator[set[str]]:
+    """Keys of entities that stand in each other's place: heads, tails of a relation, drugs of both sides of an interaction."""
+    facts = true_facts(dataset)
+    heads = {key(fact.head) for fact in facts}
+    relations = {fact.relation for fact in facts}
+    tails = {relation: {key(fact.tail or "") for fact in facts if fact.relation == relation} for relation in relations}
+    yield heads | tails.pop(INTERACTION, set())
+    yield from tails.values()
+
+
+@pytest.mark.parametrize(("code", "dataset"), list(product(WHOLE, SETS)))
+def test_nearly_all_facts_of_the_set_can_be_asked(code: str, dataset: str) -> None:
+    assert len(load_language(code).pool.statable(true_facts(dataset))) >= ASKED[dataset]
+
+
+@pytest.mark.parametrize(("code", "dataset"), list(product(CODES, SETS)))
+def test_no_two_entities_that_may_be_exchanged_share_a_name(code: str, dataset: str) -> None:
+    """Capitals do not tell names apart: DTPa and dTpa are one name to a reader."""
+    names = load_language(code).names
+    for kind in kinds(dataset):
+        texts = [names[entity].text.casefold() for entity in kind if entity in names]
+        assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize(("code", "dataset"), list(product(WHOLE, SETS)))
+def test_all_eight_statements_name_both_ends_and_have_no_mark(code: str, dataset: str) -> None:
+    pool = load_language(code).pool
+    for fact in pool.statable(true_facts(dataset))[::23]:
+        statements = {one.variant: one for one in pool.statements([fact])}
+        assert list(statements) == list(IMPLICATIONS)
+        assert len({one.text for one in statements.values()}) == 8
+        for one in statements.values():
+            assert not set("[]{}|~") & set(one.text)
+            assert "  " not in one.text
+            assert one.text.endswith(".")
+            assert one.label is not VARIANTS[one.variant].negated
+            for end in (fact.head, fact.tail or ""):
+                assert pool.names[key(end)].text.lower() in one.text.lower()
+
+
+def test_french_articles_are_elided_before_a_vowel_and_only_there() -> None:
+    def vowel(text: str) -> bool:
+        return text[0] in "aâàeéèêëiîïoôœuûy" or (text[0] == "h" and not text.startswith(ASPIRATED))
+
+    for entity in sorted({entity for dataset in SETS for kind in kinds(dataset) for entity in kind}):
+        name = load_language("fr").names.get(entity)
+        if name is not None and name.article in {"le", "la", "l'"}:
+            assert (name.article == "l'") is vowel(name.text.lower()), name.text
+
+
+def test_articles_have_the_gender_and_number_of_their_name() -> None:
+    spanish = {("masculine", False): "el", ("feminine", False): "la", ("masculine", True): "los", ("feminine", True): "las"}
+    french = {"le": ("masculine", False), "la": ("feminine", False)}
+    for entity in {entity for dataset in SETS for kind in kinds(dataset) for entity in kind}:
+        es, fr = (load_language(code).names.get(entity) for code in WHOLE)
+        if es is not None and es.article and es.text.split()[0] not in STRESSED:
+            assert es.article == spanish[es.gender, es.plural], es.text
+        if fr is not None and fr.article in french:
+            assert (fr.gender, fr.plural) == french[fr.article], fr.text
+        if fr is not None:
+            assert (fr.article == "les") is fr.plural, fr.text
+
+
+SAID = [
+    ("es", "rare-core", "Angelman syndrome", "Inappropriate laughter", "ins",
+     "En los pacientes con síndrome de Angelman, la risa inapropiada es un hallazgo frecuente de la enfermedad."),
+    ("fr", "rare-core", "Angelman syndrome", "Inappropriate laughter", "ins",
+     "Chez les patients atteints du syndrome d'Angelman, le rire inapproprié est une manifestation fréquente de la maladie."),
+    ("es", "rare-core", "Werner syndrome", "WRN gene", "dn", "El gen WRN no se asocia al síndrome de Werner."),
+    ("fr", "rare-core", "Werner syndrome", "WRN gene", "none", "Le gène WRN est associé au syndrome de Werner."),
+    ("es", "safety-core", "methotrexate", "breastfeeding", "none",
+     "El uso del metotrexato está contraindicado en la lactancia materna."),
+    ("fr", "safety-core", "methotrexate", "breastfeeding", "dn",
+     "L'utilisation du méthotrexate n'est pas contre-indiquée pendant l'allaitement."),
+    ("es", "safety-core", "nitroglycerin", "riociguat", "ins+dn",
+     "En los pacientes que ya reciben riociguat, el uso de la nitroglicerina no está contraindicado."),
+    ("fr", "safety-core", "voriconazole", "St John's wort", "ins",
+     "Chez les patients déjà traités par millepertuis, l'utilisation du voriconazole est contre-indiquée."),
+    ("es", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+dn",
+     "Las causas reconocidas del carbunco no incluyen Bacillus anthracis."),
+    ("fr", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+ins",
+     "Le charbon est l'une des affections dont Bacillus anthracis est une cause reconnue chez les patients."),
+    ("es", "clinical-relations", "glaucoma", "tonometry", "inv+ins",
+     "El glaucoma es una de las afecciones para las que la tonometría se usa como prueba diagnóstica en los pacientes."),
+    ("fr", "clinical-relations", "glaucoma", "tonometry", "ins+dn",
+     "En cas de suspicion de glaucome chez les patients, la tonométrie ne sert pas à diagnostiquer l'affection."),
+    ("es", "clinical-relations", "lung cancer", "radon exposure", "none",
+     "La exposición al radón es un factor de riesgo reconocido del cáncer de pulmón."),
+    ("fr", "clinical-relations", "lung cancer", "radon exposure", "inv",
+     "Les facteurs de risque reconnus du cancer du poumon comprennent l'exposition au radon."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "dataset", "head", "tail", "variant", "text"), SAID)
+def test_a_fact_says_what_it_says_in_english(code: str, dataset: str, head: str, tail: str, variant: str, text: str) -> None:
+    fact = next(fact for fact in true_facts(dataset) if (fact.head, fact.tail) == (head, tail))
+    assert {one.variant: one.text for one in load_language(code).pool.statements([fact])}[variant] == text
+
+
+GIVEN_AWAY = [
+    ("varicella-zoster virus", "es"),  # of varicela (chickenpox)
+    ("varicella-zoster virus", "fr"),
+    ("variola virus", "es"),  # of viruela (smallpox)
+    ("variola virus", "fr"),  # of variole
+    ("plague", "es"),  # peste, beside Yersinia pestis
+    ("plague", "fr"),
+    ("mammography", "es"),  # mamografía, beside cáncer de mama
+    ("ferritin test", "es"),  # ferritina, beside anemia ferropénica
+    ("ferritin test", "fr"),
+]
+
+
+@pytest.mark.parametrize(("entity", "code"), GIVEN_AWAY)
+def test_a_name_that_would_give_the_answer_away_is_left_out(entity: str, code: str) -> None:
+    """Where the English names share no word but those of the language would, the fact is not asked in it."""
+    assert key(entity) not in load_language(code).names
+    lost = [fact for fact in true_facts("clinical-relations") if entity in (fact.head, fact.tail)]
+    assert lost
+    assert not load_language(code).pool.statable(lost)
+
+
+def test_a_finding_is_named_apart_from_what_it_comes_with() -> None:
+    """HPO's Spanish of these terms names a disease, or another finding; ours does not."""
+    spanish = load_language("es").names
+    assert spanish[key("Recurrent paroxysmal headache")].text == "cefalea paroxística recurrente"
+    assert "talo vertical" not in spanish[key("Rocker bottom foot")].text
+    assert spanish[key("Omphalocele")].text != spanish[key("Umbilical hernia")].text
+    assert load_language("fr").names[key("Visual loss")].text != load_language("fr").names[key("Blindness")].text
