@@ -22,6 +22,12 @@ _SEAM = re.compile(r"\|(?:~\S* )?")
 
 def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = ()) -> str:
     """A prototype as a sentence, with a capital at its start."""
+    text = filled(prototype, head, tail, joined)
+    return text[:1].upper() + text[1:]
+
+
+def filled(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = ()) -> str:
+    """The same as its letters stand: a script without capitals keeps a name such as "β地中海贫血" at the start."""
     names, text = {"X": head, "Y": tail}, ""
     subject = head
     for before, bare, slot, singular, plural in _parts(prototype):
@@ -31,7 +37,7 @@ def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = 
             text = _followed(text, _shown(subject, bool(bare)), joined)
         else:
             text += plural if subject.plural else singular
-    return text[:1].upper() + text[1:]
+    return text
 
 
 def with_article(name: Name) -> str:
