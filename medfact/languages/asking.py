@@ -49,9 +49,12 @@ class Asking:
 
     @cached_property
     def format(self) -> QuestionFormat:
-        """The question as prompts are made with it; the statement keeps its full stop."""
+        """The question as prompts are made with it; the statement keeps its full stop. A space stands before the answer of a
+        demonstration where the language has spaces between words.
+        """
         return QuestionFormat(
             question=self.question,
+            answer=" {word}\n" if self.words.spaced else "{word}\n",
             words=self.answers,
             full_stop=True,
             choices=self.choices,

@@ -39,6 +39,12 @@ class _Part(NamedTuple):
 
 def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = (), cases: Cases | None = None) -> str:
     """A prototype as a sentence, with a capital at its start."""
+    text = filled(prototype, head, tail, joined, cases)
+    return text[:1].upper() + text[1:]
+
+
+def filled(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = (), cases: Cases | None = None) -> str:
+    """The same as its letters stand: a script without capitals keeps a name such as "β地中海贫血" at the start."""
     names, text = {"X": head, "Y": tail}, ""
     subject = head
     for part in _parts(prototype):
@@ -48,7 +54,7 @@ def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = 
             text = _followed(text, _shown(in_case(subject, part.case, part.bare, cases or {}), part.bare), joined)
         else:
             text += part.plural if names.get(part.of, subject).plural else part.singular
-    return text[:1].upper() + text[1:]
+    return text
 
 
 def with_article(name: Name) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
-from medfact.languages.grammar import Joined, sentence
+from medfact.languages.grammar import Joined, filled, sentence
 from medfact.languages.names import Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
 from medfact.prototypes.pool_files import pool_in
@@ -29,16 +29,21 @@ CAN_BE_ASKED = "can be asked in this language"
 
 @dataclass(frozen=True)
 class RelationInLanguage(RelationPrototypes):
-    """The sentences of one relation in a language. names: key of an entity → what it is called."""
+    """The sentences of one relation in a language.
+
+    names: key of an entity → what it is called. capitals: whether a sentence of the language begins with a capital.
+    """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     joined: tuple[Joined, ...] = ()
     cases: Cases = field(default_factory=dict, repr=False)
+    capitals: bool = True
 
     def state(self, prototype: str, fact: Fact) -> str:
         """A prototype with its slots filled by names of the language. Raises KeyError where one has none."""
         head, tail = (self.names[name_key(entity)] for entity in (fact.head, fact.tail or ""))
-        return sentence(prototype, head, tail, self.joined, self.cases)
+        write = sentence if self.capitals else filled
+        return write(prototype, head, tail, self.joined, self.cases)
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,11 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
     check_genders(_place(path.with_name("names.csv")), tuple(names.values()), cases)
     read = pool_in(path, record)
     joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
+    capitals = record.get("capitals", True)
+    if not isinstance(capitals, bool):
+        raise PoolError(
+            f"{_place(path)}: `capitals` is neither true nor false.", "Leave it out where sentences begin with one."
+        )
     for name, relation in read.relations.items():
         _check(path, relation, english.relations.get(name))
     relations = {
@@ -110,6 +120,7 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
             names=names,
             joined=joined,
             cases=cases,
+            capitals=capitals,
         )
         for name, relation in ((name, _described(one, english.relations[name])) for name, one in read.relations.items())
     }

@@ -28,8 +28,12 @@ LISTS = (
 FLAGS = re.IGNORECASE
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]*")
 _ENGLISH = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
-_OPTION = re.compile(r"\s*\(?[A-Da-d]\s*[).:：]\s*")
+_OPTION = re.compile(r"\s*[(（]?[A-Da-d]\s*[).:：）、．]\s*")
 """The letter of an option before its word: "A) Verdadero"."""
+
+_COMMA = re.compile("[,，]")
+_BEFORE_A_KEYWORD = " \t\n\"'“”«»:,-–—「『【：，、"
+"""What may stand between the start of a clause and a word that answers."""
 
 _NEVER = re.compile(r"(?!)")
 
@@ -129,13 +133,15 @@ class _OwnReader:
         self._corrected = words.pattern("corrected")
         self._keyword = re.compile(keyword, FLAGS)
         self._opening = re.compile(rf"[\W_]*(?:{answer})(?=[\W_]|\Z)(?!{join}(?:{words.any(words.lists['attribute'])}))", FLAGS)
-        self._opening_alone = re.compile(r"\s*(?:[.,;:!。，；：！、\n)\]\-–—]|\Z)")
+        self._opening_alone = re.compile(r"\s*(?:[.,;:!。，；：！、\n)\]\-–—）」』】]|\Z)")
+        links = words.any(("es", "est", "ist", "lautet", "是", "为"))
+        labelled = keyword if words.spaced else rf"(?:{answer})(?=[\W_]|\Z)"
         self._label = re.compile(
-            rf"{words.any(words.lists['label'])}[\s\"'”)*\]]*(?:[:：=→]|(?<!\w)(?:es|est|ist|lautet|是|为)(?!\w))\W*"
-            rf"(?P<turn>{turned}\W+(?:{between}\W+){{0,2}})?(?:{keyword})",
+            rf"{words.any(words.lists['label'])}[\s\"'”)*\]]*(?:[:：=→]|{links})\W*"
+            rf"(?P<turn>{turned}{join}(?:{between}{join}){{0,2}})?(?:{labelled})",
             FLAGS,
         )
-        gap = rf"(?:{between}{join}){{0,6}}" if words.spaced else rf"(?:{between}){{0,4}}"
+        gap = rf"(?:{between}{join}){{0,6}}"
         self._turned = re.compile(rf"{turned}{join}{gap}\Z", FLAGS)
         self._said_of = words.pattern("said_of")
         self._attribute = words.pattern("attribute", before=join if words.spaced else "")
@@ -198,10 +204,10 @@ class _OwnReader:
         begin, turned, aside = 0, False, False
         for turn in (*self._turns.finditer(sentence), None):
             end = turn.start() if turn else len(sentence)
-            comma = sentence.find(",", begin, end) if aside else -1
-            if comma >= 0:  # a side clause ends there
-                yield begin, comma, False, True
-                begin, turned, aside = comma, False, False
+            comma = _COMMA.search(sentence, begin, end) if aside else None
+            if comma:  # a side clause ends there
+                yield begin, comma.start(), False, True
+                begin, turned, aside = comma.start(), False, False
             yield begin, end, turned, aside
             if turn:
                 aside = self._aside.match(turn.group()) is not None
@@ -213,7 +219,7 @@ class _OwnReader:
         if self._attribute.match(after) or self._attribute_before.search(before):
             return None
         turned = self._turned.search(before) is not None
-        if before.strip(" \t\n\"'“”«»:,-–—") and not turned and not self._said_of.search(before):
+        if before.strip(_BEFORE_A_KEYWORD) and not turned and not self._said_of.search(before):
             return None
         return ReadAnswer((keyword["true"] is not None) != turned, offset + keyword.start())
 

@@ -16,6 +16,8 @@ COMMITTED = ("True", "False")
 
 _CONTINUES = re.compile(CONTINUES, re.IGNORECASE)
 _PAUSES = re.compile("[ ,]*")
+_INCOMPLETE = "\ufffd"
+"""What tokenizers write for bytes that are no whole character."""
 
 
 class Vocabulary:
@@ -82,11 +84,25 @@ class Vocabulary:
         begin = read = 0  # the first token to decode with the next ones, and the number of tokens whose pieces are known
         for index in range(len(tokens)):
             before, now = self.text(tokens[begin:read]), self.text(tokens[begin : index + 1])
-            whole = len(now) > len(before) and (not now.endswith("\ufffd") or index == len(tokens) - 1)
+            whole = len(now) > len(before) and (not now.endswith(_INCOMPLETE) or index == len(tokens) - 1)
             pieces.append(now[len(before) :] if whole else "")
             if whole:
                 begin, read = read, index + 1
         return pieces
+
+    def begin_of(self, tokens: Sequence[int], pieces: Sequence[str], index: int) -> int:
+        """The first token of the character that a token ends: vocabularies write characters that they lack as bytes, and a
+        word that begins with one begins at its first byte. pieces: those of the tokens.
+        """
+        if not pieces[index] or pieces[index].startswith(_INCOMPLETE):
+            return index
+        while index and not pieces[index - 1] and self._is_part(tokens[index - 1]):
+            index -= 1
+        return index
+
+    def _is_part(self, token: int) -> bool:
+        """Whether a token ends within a character."""
+        return str(self._tokenizer.decode([token])).endswith(_INCOMPLETE)
 
 
 def need_forcing(answers: tuple[Sequence[int], Sequence[int]]) -> bool:
