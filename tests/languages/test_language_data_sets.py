@@ -50,6 +50,11 @@ def test_nearly_all_facts_of_the_set_can_be_asked(code: str, dataset: str) -> No
     assert len(load_language(code).pool.statable(true_facts(dataset))) >= ASKED[dataset]
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_rare_diseases_can_be_asked_in_every_language(code: str) -> None:
+    assert len(load_language(code).pool.statable(true_facts("rare-core"))) >= 3_950
+
+
 @pytest.mark.parametrize(("code", "dataset"), list(product(CODES, SETS)))
 def test_no_two_entities_that_may_be_exchanged_share_a_name(code: str, dataset: str) -> None:
     """Capitals do not tell names apart: DTPa and dTpa are one name to a reader."""
