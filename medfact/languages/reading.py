@@ -35,6 +35,11 @@ _COMMA = re.compile("[,，]")
 _BEFORE_A_KEYWORD = " \t\n\"'“”«»:,-–—「『【：，、"
 """What may stand between the start of a clause and a word that answers."""
 
+_NEAR = 600
+"""How many characters of its clause beside a word are looked at: a statement fits in, and a long reply is read in time in
+proportion to its length.
+"""
+
 _NEVER = re.compile(r"(?!)")
 
 
@@ -151,11 +156,9 @@ class _OwnReader:
 
     def read(self, reply: str) -> ReadAnswer | None:
         text = without(self._idiom, without(self._echo, without_markup(without_thinking(reply))))
-        begin = 0
-        for correction in self._corrected.finditer(text):
-            if self._keyword.search(text, correction.end()):
-                begin = correction.end()
-        return self._uncorrected(text, begin)
+        last = max((keyword.start() for keyword in self._keyword.finditer(text)), default=-1)
+        corrected = (found.end() for found in self._corrected.finditer(text) if found.end() <= last)
+        return self._uncorrected(text, max(corrected, default=0))
 
     def _uncorrected(self, text: str, begin: int) -> ReadAnswer | None:
         if opening := self._opened(text, begin):
@@ -215,7 +218,8 @@ class _OwnReader:
 
     def _claim(self, clause: str, keyword: re.Match[str], offset: int) -> ReadAnswer | None:
         """What a keyword says of the statement; None where it is a part of something else."""
-        before, after = clause[: keyword.start()], clause[keyword.end() :]
+        before = clause[max(0, keyword.start() - _NEAR) : keyword.start()]
+        after = clause[keyword.end() : keyword.end() + _NEAR]
         if self._attribute.match(after) or self._attribute_before.search(before):
             return None
         turned = self._turned.search(before) is not None

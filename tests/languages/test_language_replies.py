@@ -1,6 +1,9 @@
 """Replies in other languages, read as a clinician would: 200 and more for each language, labelled by hand (`tests/data`)."""
 
 import csv
+import re
+import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from medfact.assets import language_codes
 from medfact.languages import load_language
+from medfact.languages.reading import read_reply
 
 CODES = [code for code in language_codes() if code != "en"]
 ANSWERS = {"true": True, "false": False, "": None}
@@ -45,3 +49,19 @@ def test_any_text_is_read_and_the_place_of_its_answer_lies_within_it(code: str, 
     read = load_language(code).asking.read(reply)
     assert (read.answer is None) is (read.at is None) is (read.in_english is None)
     assert read.at is None or 0 <= read.at < len(reply)
+
+
+@pytest.mark.parametrize(("code", "of"), list(product(CODES, ("true", "corrected", "label", "turned", "open"))))
+def test_a_long_reply_is_read_in_time_in_proportion_to_its_length(code: str, of: str) -> None:
+    """Ten times the length takes about ten times as long; 40 leaves room for a busy machine, and a square would be 100."""
+    words = load_language(code).asking.words
+    plain = [one for one in words.lists[of] if re.fullmatch(r"[\w ]+", one)]
+    part = f"{plain[0]} "
+
+    def seconds(times: int) -> float:
+        begun = time.process_time()
+        read_reply(words, part * times + words.lists["true"][0])
+        return time.process_time() - begun
+
+    short = min(seconds(times) for times in (300, 301, 302))  # not the same text thrice: what was read is remembered
+    assert seconds(3_000) < 40 * max(short, 0.005)
