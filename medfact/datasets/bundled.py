@@ -10,6 +10,7 @@ what the sources of all sets are.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from medfact.datasets.collection import Collection
 from medfact.datasets.facts_file import load_file
 from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import ID_LENGTH, Fact, KnowledgeBase
 from medfact.kept import keep
 
 FOLDER = ASSETS / "datasets"
@@ -72,6 +73,16 @@ def load_bundled(name: str) -> Collection:
 def _negative(row: dict[str, str]) -> Fact:
     texts: dict[str, Any] = {name: value or None for name, value in row.items()}
     return Fact(**texts, positive=False)
+
+
+@cache
+def files_key(name: str) -> str:
+    """A hash of the files from which a bundled set follows, without loading it."""
+    hashed = hashlib.sha256()
+    for file in sorted(FOLDER.glob(f"{name}.*.csv")):
+        hashed.update(file.name.encode() + file.read_bytes())
+    hashed.update((FOLDER / f"{name}.csv").read_bytes())
+    return hashed.hexdigest()[:ID_LENGTH]
 
 
 @cache
