@@ -131,7 +131,8 @@ def test_json_lists_all_and_words_the_first_ten(store: Store, medfact: Callable[
 
 def test_nothing_is_said_where_nothing_was_withdrawn(store: Store, facts_file: Path) -> None:
     now = asked(store, None, replace(SPEC, limit=5))
-    fewer = asked(store, earlier(left=3).__class__(SET, earlier(left=3).facts[4:], earlier().known))
+    others = Collection(SET, earlier(left=3).facts[4:], KnowledgeBase((held("actinomycosis", "Actinomyces israelii"),)))
+    fewer = asked(store, others)
     own = asked(store, None, replace(SPEC, facts=str(facts_file), limit=5))
     for run in (now, fewer, own):
         made = report_of(store, store.run(run))
@@ -189,6 +190,28 @@ def test_false_facts_that_a_source_had_called_false_and_freely_drawn_ones() -> N
     assert not withdrawals(SET, [arguable], are_free=True), f"a draw that is {PUBLISHED} may have had it all along"
     true_now = held("gout", "excess body weight").negative("heavy alcohol use", None, 1)
     assert withdrawals(SET, [true_now], are_free=True)[true_now.fact_id].now == TRUE
+
+
+def test_a_check_leaves_out_what_was_withdrawn_and_says_how_much(store: Store, medfact: Callable[..., Any], url: str) -> None:
+    base = asked(store, earlier())
+    done = medfact("check", "baseline:always-true", "--against", base, "--db", url, "--json")
+    found = json.loads(done.out)
+    assert found["withdrawn"] == {"statements": 48, "facts": 6}, "three pairs of 16 statements"
+    assert found["mastery"]["of"] == 2, "actinomycosis, with its false cause"
+    newest = store.runs()[-1]
+    assert {fact.head for fact in store.answers.facts(newest.run)} == {"actinomycosis"}
+    said = medfact("check", "baseline:always-true", "--against", base, "--db", url).out
+    assert "48 statements about 6 facts of the baseline no longer asked: withdrawn from clinical-relations since" in said
+    now = asked(store, None, replace(SPEC, limit=4))
+    whole = json.loads(medfact("check", "baseline:always-true", "--against", now, "--db", url, "--json").out)
+    assert whole["withdrawn"] == {"statements": 0, "facts": 0}
+
+
+def test_a_check_of_nothing_but_withdrawn_facts_says_what_to_do(store: Store, medfact: Callable[..., Any], url: str) -> None:
+    base = asked(store, earlier(left=2))
+    done = medfact("check", "baseline:always-true", "--against", base, "--db", url)
+    assert done.code == 2
+    assert "have been withdrawn from clinical-relations since" in done.err
 
 
 def test_what_the_sets_say_now_withdraws_none_of_their_own_facts() -> None:
