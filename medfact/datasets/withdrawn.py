@@ -8,7 +8,7 @@ between the same entities, for the same people and place. An id that is still th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from medfact.datasets.bundled import load_bundled, rows_of
 from medfact.facts import Fact, KnowledgeBase
@@ -41,8 +41,8 @@ class Withdrawal:
     @property
     def fact(self) -> Fact:
         """The fact as it was asked, without its source."""
-        bounds = {"region": self.region, "population": self.population}
-        return Fact(self.head, self.relation, self.tail, self.asked_as == TRUE, fact_id=self.fact_id, **bounds)
+        fact = Fact(self.head, self.relation, self.tail, self.asked_as == TRUE, fact_id=self.fact_id)
+        return replace(fact, region=self.region, population=self.population)
 
 
 def withdrawals(name: str, facts: Iterable[Fact], are_free: bool = False) -> dict[str, Withdrawal]:
