@@ -58,7 +58,7 @@ def load_bundled(name: str) -> Collection:
         collection.known.facts,
         also_true=(
             *collection.known.also_true,
-            *((row["head"], tail) for row in rows_of(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail),
+            *((head, tail) for head, _, tail in also_true(name)),
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in rows_of(f"{name}.synonyms.csv")),
         is_a=(
@@ -68,6 +68,12 @@ def load_bundled(name: str) -> Collection:
         judged=tuple(_negative(row) for row in rows_of(f"{name}.judged.csv")),
     )
     return replace(collection, name=name, known=known)
+
+
+def also_true(name: str) -> Iterator[tuple[str, str, str]]:
+    """Head, relation and tail of what a bundled set holds true, or too close to true to be called false, beside its facts."""
+    for row in rows_of(f"{name}.also-true.csv"):
+        yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
 
 
 def _negative(row: dict[str, str]) -> Fact:

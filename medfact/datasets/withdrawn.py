@@ -7,10 +7,10 @@ between the same entities, for the same people and place. An id that is still th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from medfact.datasets.bundled import load_bundled, rows_of
+from medfact.datasets.bundled import also_true, load_bundled
 from medfact.facts import Fact, KnowledgeBase
 from medfact.kept import keep
 from medfact.negatives import JUDGED
@@ -111,14 +111,8 @@ def _said(name: str) -> _Said:
         frozenset(fact.fact_id for fact in known.facts),
         _bounds_by_pair(known, known.facts),
         _bounds_by_pair(known, false),
-        frozenset(_pair(known, *row) for row in arguable(name)),
+        frozenset(_pair(known, *row) for row in also_true(name)),
     )
-
-
-def arguable(name: str) -> Iterator[tuple[str, str, str]]:
-    """Head, relation and tail of what a bundled set holds true, or too close to true to be called false, beside its facts."""
-    for row in rows_of(f"{name}.also-true.csv"):
-        yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
 
 
 def _bounds_by_pair(known: KnowledgeBase, facts: Iterable[Fact]) -> dict[_Pair, frozenset[_Bounds]]:

@@ -144,11 +144,18 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
-        pressure=pressure_of(run, records, store),
-        dropped=dropped_of(run, records, store),
-        withdrawn=withdrawn_of(run, records, store),
+        **_if_known(run, records, store),
         **vars(measures),
     )
+
+
+def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
+    """What only some runs have, each None where this one has none."""
+    return {
+        "pressure": pressure_of(run, records, store),
+        "dropped": dropped_of(run, records, store),
+        "withdrawn": withdrawn_of(run, records, store),
+    }
 
 
 @keep_for_all(64, key=lambda records: (records.digest, *MEASURES))
