@@ -21,13 +21,14 @@ from medfact.facts import Fact, KnowledgeBase
 from medfact.metrics import record_of
 from medfact.negatives import JUDGED, PUBLISHED
 from medfact.results.report import kept_report, report_of
-from medfact.results.sections import PAPER, REPORT, TERMINAL, Figures, sections_of
+from medfact.results.sections import PAGE, PAPER, REPORT, TERMINAL, Figures, sections_of
 from medfact.results.text import lines_of
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
+from medfact.views.sections import on_a_page
 
 SET = "clinical-relations"
 TITLE = "Facts that have been withdrawn since"
@@ -105,7 +106,10 @@ def test_where_every_pair_was_withdrawn_nothing_is_left_to_score(store: Store) -
 def test_page_report_and_terminal_say_so_with_false_ones_marked(store: Store) -> None:
     run = asked(store, earlier())
     words = words_of(store, run)
-    assert "1 of 4 true facts that this run asked is no longer in clinical-relations (withdrawn since)." in words
+    assert (
+        "1 of 4 true facts that this run asked is no longer in clinical-relations (withdrawn since, or named otherwise)."
+        in words
+    )
     assert "2 of 4 false facts were asked as false, and are now held true or arguable in clinical-relations" in words
     assert "[true] gout | risk factors | moonlight: no longer there" in words
     assert "[FALSE (test statement)] gout | risk factors | heavy alcohol use: asked as false, and now held true" in words
@@ -115,6 +119,18 @@ def test_page_report_and_terminal_say_so_with_false_ones_marked(store: Store) ->
     assert "visits to museums" not in written.partition(TITLE)[2].partition("</section>")[0]
     made = report_of(store, store.run(run))
     assert TITLE not in [one.title for one in sections_of(Figures({"m": made}), PAPER)]
+
+
+def test_the_page_draws_names_as_text(store: Store) -> None:
+    moon = replace(MOONLIGHT, tail="<b>full moon", fact_id="")
+    run = asked(store, earlier(moon, moon.negative("tea", None, 1)))
+    made = report_of(store, store.run(run))
+    drawn = str(on_a_page(sections_of(Figures({"m": made}), PAGE, "summary")))
+    said = drawn.partition(TITLE)[2]
+    assert "2 of 5 true facts that this run asked are no longer in clinical-relations (withdrawn since, " in said
+    assert "&lt;b&gt;full moon" in said
+    assert "<b>full moon" not in said
+    assert "FALSE (test statement)" in said
 
 
 def test_json_lists_all_and_words_the_first_ten(store: Store, medfact: Callable[..., Any], url: str) -> None:
@@ -190,6 +206,15 @@ def test_false_facts_that_a_source_had_called_false_and_freely_drawn_ones() -> N
     assert not withdrawals(SET, [arguable], are_free=True), f"a draw that is {PUBLISHED} may have had it all along"
     true_now = held("gout", "excess body weight").negative("heavy alcohol use", None, 1)
     assert withdrawals(SET, [true_now], are_free=True)[true_now.fact_id].now == TRUE
+
+
+def test_true_facts_that_are_only_no_longer_asked_are_told_apart(store: Store) -> None:
+    """FGFR2 is a cause that the set holds true or arguable, and asks no more."""
+    run = asked(store, earlier(Fact("achondroplasia", "caused by", "FGFR2 gene mutations"), left=3), replace(SPEC, negatives=0))
+    words = words_of(store, run)
+    assert "1 of 4 true facts" in words
+    assert "(withdrawn since, or named otherwise); 1 of them it still holds true or arguable." in words
+    assert "FGFR2 gene mutations: now held true or arguable: asked neither as true nor as false" in words
 
 
 def test_a_check_leaves_out_what_was_withdrawn_and_says_how_much(store: Store, medfact: Callable[..., Any], url: str) -> None:

@@ -17,7 +17,7 @@ LISTED = 10
 
 _NOW = {
     TRUE: "asked as false, and now held true",
-    ARGUABLE: "now held arguable: neither asked as true nor as false",
+    ARGUABLE: "now held true or arguable: asked neither as true nor as false",
     FALSE: "now called false",
     ABSENT: "no longer there",
 }
@@ -52,10 +52,10 @@ def said(of: Withdrawn) -> list[str]:
     lines = []
     if of.gone:
         are = "is" if len(of.gone) == 1 else "are"
-        known = f"no longer in {of.dataset} (withdrawn since)"
+        known = f"no longer in {of.dataset} (withdrawn since, or named otherwise)"
         if of.from_a_file:
             known = f"not in {of.dataset} as it is here (withdrawn since, or never there: the run came from a file)"
-        lines.append(f"{_of(of.gone, of.true_facts, 'true fact')} that this run asked {are} {known}.")
+        lines.append(f"{_of(of.gone, of.true_facts, 'true fact')} that this run asked {are} {known}{_still_held(of.gone)}.")
     if of.doubted:
         were, are = ("was", "is") if len(of.doubted) == 1 else ("were", "are")
         lines.append(
@@ -63,6 +63,12 @@ def said(of: Withdrawn) -> list[str]:
             f"{of.dataset}, or no longer called false by its sources."
         )
     return lines
+
+
+def _still_held(gone: Sequence[Withdrawal]) -> str:
+    """How many are only no longer asked: their label is not called wrong."""
+    held = sum(one.now == ARGUABLE for one in gone)
+    return f"; {held:,} of them it still holds true or arguable" if held else ""
 
 
 def _of(some: Sequence[Withdrawal], all_: int, thing: str) -> str:
