@@ -198,6 +198,9 @@ class _Links(NamedTuple):
     tail_names: Mapping[str, frozenset[str]]
 
 
+_NONE = frozenset[str]()
+
+
 @dataclass(frozen=True)
 class KnowledgeBase:
     """All known facts and names; more than the facts under test.
@@ -207,7 +210,8 @@ class KnowledgeBase:
     synonyms:   groups of names for one entity.
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
     judged:     negative facts that a source expressly states.
-    elsewhere:  (head, tail) pairs like `also_true`, from other sets: no part of the fingerprint, which is that of the source.
+    elsewhere:  (head, relation, tail), what other sets know: no draw of this relation, as facts name it, calls that false. No
+                part of the fingerprint, which is that of the source.
     """
 
     facts: tuple[Fact, ...]
@@ -215,7 +219,7 @@ class KnowledgeBase:
     synonyms: tuple[tuple[str, ...], ...] = ()
     is_a: tuple[tuple[str, str], ...] = ()
     judged: tuple[Fact, ...] = ()
-    elsewhere: tuple[tuple[str, str], ...] = ()
+    elsewhere: tuple[tuple[str, str, str], ...] = ()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -266,9 +270,20 @@ class KnowledgeBase:
 
     @cached_property
     def _linked_names(self) -> _Links:
+        return self._links(self.pairs())
+
+    @cached_property
+    def _elsewhere_of(self) -> Mapping[str, _Links]:
+        """Relation → what other sets know in it."""
+        pairs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for head, relation, tail in self.elsewhere:
+            pairs[relation].append((head, tail))
+        return {relation: self._links(of) for relation, of in pairs.items()}
+
+    def _links(self, pairs: Iterable[tuple[str, str]]) -> _Links:
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
         entity = cache(self.entity)  # each name stands in many pairs
-        for head, tail in self.pairs():
+        for head, tail in pairs:
             a, b = entity(head), entity(tail)
             links[a].add(b)
             links[b].add(a)
@@ -276,17 +291,24 @@ class KnowledgeBase:
             names[a].add(tail)
         return _Links(*({entity: frozenset(them) for entity, them in of.items()} for of in (links, tails, names)))
 
+    def _known_in(self, relation: str | None) -> tuple[_Links, ...]:
+        """What this source links, and what other sets know in a relation."""
+        more = self._elsewhere_of.get(relation or "") if self.elsewhere else None
+        return (self._linked_names,) if more is None else (self._linked_names, more)
+
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """All heads and tails that are linked, by facts or without one."""
+        """All heads and tails that this source links, by facts or without one."""
         for fact in self.facts:
             if fact.tail is not None:
                 yield fact.head, fact.tail
         yield from self.also_true
-        yield from self.elsewhere
 
-    def linked(self, name: str) -> frozenset[str]:
-        """Entities linked to this one by any relation, in either direction, under any name."""
-        return self._linked_names.both_ways.get(self.entity(name), frozenset())
+    def linked(self, name: str, relation: str | None = None) -> frozenset[str]:
+        """Entities linked to this one by any relation, in either direction, under any name; by what other sets know in this
+        relation, too.
+        """
+        entity = self.entity(name)
+        return _NONE.union(*(of.both_ways.get(entity, _NONE) for of in self._known_in(relation)))
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -302,10 +324,10 @@ class KnowledgeBase:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
         return self._relatives({self.entity(name)})
 
-    def relatives_around(self, head: str) -> frozenset[str]:
-        """The relatives of a head and of all its known tails."""
+    def relatives_around(self, head: str, relation: str | None = None) -> frozenset[str]:
+        """The relatives of a head and of all its known tails, as `known_tails` has them."""
         entity = self.entity(head)
-        return self._relatives({entity, *self._linked_names.tails.get(entity, ())})
+        return self._relatives(_NONE.union([entity], *(of.tails.get(entity, _NONE) for of in self._known_in(relation))))
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
         placed, found = entities & self._in_hierarchy, self._relatives_of
@@ -336,9 +358,10 @@ class KnowledgeBase:
         """The sorted tails of a relation whose semantic type is `tail_type`, one per fact. None stands for untyped tails."""
         return self._tails.get((relation, tail_type or ""), ())
 
-    def known_tails(self, head: str) -> frozenset[str]:
-        """Names of all tails known for this head, under any of its names, in any relation."""
-        return self._linked_names.tail_names.get(self.entity(head), frozenset())
+    def known_tails(self, head: str, relation: str | None = None) -> frozenset[str]:
+        """Names of all tails known for this head, under any of its names, in any relation; those of other sets in this one."""
+        entity = self.entity(head)
+        return _NONE.union(*(of.tail_names.get(entity, _NONE) for of in self._known_in(relation)))
 
     @cached_property
     def _facts_of(self) -> dict[str, list[Fact]]:

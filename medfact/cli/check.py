@@ -23,6 +23,7 @@ from medfact.metrics.gate import CANNOT_TELL, Standing
 from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
 from medfact.results.report import board_of
 from medfact.results.sides import Side
+from medfact.results.withdrawn import still_held
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.gating import AgainstBaseline, in_order_of_check
 from medfact.runs.run import answer
@@ -58,7 +59,8 @@ def check(options: argparse.Namespace) -> int:
         confirm_upload([spec], options.yes)
         check_address_of(record, [spec])
         base, known = Side(record, board_of(old, record.run)), held(opinions(store.verdicts.log()))
-        part = _part(recorded_plan(record, old), options.part, options.part_seed)
+        held_still, left_out = still_held(recorded_plan(record, old), record, old)
+        part = _part(held_still, options.part, options.part_seed)
         planned, first = in_order_of_check(part, risky_facts((old, base), known))
         with loader(options, [spec.model]) as load:
             run = start_planned(spec, planned, store)
@@ -69,7 +71,9 @@ def check(options: argparse.Namespace) -> int:
         if code == MISTAKE or now is None:
             return MISTAKE
         side = Side(store.run(run), board_of(store, run))
-        return _print(gate_of((store, side), (old, base), now, options.margin / 100, options.dangerous, known), options)
+        return _print(
+            gate_of((store, side), (old, base), now, options.margin / 100, options.dangerous, known, left_out), options
+        )
 
 
 def _tell(now: Standing) -> None:

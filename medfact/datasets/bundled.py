@@ -10,6 +10,7 @@ what the sources of all sets are.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from medfact.datasets.collection import Collection
 from medfact.datasets.facts_file import load_file
 from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import ID_LENGTH, Fact, KnowledgeBase
 from medfact.kept import keep
 
 FOLDER = ASSETS / "datasets"
@@ -57,7 +58,7 @@ def load_bundled(name: str) -> Collection:
         collection.known.facts,
         also_true=(
             *collection.known.also_true,
-            *((row["head"], tail) for row in rows_of(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail),
+            *((head, tail) for head, _, tail in also_true(name)),
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in rows_of(f"{name}.synonyms.csv")),
         is_a=(
@@ -69,9 +70,25 @@ def load_bundled(name: str) -> Collection:
     return replace(collection, name=name, known=known)
 
 
+def also_true(name: str) -> Iterator[tuple[str, str, str]]:
+    """Head, relation and tail of what a bundled set holds true, or too close to true to be called false, beside its facts."""
+    for row in rows_of(f"{name}.also-true.csv"):
+        yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
+
+
 def _negative(row: dict[str, str]) -> Fact:
     texts: dict[str, Any] = {name: value or None for name, value in row.items()}
     return Fact(**texts, positive=False)
+
+
+@cache
+def files_key(name: str) -> str:
+    """A hash of the files from which a bundled set follows, without loading it."""
+    hashed = hashlib.sha256()
+    for file in sorted(FOLDER.glob(f"{name}.*.csv")):
+        hashed.update(file.name.encode() + file.read_bytes())
+    hashed.update((FOLDER / f"{name}.csv").read_bytes())
+    return hashed.hexdigest()[:ID_LENGTH]
 
 
 @cache

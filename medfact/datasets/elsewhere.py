@@ -10,24 +10,40 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 
-from medfact.datasets.bundled import bundled_names, lay_names, load_bundled
+from medfact.datasets.bundled import also_true, bundled_names, lay_names, load_bundled
+from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
+from medfact.datasets.holding import bound_or_once_true
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.kept import keep
 
 
-def with_bundled_knowledge(collection: Collection) -> Collection:
-    """The collection, whose draws call nothing false that a bundled set knows, or holds too close to true."""
-    heads, tails = (_by_key(getattr(fact, end) for fact in collection.known.facts) for end in ("head", "tail"))
-    linked = _linked()
-    pairs = [
-        (head, tail)
-        for key, names in heads.items()
-        for head in names
-        for other in sorted(linked.get(key, frozenset()) & tails.keys())
-        for tail in tails[other]
-    ]
-    return replace(collection, known=replace(collection.known, elsewhere=tuple(pairs))) if pairs else collection
+def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], str | None] = str) -> Collection:
+    """The collection, whose draws call nothing false that a bundled set knows, or holds too close to true, in the same relation
+    or in a close one (`close_relations`). canonical: what the file's names of relations mean. The same collection where it
+    says so already.
+    """
+    facts_of: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in collection.known.facts:
+        facts_of[fact.relation].append(fact)
+    known = tuple(
+        (head, relation, tail)
+        for relation, facts in facts_of.items()
+        for head, tail in _known_close_to(canonical(relation) or relation, facts)
+    )
+    if known == collection.known.elsewhere:
+        return collection
+    return replace(collection, known=replace(collection.known, elsewhere=known))
+
+
+def _known_close_to(relation: str, facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
+    """The heads and tails of some facts that no draw of their relation calls false."""
+    facts = list(facts)
+    heads, tails = (_by_key(getattr(fact, end) for fact in facts) for end in ("head", "tail"))
+    close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, relation)]
+    for key, names in heads.items():
+        others = frozenset[str]().union(*(linked.get(key, ()) for linked in close))
+        yield from ((head, tail) for head in names for other in sorted(others & tails.keys()) for tail in tails[other])
 
 
 def prepare() -> None:
@@ -49,18 +65,30 @@ def _by_key(names: Iterable[str | None]) -> dict[str, list[str]]:
 
 
 @keep(1)
-def _linked() -> Mapping[str, frozenset[str]]:
-    """Key of a name → the keys of all names that a bundled set links to it, in either direction."""
-    linked: defaultdict[str, set[str]] = defaultdict(set)
+def _linked() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Relation → key of a name → the keys of all names that a bundled set links to it in that relation, in either direction. ""
+    stands for what is known without a relation.
+    """
+    linked: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     everyday = _everyday()
     for name in bundled_names():
-        known = load_bundled(name).known
-        keys = cache(partial(_keys, known, everyday))
-        for head, tail in known.pairs():
+        keys = cache(partial(_keys, load_bundled(name).known, everyday))
+        for head, relation, tail in _known(name):
             for ends in ((head, tail), (tail, head)):
                 for key in keys(ends[0]):
-                    linked[key] |= keys(ends[1])
-    return {key: frozenset(others) for key, others in linked.items()}
+                    linked[relation][key] |= keys(ends[1])
+    return {relation: {key: frozenset(others) for key, others in of.items()} for relation, of in linked.items()}
+
+
+def _known(name: str) -> Iterator[tuple[str, str, str]]:
+    """Head, relation and tail of all that a bundled set knows, or holds too close to true; "" where no relation is said."""
+    collection = load_bundled(name)
+    bound = bound_or_once_true(collection.facts)
+    said = [(fact.head, fact.relation, fact.tail) for fact in (*collection.known.facts, *bound) if fact.tail is not None]
+    said += also_true(name)
+    yield from said
+    placed = {(head, tail) for head, _, tail in said}
+    yield from ((head, "", tail) for head, tail in collection.known.also_true if (head, tail) not in placed)
 
 
 def _keys(known: KnowledgeBase, everyday: Mapping[str, frozenset[str]], name: str) -> frozenset[str]:

@@ -201,7 +201,7 @@ class _Reading:
             first = f" ({self.problems[0]})" if self.problems else ""
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
-        too_close = (*((fact.head, fact.tail or "") for fact in self.over.values()), *bound_or_once_true(facts))
+        too_close = ((fact.head, fact.tail or "") for fact in (*self.over.values(), *bound_or_once_true(facts)))
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=(*contradicted, *too_close))
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
         return Collection(

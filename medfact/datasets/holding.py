@@ -48,11 +48,11 @@ def _last_day(until: str) -> date:
     return date.fromisoformat(until if "-" in until else f"{until}-12-31")
 
 
-def bound_or_once_true(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
-    """The heads and tails of false facts that may be true elsewhere or of others, or were so once: no draw calls them false."""
+def bound_or_once_true(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The false facts that may be true elsewhere or of others, or were so once: no draw calls them false."""
     for fact in facts:
         if not fact.positive and fact.tail is not None and (fact.until or fact.region or fact.population):
-            yield fact.head, fact.tail
+            yield fact
 
 
 def left_out_note(number: int, day: date) -> str:

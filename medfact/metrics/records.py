@@ -28,6 +28,7 @@ class Records:
     variants, relations, tail_types, difficulties: names ("" where there is none; positive facts have no difficulty).
     positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
+    bounds: codes of where and of whom a fact is said; None where all are said of everybody everywhere, or of the same people.
     unseen: where the question is about these facts alone, of each row the share of its relation's facts that were not asked;
     None where it is about facts like these.
     """
@@ -47,6 +48,7 @@ class Records:
     p_true: Floats
     p_mass: Floats
     unseen: Floats | None = None
+    bounds: Codes | None = None
 
     def only(self, rows: Bools) -> Records:
         """The records of some statements; facts must be whole."""
@@ -94,8 +96,9 @@ class Records:
 
     @cached_property
     def triplet(self) -> Codes:
-        """Codes of facts by head, relation and tail: the same in every draw of demonstrations."""
-        return crossed(self._head_and_tail, self.relations.code)
+        """Codes of facts by head, relation, tail and bounds: the same in every draw of demonstrations."""
+        said = crossed(self._head_and_tail, self.relations.code)
+        return said if self.bounds is None else crossed(said, self.bounds)
 
     @cached_property
     def _clusters(self) -> Clusters:

@@ -179,7 +179,7 @@ class _Draws:
     def _judged_of(self, fact: Fact, seed: int) -> Iterator[_False]:
         """The tails that a source calls false of the fact's head, by chance alone."""
         found = self._judged.get((fact.relation, self.known.entity(fact.head)), [])
-        linked = self.known.linked(fact.head)
+        linked = self.known.linked(fact.head, fact.relation)
         for negative in sorted(found, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
             if negative.tail is None or self.known.entity(negative.tail) in linked:
                 continue

@@ -65,10 +65,10 @@ class Rules:
         self.shares_count = len(known.tails(relation, tail_type)) >= MIN_SHARED_TAIL_FACTS
         self.rejected = frozenset(name_key(name) for name in rejected)
         self.head = known.entity(head)
-        self.linked = known.linked(head)
-        listed = known.known_tails(head)
+        self.linked = known.linked(head, relation)
+        listed = known.known_tails(head, relation)
         self.listed = frozenset(map(_words, (head, *listed)))
-        self.relatives = known.relatives_around(head)
+        self.relatives = known.relatives_around(head, relation)
 
     @cached_property
     def listed_with(self) -> dict[str, list[frozenset[str]]]:

@@ -26,19 +26,33 @@ def is_about(note: str, relation: str) -> bool:
 
 
 def in_direction(collection: Collection, pool: Pool) -> Collection:
-    """The collection with all facts the way round in which the pool states them; the same one where they are so already.
+    """The collection with all facts the way round in which the pool states them; the same one where they are so already, and
+    where what other sets know of its names is known by the names that the file gives its relations.
 
     The facts' `turned_from` says what the file has. Facts with a ready sentence stay as they are. The fingerprint is that of
     the file. A note says of each relation how many facts were turned.
     """
     inverses = {name: known for name in sorted(collection.relations) if (known := pool.inverted(name)) is not None}
     if not inverses:
-        return collection
+        return _with_close_knowledge(collection, pool.canonical)
     key = ("in direction", *inverses.items(), *map(pool.canonical, sorted(collection.relations)))
     if key not in collection.memo:
         collection.memo[key] = _turned(collection, inverses, pool.canonical)
     turned: Collection = collection.memo[key]
     return turned
+
+
+def _with_close_knowledge(collection: Collection, canonical: Callable[[str], str | None]) -> Collection:
+    """The collection with what the bundled sets know in the relations that its own ones mean, and in close ones. Where the file
+    calls them what nobody else does, it had all that they know.
+    """
+    if not collection.known.elsewhere:
+        return collection
+    key = ("close knowledge", *((name, canonical(name)) for name in sorted({one.relation for one in collection.known.facts})))
+    if key not in collection.memo:
+        collection.memo[key] = with_bundled_knowledge(collection, canonical)
+    made: Collection = collection.memo[key]
+    return made
 
 
 def _turned(collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]) -> Collection:
@@ -70,7 +84,7 @@ def _turned(collection: Collection, inverses: Mapping[str, str], canonical: Call
         ),
         read_from=collection.fingerprint(),
     )
-    return with_bundled_knowledge(made)
+    return with_bundled_knowledge(made, canonical)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.fact_table import fact_table, facts_of_rows
 from medfact.results.served import Served, changes_in_words, served_in_words, served_of
 from medfact.results.sides import Side
+from medfact.results.withdrawn import LeftOut
 from medfact.results.wording import bounds_in_points, counted, label_of, own_name, points
 from medfact.runs.costs import bill_of
 from medfact.store import Store
@@ -27,6 +28,8 @@ CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3}
 """Verdict → the exit code of `check`. 2 is a mistake."""
 
 Kept = tuple[Store, Side]
+
+NOTHING_WITHDRAWN = LeftOut()
 
 NAMED = 10
 """Lost facts that are named in a comment."""
@@ -41,7 +44,7 @@ class Gate:
     been among them, which are judged false and which the baseline did not affirm; asked: how many of these the model was asked;
     unanswered: those of them that it may affirm, since a statement about them has no answer. lost, gained: facts that the
     baseline alone mastered, and the model alone. served: what answered, the model and the baseline. ended: why it was not asked
-    everything, "" where it was.
+    everything, "" where it was. withdrawn: what the baseline was asked, and its bundled set has withdrawn since: not asked.
     """
 
     model: str
@@ -59,6 +62,7 @@ class Gate:
     lost: tuple[Fact, ...]
     gained: tuple[Fact, ...]
     ended: str = ""
+    withdrawn: LeftOut = NOTHING_WITHDRAWN
 
     @property
     def verdict(self) -> str:
@@ -89,18 +93,23 @@ class Gate:
             "lost": [_names(fact) for fact in self.lost],
             "gained": [_names(fact) for fact in self.gained],
             "ended": self.ended,
+            "withdrawn": {"statements": self.withdrawn.statements, "facts": len(self.withdrawn.facts)},
         }
 
 
-def gate_of(new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int, held: Held) -> Gate:
-    """The check of a run against its baseline, each with the store that holds it. held: what reviewers hold of facts."""
+def gate_of(
+    new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int, held: Held, withdrawn: LeftOut = NOTHING_WITHDRAWN
+) -> Gate:
+    """The check of a run against its baseline, each with the store that holds it. held: what reviewers hold of facts.
+    withdrawn: what of the baseline was not asked again.
+    """
     (store, side), (kept, base) = new, old
     table = fact_table([side, base])
     both = table.answered & (table.number >= 0).all(axis=0)
     now, before = table.mastered
     rows = {"lost": np.flatnonzero(both & before & ~now), "gained": np.flatnonzero(both & now & ~before)}
     facts = facts_of_rows(store, table, [row for of in rows.values() for row in of.tolist()])
-    known, risky = {one.fact.fact_id for one in _affirmed(old, held)}, risky_facts(old, held)
+    known, risky = {one.fact.fact_id for one in _affirmed(old, held)}, risky_facts(old, held) - withdrawn.facts
     false = {number: fact for number, fact in store.answers.false_facts(side.run.run).items() if fact.fact_id in risky}
     dangerous = tuple(one for one in _affirmed(new, held) if one.fact.fact_id not in known)
     open_ = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
@@ -121,6 +130,7 @@ def gate_of(new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int
         lost=tuple(facts[row] for row in rows["lost"].tolist()),
         gained=tuple(facts[row] for row in rows["gained"].tolist()),
         ended=side.run.reason or "",
+        withdrawn=withdrawn,
     )
 
 
@@ -153,7 +163,7 @@ def in_words(gate: Gate) -> str:
     of = f"{gate.now:,} and {gate.before:,} of {counted(mastery.n - mastery.failed, 'fact')} mastered, now and before"
     failed = f"; {counted(mastery.failed, 'fact')} with failed calls" if mastery.failed else ""
     danger_ = f"; newly affirmed although false: {'; '.join(map(_dangerous, gate.dangerous))}" if gate.dangerous else ""
-    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{_not_seen(gate)}{danger_}.")
+    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{_no_longer_asked(gate)}{_not_seen(gate)}{danger_}.")
 
 
 def _not_seen(gate: Gate) -> str:
@@ -161,6 +171,15 @@ def _not_seen(gate: Gate) -> str:
     open_ = f"; {counted(len(gate.unanswered), 'fact')} judged false not answered" if gate.unanswered else ""
     left = f"; of {counted(gate.risky, 'fact')} judged false {gate.asked:,} asked" if gate.asked < gate.risky else ""
     return open_ + left
+
+
+def _no_longer_asked(gate: Gate) -> str:
+    """What of the baseline is no longer asked, since its data set has withdrawn it."""
+    of = gate.withdrawn
+    if not of.statements:
+        return ""
+    about = f"{counted(of.statements, 'statement')} about {counted(len(of.facts), 'fact')} of the baseline"
+    return f"; {about} no longer asked: withdrawn from {of.dataset} since, with their partners"
 
 
 def _dangerous(one: Accepted) -> str:

@@ -31,6 +31,7 @@ from medfact.results.labels import WellLabelled, well_labelled
 from medfact.results.once_true import dropped_of
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
+from medfact.results.withdrawn import Withdrawn, data_key, withdrawn_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
@@ -59,6 +60,7 @@ class Report(Measures):
     well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
     pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
     dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
+    withdrawn: which of its facts its bundled set has withdrawn since, None where it has none, and absent from the JSON then.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -98,6 +100,7 @@ class Report(Measures):
     notes: tuple[str, ...]
     pressure: Pressure | None = field(default=None, metadata={"if_known": True})
     dropped: Dropped | None = field(default=None, metadata={"if_known": True})
+    withdrawn: Withdrawn | None = field(default=None, metadata={"if_known": True})
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -141,10 +144,18 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
-        pressure=pressure_of(run, records, store),
-        dropped=dropped_of(run, records, store),
+        **_if_known(run, records, store),
         **vars(measures),
     )
+
+
+def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
+    """What only some runs have, each None where this one has none."""
+    return {
+        "pressure": pressure_of(run, records, store),
+        "dropped": dropped_of(run, records, store),
+        "withdrawn": withdrawn_of(run, records, store),
+    }
 
 
 @keep_for_all(64, key=lambda records: (records.digest, *MEASURES))
@@ -210,7 +221,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.answers.figures(run.run)
-    if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (VERSION, FIGURES, categories_key()):
+    if not kept or any(kept.get(name) != value for name, value in _follows_from(run).items()):
         return None
     added = MEASURES.keys() - fields_among(MEASURES)
     with suppress(ValidationError, KeyError):  # a report of before this version's last change is made anew
@@ -218,9 +229,14 @@ def kept_report(store: Store, run: Run) -> Report | None:
     return None
 
 
+def _follows_from(run: Run) -> dict[str, Any]:
+    """What the report of the same answers follows from beside them: kept with it."""
+    return {"medfact": VERSION, "figures": FIGURES, "categories": categories_key(), "data": data_key(run)}
+
+
 def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            kept = {"medfact": VERSION, "figures": FIGURES, "categories": categories_key(), "report": record_of(made)}
+            kept = {**_follows_from(run), "report": record_of(made)}
             store.answers.keep_figures(run.run, kept, run.changed)

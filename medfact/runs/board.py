@@ -50,6 +50,7 @@ class Board:
             answer=self.answer.copy(),
             p_true=self.p_true.copy(),
             p_mass=self.p_mass.copy(),
+            bounds=sheet.bounds[fact] if sheet.bounds.any() else None,
             **self._names,
         )
 

@@ -24,7 +24,8 @@ class Sheet:
     Per statement: `fact` (number), `draw` (number of the draw of demonstrations), `variant` (index into `variants`).
     Per fact: `identity` (a number, the same for the same fact in every run), `pair` (the same for a positive fact and its
     negatives), `head` and `tail` (codes), `relation`, `tail_type` and `difficulty` (indices into
-    `relations`, `tail_types`, `difficulties`, where "" is a positive fact's, or unknown), `positive`.
+    `relations`, `tail_types`, `difficulties`, where "" is a positive fact's, or unknown), `positive`, `bounds` (codes of where
+    and of whom it is said; the same where it is said of everybody everywhere).
     """
 
     fact: Ints
@@ -42,6 +43,7 @@ class Sheet:
     difficulty: Ints
     difficulties: NDArray[np.str_]
     positive: NDArray[np.bool_]
+    bounds: Ints
 
     def to_bytes(self) -> bytes:
         """The arrays, compressed."""
@@ -56,11 +58,15 @@ class Sheet:
             arrays = {"difficulty": np.zeros_like(saved["identity"]), "difficulties": np.array([""]), **saved}
         if "edition" not in arrays and _may_lump_tails(arrays["tail"], arrays["positive"]):
             raise ValueError("This sheet takes all unknown tails for one.")
+        if "bounds" not in arrays and _has_repeated_triplets(*(arrays[name] for name in ("head", "relation", "tail"))):
+            raise ValueError("This sheet may take what is said of two regions or populations for one.")
+        arrays.setdefault("bounds", np.zeros_like(arrays["identity"]))
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
 
-EDITION = 2
-"""Sheets of the first edition, which do not say so, took all unknown tails for one: the first in their order."""
+EDITION = 3
+"""Sheets of the first edition, which do not say so, took all unknown tails for one: the first in their order. Those of the
+second have no bounds."""
 
 
 def _may_lump_tails(tail: Ints, positive: NDArray[np.bool_]) -> bool:
@@ -69,8 +75,13 @@ def _may_lump_tails(tail: Ints, positive: NDArray[np.bool_]) -> bool:
     return int(first.sum()) > 1 and not positive[first].any()
 
 
+def _has_repeated_triplets(head: Ints, relation: Ints, tail: Ints) -> bool:
+    """Whether several facts have the same head, relation and tail: only those can differ in their bounds alone."""
+    return len({*zip(head.tolist(), relation.tolist(), tail.tolist(), strict=True)}) < len(head)
+
+
 def readable_sheet(data: bytes) -> Sheet | None:
-    """A sheet that was kept; None where it is damaged or takes unknown tails for one, so that it is made anew."""
+    """A sheet that was kept; None where it is damaged or takes several facts for one, so that it is made anew."""
     try:
         return Sheet.from_bytes(data)
     except (ValueError, LookupError, OSError, EOFError, BadZipFile):
@@ -111,6 +122,7 @@ def sheet_of(planned: Iterable[Asked]) -> Sheet:
         difficulty=difficulty,
         difficulties=difficulties,
         positive=np.array([fact.positive for fact in facts], dtype=bool),
+        bounds=_codes([repr((fact.region, fact.population)) for fact in facts])[0],
     )
 
 

@@ -22,9 +22,16 @@ from medfact.spec import RunSpec
 from medfact.web.api import knowing
 from tests.prototypes.test_sentences import FAULTS
 
-_TABLE = Path(__file__).parents[1] / "data" / "relations_as_written.csv"
-WRITTEN = list(csv.DictReader(_TABLE.read_text(encoding="utf-8").splitlines()))
-"""Relations that users write: by hand, or with the names of vocabularies and graphs that many tables come from."""
+_TABLES = ("relations_as_written.csv", "relations_as_written_next.csv")
+TABLES = [
+    list(csv.DictReader((Path(__file__).parents[1] / "data" / name).read_text(encoding="utf-8").splitlines()))
+    for name in _TABLES
+]
+"""Relations that users write: by hand, or with the names of vocabularies and graphs that many tables come from. Those of the
+second table were chosen from what no pool knew yet.
+"""
+
+WRITTEN = [row for table in TABLES for row in table]
 
 POOL = load_pool("medfact")
 
@@ -119,9 +126,10 @@ def test_a_relation_as_users_write_it(row: dict[str, str]) -> None:
     assert (inverted is not None) is (row["turned"] == "yes")
 
 
-def test_at_least_24_of_30_are_understood() -> None:
-    assert len({row["written"] for row in WRITTEN}) == 30
-    assert sum(bool(row["read_as"]) for row in WRITTEN) >= 24
+@pytest.mark.parametrize("table", TABLES, ids=_TABLES)
+def test_at_least_24_of_30_are_understood(table: list[dict[str, str]]) -> None:
+    assert len({row["written"] for row in table}) == 30
+    assert sum(bool(POOL.canonical(row["written"]) or POOL.inverted(row["written"])) for row in table) >= 24
 
 
 @pytest.mark.parametrize("name", ["symptom_of", "Symptom-Of", "symptomOf", "SYMPTOM OF", "isASymptomOf", "is a  symptom of"])
@@ -134,6 +142,8 @@ NOT_KNOWN = [
     "associated with", "is associated with", "affects", "interacts with", "contraindication", "treatment", "treatments",
     "phenotype absent", "disease excludes finding", "does not treat", "not treated by", "no symptom of", "may be symptom",
     "occurs before", "cause", "contraindicated in pregnancy", "in pregnancy", "complication of", "palliates", "treat",
+    "main symptoms", "should not be used in", "test used to diagnose", "linked gene", "adverse events", "approved for",
+    "investigations",
 ]  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import io
+from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sql
 from old_databases import shape, working_on
@@ -12,8 +14,12 @@ from run_lines import FACTS, PLAN, a_run, exported, lines_of, packed, statements
 from run_lines import environment as environment
 
 from medfact.errors import Mistake
+from medfact.metrics import measure
+from medfact.metrics.estimand import of_these_facts
 from medfact.prototypes import load_pool
-from medfact.store import SCHEMA_VERSION, Asked, Store
+from medfact.runs.board import Board
+from medfact.store import SCHEMA_VERSION, Asked, Sheet, Store
+from medfact.store.sheets import readable_sheet, sheet_of
 
 
 @pytest.fixture
@@ -78,3 +84,45 @@ def test_a_file_whose_fact_was_moved_elsewhere_is_refused(store: Store, other: S
         statement["region"] = "Norway"
     with pytest.raises(Mistake, match="the id of its fact is another fact's"):
         taken(other, packed(lines))
+
+
+def bound_sheet(*regions: str | None) -> Sheet:
+    """The sheet of one triplet, said of several regions: a true fact each, of eight statements."""
+    facts = [replace(FACTS[0], region=region, fact_id="") for region in regions]
+    return sheet_of(Asked(one, "symptoms / none") for one in load_pool("medfact").statements(facts))
+
+
+def test_what_is_said_of_two_regions_is_two_facts_in_every_count() -> None:
+    """Of one region all eight answers are right, of the other one is wrong: one of two facts stands, and not none of one."""
+    board = Board(bound_sheet("Japan", "France"))
+    board.answer[:] = board.records().label
+    board.answer[11] = 1 - board.answer[11]
+    records = board.records()
+    assert len(np.unique(records.triplet)) == 2
+    assert (measure(records).facts, measure(records).standing) == (2, 1)
+    assert len(np.unique(records.only(records.fact == 0).triplet)) == 1
+    planned = of_these_facts(records, {"symptoms": 4})
+    assert planned.unseen is not None
+    assert planned.unseen.tolist() == [0.5] * 16, "two of four facts were asked"
+
+
+def test_facts_without_bounds_are_counted_as_before() -> None:
+    board = Board(bound_sheet(None))
+    assert board.records().bounds is None
+    assert Board(bound_sheet("Japan")).records().bounds is None, "all are said of the same people"
+
+
+def test_a_kept_sheet_that_may_take_two_regions_for_one_is_made_anew() -> None:
+    def kept(sheet: Sheet) -> bytes:
+        """A sheet as the second edition kept it."""
+        buffer = io.BytesIO()
+        arrays = {f.name: getattr(sheet, f.name) for f in fields(sheet) if f.name != "bounds"}
+        np.savez_compressed(buffer, edition=np.array(2), **arrays)
+        return buffer.getvalue()
+
+    two, one = bound_sheet("Japan", None), bound_sheet("Japan")
+    assert readable_sheet(kept(two)) is None
+    again = readable_sheet(kept(one))
+    assert again is not None
+    assert again.bounds.tolist() == [0]
+    assert readable_sheet(two.to_bytes()) is not None

@@ -7,6 +7,7 @@ from medfact.results.sections import languages as languages
 from medfact.results.sections import pressure as pressure
 from medfact.results.sections import probabilities as probabilities
 from medfact.results.sections import scores as scores
+from medfact.results.sections import withdrawn as withdrawn
 from medfact.results.sections.registry import (
     NOTEBOOK,
     PAGE,
