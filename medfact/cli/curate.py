@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from medfact.cli import OK, say
 from medfact.cli.rows import check_output, emit, kept
@@ -35,7 +36,8 @@ UNDO = "undo"
 DECIDED = {"accept": ACCEPTED, "mend": MENDED, "refuse": REFUSED}
 """What is typed → the decision."""
 
-_TO_BEGIN = ("diseases", "relations", "names", "column", "name", "encoder")
+_HOW = ("per_relation", "passages", "controls", "seed")
+_TO_BEGIN = ("diseases", "relations", "names", "column", "name", "encoder", "reviewers", *_HOW)
 _TO_MEND = ("head", "relation", "tail")
 _OF_A_PROJECT = ("reviewer", "decide", "number", "note", "export", "by", "erase", *_TO_MEND)
 
@@ -56,8 +58,14 @@ def curate(options: argparse.Namespace) -> int:
 
 def _check_unused(options: argparse.Namespace, names: Iterable[str], why: str, hint: str) -> None:
     """Raises Mistake for an option that would change nothing."""
-    if typed := next((name for name in names if getattr(options, name)), None):
-        raise Mistake(f"--{typed} would change nothing: {why}.", hint)
+    typed = next((name for name in names if getattr(options, name) is not None and getattr(options, name) is not False), None)
+    if typed:
+        raise Mistake(f"--{typed.replace('_', '-')} would change nothing: {why}.", hint)
+
+
+def _typed(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The options of these names that were typed."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
 def _begun(options: argparse.Namespace) -> int:
@@ -71,8 +79,8 @@ def _begun(options: argparse.Namespace) -> int:
         options.column,
         options.encoder or "",
         options.name or "",
-        options.reviewers,
-        Proposing(options.per_relation, options.passages, options.controls, options.seed),
+        **_typed(options, ("reviewers",)),
+        how=Proposing(**_typed(options, _HOW)),
     )
     check_output(options.output)
     store = Store(options.db)
@@ -90,11 +98,15 @@ def _begun(options: argparse.Namespace) -> int:
 def _with_project(options: argparse.Namespace, store: Store, curation: Curation) -> int:
     candidates = store.curations.candidates(curation.curation)
     if options.erase:
+        rest = ("output", *(name for name in _OF_A_PROJECT if name != "erase"))
+        _check_unused(options, rest, "--erase removes the whole curation", "Leave one of the two out; export first.")
         store.curations.erase(curation.curation)
         say(f"{curation.name} is erased, with {counted(len(candidates), 'candidate')} and all decisions")
         return OK
     _check_unused(options, ("output",), "a curation that is begun writes its facts", "Use --export FILE.")
     if options.export:
+        of_a_reviewer = (name for name in _OF_A_PROJECT if name not in ("export", "by", "erase"))
+        _check_unused(options, of_a_reviewer, "--export writes what all have accepted", "Leave one of the two out.")
         return _exported(options, store, curation, candidates)
     _check_unused(options, ("by",), "nothing is exported", "Add --export FILE.")
     if options.reviewer:

@@ -11,6 +11,7 @@ from medfact.curation.names import Name, with_known_names
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
 from medfact.facts import name_key, visible
+from medfact.reviews.transfer import LONGEST_NAME
 from medfact.store import Candidate, Curation, CurationDecision
 from medfact.store.verdicts import WITHDRAWN
 
@@ -64,6 +65,8 @@ def decided(
     reviewer = visible(reviewer)
     if not reviewer:
         raise Mistake("Say who you are first: a name, or initials.", "Decisions are kept under it.")
+    if len(reviewer) > LONGEST_NAME:
+        raise Mistake(f"A reviewer's name may have {LONGEST_NAME} characters.", "Shorten it, or take initials.")
     if decision not in DECISIONS:
         raise Mistake(f"{decision!r} is no decision.", f"It is one of {', '.join(DECISIONS)}.")
     own = candidate.head, candidate.relation, candidate.tail

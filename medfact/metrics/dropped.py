@@ -52,35 +52,51 @@ def dropped(records: Records, was_true: Bools) -> Dropped | None:
         return None
     affirmed = _affirmed(records, asked)
     denials = records.share(records.answer == 1, asked & records.negated)
-    holding = _affirmed(records, records.positive & records.scored)
+    holds = records.positive & records.scored
+    holding = _affirmed(records, holds)
     return Dropped(
         affirmed=affirmed,
         statements=records.share(records.answer == 1, asked & ~records.negated),
         denials=denials,
         holding=holding,
-        diagnosis=diagnosis(affirmed, denials, holding),
+        diagnosis=diagnosis(affirmed, _denied(records, asked), denials, holding, _denied(records, holds)),
     )
 
 
-def diagnosis(affirmed: Estimate, denials: Estimate, holding: Estimate) -> str | None:
-    """A name of DIAGNOSES; None where the intervals do not show one. Without denied statements, none can be called true."""
+def diagnosis(
+    affirmed: Estimate, denied: Estimate, denials: Estimate, holding: Estimate, holding_denied: Estimate
+) -> str | None:
+    """A name of DIAGNOSES; None where the intervals do not show one. Without denied statements, none can be called true.
+
+    denied, holding_denied: of the facts that were dropped, and of those that hold, the share that is called false: replies that
+    cannot be read neither affirm nor deny.
+    """
     if _is_above_half(affirmed):
         if denials.n and not _is_below_half(denials):
             return SAYS_TRUE if _is_above_half(denials) else None
         return AFFIRMS
-    if _is_below_half(affirmed):
-        return UP_TO_DATE if _is_above_half(holding) else SAYS_FALSE if _is_below_half(holding) else None
+    if _is_above_half(denied):
+        return UP_TO_DATE if _is_above_half(holding) else SAYS_FALSE if _is_above_half(holding_denied) else None
     return None
 
 
 def _affirmed(records: Records, rows: Bools) -> Estimate:
     """The share of these facts that are affirmed, of those with an answer to an affirmed statement."""
-    chosen = rows & ~records.negated
+    return _mostly(records, rows & ~records.negated, 1)
+
+
+def _denied(records: Records, rows: Bools) -> Estimate:
+    """The share of these facts of which most affirmed statements that were answered are called false."""
+    return _mostly(records, rows & ~records.negated, 0)
+
+
+def _mostly(records: Records, rows: Bools, answer: int) -> Estimate:
+    """The share of facts with more than half of their chosen statements answered so."""
     count = len(records.first_of_fact)
-    asked = np.bincount(records.fact[chosen], minlength=count)
-    true = np.bincount(records.fact[chosen], weights=records.answer[chosen] == 1, minlength=count)
+    asked = np.bincount(records.fact[rows], minlength=count)
+    said = np.bincount(records.fact[rows], weights=records.answer[rows] == answer, minlength=count)
     facts = np.flatnonzero(asked)
-    return mean_interval((true > asked / 2)[facts].astype(float), records.clusters(records.first_of_fact[facts]))
+    return mean_interval((said > asked / 2)[facts].astype(float), records.clusters(records.first_of_fact[facts]))
 
 
 def _is_above_half(share: Estimate) -> bool:

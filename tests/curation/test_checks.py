@@ -276,6 +276,8 @@ def test_what_all_have_finished_is_shown_and_stands(
         (["--diseases", "x"], "--diseases would change nothing"),
         (["--reviewer", "ada"], "--reviewer would change nothing: no curation is named"),
         (["--project", "abc"], "There is no curation 'abc'"),
+        (["--controls", "0"], "--controls would change nothing: there are no documents"),
+        (["--per-relation", "3"], "--per-relation would change nothing"),
     ],
 )
 def test_a_mistake_is_said(typed: list[str], said: str, medfact: Callable[..., Any], store: Store, url: str) -> None:
@@ -297,6 +299,32 @@ def test_curations_are_listed_and_erased(
     assert store.curations.candidates(curation.curation) == []
     with pytest.raises(UnknownName, match="There is none yet"):
         store.curations.one(curation.curation)
+
+
+@pytest.mark.parametrize("typed", [["--export", "facts.csv"], ["--reviewer", "ada"], ["--reviewer", "ada", "--decide", "undo"]])
+def test_what_is_erased_whole_is_asked_for_alone(
+    typed: list[str], checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
+) -> None:
+    """It erased everything: without the export, and though one reviewer was named."""
+    curation, _ = checked
+    done = medfact("curate", "--project", curation.curation, *typed, "--erase", "--db", url)
+    assert (done.code, done.out) == (2, "")
+    assert f"{typed[0]} would change nothing: --erase removes the whole curation" in done.err
+    assert len(store.curations.candidates(curation.curation)) == 75
+
+
+def test_a_decision_that_would_not_be_recorded_is_refused(
+    checked: tuple[Curation, list[Candidate]], medfact: Callable[..., Any], url: str, tmp_path: Path
+) -> None:
+    curation, _ = checked
+    typed = ("--reviewer", "ada", "--decide", "accept", "--export", tmp_path / "facts.csv")
+    done = medfact("curate", "--project", curation.curation, *typed, "--db", url)
+    assert "--reviewer would change nothing: --export writes what all have accepted" in done.err
+
+
+def test_a_name_is_as_long_as_every_database_keeps_it() -> None:
+    with pytest.raises(Mistake, match="may have 120 characters"):
+        decided(CANDIDATES[0], "a" * 121, ACCEPTED)
 
 
 def test_what_a_reviewer_reads_tells_no_control(checked: tuple[Curation, list[Candidate]]) -> None:

@@ -71,8 +71,17 @@ def test_a_model_is_named_by_what_it_does(of_true: str, of_dropped: str, named: 
 
 def test_nothing_is_named_that_the_intervals_do_not_show() -> None:
     low, unsure, high = Estimate(0.2, 0.1, 0.3, 90), Estimate(0.5, 0.4, 0.6, 90), Estimate(0.8, 0.7, 0.9, 90)
-    assert diagnosis(unsure, low, high) is None
-    assert diagnosis(high, unsure, high) is None
-    assert diagnosis(low, high, unsure) is None
-    assert diagnosis(high, NOTHING, NOTHING) == AFFIRMS
-    assert diagnosis(low, NOTHING, NOTHING) is None
+    assert diagnosis(unsure, unsure, low, high, low) is None
+    assert diagnosis(high, low, unsure, high, low) is None
+    assert diagnosis(low, high, high, unsure, unsure) is None
+    assert diagnosis(high, low, NOTHING, NOTHING, NOTHING) == AFFIRMS
+    assert diagnosis(low, high, NOTHING, NOTHING, NOTHING) is None
+    assert diagnosis(low, low, low, low, low) is None, "what cannot be read denies nothing"
+
+
+@pytest.mark.parametrize(
+    ("of_true", "of_dropped"), [("????????", "????????"), (RIGHT, "????????"), ("????????", RIGHT_OF_FALSE)]
+)
+def test_replies_that_cannot_be_read_deny_nothing(of_true: str, of_dropped: str) -> None:
+    """Such a model was said to say “false”, and one that answers of what holds alone, to be up to date."""
+    assert of_model(of_true, of_dropped).diagnosis is None

@@ -94,6 +94,18 @@ def test_decisions_are_recorded_taken_back_and_gone_on_with(services: Services, 
     assert "1 decided by ada" in proposal(look(services, "curate", ADA)), "who decided here last goes on"
 
 
+def test_what_accept_takes_is_what_is_asked_about(services: Services, curation: Curation) -> None:
+    """After mending, the mended fact stood above “Accept”, which took the proposal."""
+    press(services, ADA, "mend", about(curation, 0), {"reviewer": "ada"}, head="gout", relation="prevention", tail="aspirin")
+    again = proposal(look(services, "curate", ADA, reviewer="ada", place=0))
+    heading = again[again.index("<h2>") : again.index("</h2>")]
+    assert "colchicine" in heading
+    assert "aspirin" not in heading
+    assert "You have mended it to: <b><bdi>gout</bdi> — <bdi>prevention</bdi> → <bdi>aspirin</bdi></b>" in again
+    press(services, ADA, "accept", about(curation, 0), {"reviewer": "ada"})
+    assert services.store.curations.log(curation.curation)[-1].tail == "colchicine"
+
+
 def test_others_are_hidden_until_all_have_finished(services: Services, curation: Curation) -> None:
     for place, name in enumerate(("accept", "refuse", "refuse")):
         shown = press(services, ADA, name, about(curation, place), {"reviewer": "ada"})
