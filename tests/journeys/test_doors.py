@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -359,11 +360,13 @@ def test_no_upload_is_larger_than_a_file_may_be(visitor: Visitor) -> None:
 def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
     body = {"page": "evaluate", "action": {"name": "drop_file"}}
     with on_space(space) as visitor, on_space(space) as stranger:
+        begun = time.monotonic()
         answers = [visitor.http.post("/updates", json=body) for _ in range(40)]
+        free = 30 + (time.monotonic() - begun)
         assert [answer.status_code for answer in answers[:30]] == [200] * 30
         refused = [answer for answer in answers[30:] if answer.status_code == 429]
-        assert len(refused) >= 5, "one more a second"
-        assert {(answer.headers["retry-after"], answer.text) for answer in refused} == {
+        assert len(refused) >= 39 - free, "one more a second"
+        assert {(answer.headers["retry-after"], answer.text) for answer in refused} <= {
             ("1", "That is too much at once. Try again in a second.")
         }
         assert stranger.http.post("/updates", json=body).status_code == 200
