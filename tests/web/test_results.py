@@ -50,6 +50,20 @@ def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: s
     assert shown["title"] == "true unless denied, always says true on clinical-core · medfact"
 
 
+def test_the_head_says_in_which_language_was_asked(services: Services) -> None:
+    """Word matching was measured on English names: it stands beside no other language."""
+    store = services.store.of(OWNER)
+    codes = ("zh", "de", "es", "fr")
+    runs = [start(RunSpec(model="baseline:always-true", limit=12, shots=0, asked_in=code), store) for code in codes]
+    for run in runs:
+        list(answer(run, store))
+    one = look(services, run=runs[0])
+    assert text_of(part(one, "progress")).startswith("always says true on clinical-core in Chinese 192 of 192")
+    assert "word matching" not in text_of(part(one, "scores"))
+    several = text_of(part(look(services, run=",".join(runs)), "progress"))
+    assert several.startswith("always says true, 4 runs on clinical-core in 4 languages 768 of 768")
+
+
 def test_the_verdict_stands_before_the_leaderboard(services: Services, two: str) -> None:
     """True unless denied masters every true fact and no false one: half of them; always true none."""
     scores = text_of(part(look(services, run=two), "scores"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.assets import ENGLISH
 from medfact.datasets.bundled import words_alone
 from medfact.models import provider_of
 from medfact.models.baseline import COIN
@@ -88,7 +89,8 @@ def _value(live: Live, name: str) -> float:
 
 
 def _comparators(first: Live, scores: Sequence[Score]) -> Iterator[Comparator]:
-    known = words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {}
+    as_measured = (first.run.spec.protocol, first.run.spec.asked_in) == (RunSpec.protocol, ENGLISH)
+    known = words_alone(first.run.dataset) if as_measured else {}
     if known:
         values = {score.name: wording.percent(known[score.name]) for score in scores if score.name in known}
         note = f"knows no medicine; of {wording.counted(int(known['facts']), 'fact')}"

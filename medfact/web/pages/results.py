@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.assets import ENGLISH
 from medfact.errors import MedfactError
 from medfact.kept import keep
 from medfact.models import provider_of
@@ -14,6 +15,7 @@ from medfact.results import sections, wording
 from medfact.results.compare import FEWEST
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import Danger, danger
+from medfact.results.languages import title as language_title
 from medfact.results.live import PACE, Live, Version
 from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.sections.answers import GROUPS
@@ -109,14 +111,20 @@ MOST_NAMED = 3
 
 def _names(lives: Lives, joined: str = ", ") -> str:
     if len(lives) > MOST_NAMED:
-        return f"{len(lives)} models"
+        models = {wording.own_name(live.run) for live in lives.values()}
+        return f"{len(lives)} models" if len(models) > 1 else f"{wording.shortened(models.pop(), 40)}, {len(lives)} runs"
     *most, last = [wording.marked(wording.shortened(wording.own_name(live.run), 40), False) for live in lives.values()]
     last = list(lives)[-1] if len(set(most)) < len(most) else last
     return joined.join([*most, last]) if joined == ", " else " and ".join(filter(None, [", ".join(most), last]))
 
 
 def _data(lives: Lives) -> str:
-    return " and ".join(dict.fromkeys(live.run.dataset for live in lives.values()))
+    """The data sets, and the language of the statements where it is not English."""
+    data = " and ".join(dict.fromkeys(live.run.dataset for live in lives.values()))
+    languages = list(dict.fromkeys(live.run.spec.asked_in for live in lives.values()))
+    if languages == [ENGLISH]:
+        return data
+    return f"{data} in {language_title(languages[0]) if len(languages) == 1 else f'{len(languages)} languages'}"
 
 
 def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
