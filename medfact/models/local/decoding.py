@@ -110,8 +110,7 @@ class Decoder:
         before = [self.opening] if self.opening else []
         pieces = [*before, *self.vocabulary.pieces(reply.tokens)]
         at = answer_position(pieces, self.text(reply), self.options.place, self.options.choices)
-        index = None if at is None else at - len(before)
-        return index if index is None or index < 0 else self.vocabulary.begin_of(reply.tokens, pieces[len(before) :], index)
+        return None if at is None else at - len(before)
 
     # -------------------------------------------------------------------------------- packs
 

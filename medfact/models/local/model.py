@@ -18,7 +18,7 @@ from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite,
 from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
-from medfact.models.local.vocabulary import Vocabulary, need_forcing
+from medfact.models.local.vocabulary import Vocabulary, hold_beginnings, need_forcing
 from medfact.models.prompt import (
     LENGTH,
     REPLY_TOKENS,
@@ -146,7 +146,7 @@ class LocalModel:
         decoder = Decoder(self.model, self._vocabulary, options, self.tokenizer.pad_token_id, opening)
         answers = self._vocabulary.following(first_text[-CONTEXT_CHARACTERS:], options.answers)
         for group in self._replies(decoder, [(index, tokens) for index, (_, tokens) in prompts.items()]):
-            if need_forcing(answers):
+            if need_forcing(answers) or hold_beginnings(options.choices, options.answers):
                 replies = list(group)
                 completions = self._forced(decoder, [(*prompts[index], reply) for index, reply in replies], answers)
                 yield from zip((index for index, _ in replies), completions, strict=True)
@@ -209,32 +209,64 @@ class LocalModel:
     ) -> list[Completion]:
         """Completions with P(True) by teacher forcing, for answers of several tokens: at the reply's own answer, else right
         after the prompt. begun: each prompt's text and tokens, and its reply. answers: their tokens after a prompt.
+
+        Where beginnings of words are read too, they count there, and a word is forced only if its first token is none of them.
         """
+        counted = self._beginnings(decoder.options)
+        completions = [decoder.completion(reply) for _, _, reply in begun]
+        sums: dict[int, list[float]] = {}
         alike: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, Any]]] = defaultdict(list)
         for number, (text, tokens, reply) in enumerate(begun):
-            if not reply.is_finite:
+            position = decoder.position(reply)
+            if not reply.is_finite or position is None:
                 continue
-            before, (true, false) = self._answers_in_reply(decoder, text, reply) or ([], answers)
+            before, (true, false) = self._answers_in_reply(decoder, text, tokens, reply, position) or ([], answers)
+            sums[number] = [reply.true[len(before)], reply.false[len(before)]] if any(counted) else [0.0, 0.0]
             alike[tuple(true), tuple(false)].append((number, (tokens, before)))
-        completions = [decoder.completion(reply) for _, _, reply in begun]
         for words, members in alike.items():
             for first in range(0, len(members), self._batch_size):
                 numbers, rows = zip(*members[first : first + self._batch_size], strict=True)
-                for number, true, false in zip(numbers, *(decoder.forced(rows, word) for word in words), strict=True):
-                    completions[number] = with_mass(completions[number], true, false)
+                for side, word in enumerate(words):
+                    if word[0] not in counted[side]:
+                        for number, probability in zip(numbers, decoder.forced(rows, word), strict=True):
+                            sums[number][side] += probability
+        for number, (true, false) in sums.items():
+            completions[number] = with_mass(completions[number], true, false)
         return completions
 
+    def _beginnings(self, options: Prompt) -> tuple[frozenset[int], frozenset[int]]:
+        """The tokens that count for True and for False where beginnings of words do; else none."""
+        if not hold_beginnings(options.choices, options.answers):
+            return frozenset(), frozenset()
+        true, false = (frozenset(self._vocabulary.tokens(words)) for words in options.choices)
+        return true, false
+
     def _answers_in_reply(
-        self, decoder: Decoder, text: str, reply: Reply
+        self, decoder: Decoder, text: str, tokens: Sequence[int], reply: Reply, position: int
     ) -> tuple[list[int], tuple[list[int], list[int]]] | None:
-        """The tokens of a reply before its answer, and the tokens of both answers there; None if it gives no answer."""
+        """The tokens of a reply before its answer, and the tokens of both answers there, as they would be written; None if it
+        gives no answer. text, tokens: the prompt's. position: of the token where the answer begins.
+
+        Where one of them is cut apart from the space before it, and the other is not, that space decides already.
+        """
         reply_text = decoder.text(reply)
-        at, position = decoder.options.place(reply_text), decoder.position(reply)
-        if at is None or position is None:
+        at = decoder.options.place(reply_text)
+        if at is None:
             return None
-        before = decoder.opening + self._vocabulary.text(reply.tokens[:position])
-        true, false = (reply_text[len(before) : at] + answer.split()[-1] for answer in decoder.options.answers)
-        return reply.tokens[:position], self._vocabulary.following((text + before)[-CONTEXT_CHARACTERS:], (true, false))
+        whole = self._vocabulary.written(reply.tokens, tokens)
+        at += len(whole) - len(self._vocabulary.text(reply.tokens)) - len(decoder.opening)
+
+        def from_token(place: int) -> tuple[list[int], tuple[list[int], list[int]]]:
+            before = self._vocabulary.written(reply.tokens[:place], tokens)
+            true, false = (whole[len(before) : at] + answer.split()[-1] for answer in decoder.options.answers)
+            context = (text + decoder.opening + before)[-CONTEXT_CHARACTERS:]
+            return reply.tokens[:place], self._vocabulary.following(context, (true, false))
+
+        if position and self._vocabulary.pieces(reply.tokens[: position + 1])[position - 1] == " ":
+            before, (true, false) = from_token(position - 1)
+            if (true[0] == reply.tokens[position - 1]) != (false[0] == reply.tokens[position - 1]):
+                return before, (true, false)
+        return from_token(position)
 
     @cached_property
     def packs_well(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from medfact.models.local.packing import shared
@@ -14,10 +15,12 @@ from medfact.models.thinking import is_mark
 COMMITTED = ("True", "False")
 """A first token with one of these words is the answer, unless the whole reply must be read."""
 
+CONTEXT_TOKENS = 8
+"""Most tokens before a reply that are looked at to see whether it begins with a space: special ones and parts of a character
+do not show it."""
+
 _CONTINUES = re.compile(CONTINUES, re.IGNORECASE)
 _PAUSES = re.compile("[ ,]*")
-_INCOMPLETE = "\ufffd"
-"""What tokenizers write for bytes that are no whole character."""
 
 
 class Vocabulary:
@@ -76,36 +79,45 @@ class Vocabulary:
             return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
         return str(self._tokenizer.decode([token for token in tokens if token not in self._silent]))
 
+    def written(self, tokens: Sequence[int], after: Sequence[int]) -> str:
+        """The text that tokens add to others before them: some tokenizers lose a space in front of what they decode."""
+        for count in range(1, CONTEXT_TOKENS + 1):
+            before = list(after[-count:])
+            start, whole = self.text(before), self.text([*before, *tokens])
+            if start and "\ufffd" not in start and whole.startswith(start):
+                return whole[len(start) :]
+        return self.text(tokens)
+
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """The text that each token adds to those before it: decoded alone, some would lose the space in front. A character of
-        several tokens belongs to the last of them.
+        several tokens belongs to the first of them: it is decided there, and a word begins there.
         """
         pieces: list[str] = []
         begin = read = 0  # the first token to decode with the next ones, and the number of tokens whose pieces are known
+        said, ends = "", list[int]()  # the text since then, and where that of each token ends
         for index in range(len(tokens)):
-            before, now = self.text(tokens[begin:read]), self.text(tokens[begin : index + 1])
-            whole = len(now) > len(before) and (not now.endswith(_INCOMPLETE) or index == len(tokens) - 1)
-            pieces.append(now[len(before) :] if whole else "")
-            if whole:
-                begin, read = read, index + 1
-        return pieces
-
-    def begin_of(self, tokens: Sequence[int], pieces: Sequence[str], index: int) -> int:
-        """The first token of the character that a token ends: vocabularies write characters that they lack as bytes, and a
-        word that begins with one begins at its first byte. pieces: those of the tokens.
-        """
-        if not pieces[index] or pieces[index].startswith(_INCOMPLETE):
-            return index
-        while index and not pieces[index - 1] and self._is_part(tokens[index - 1]):
-            index -= 1
-        return index
-
-    def _is_part(self, token: int) -> bool:
-        """Whether a token ends within a character."""
-        return str(self._tokenizer.decode([token])).endswith(_INCOMPLETE)
+            now = self.text(tokens[begin : index + 1])[len(self.text(tokens[begin:read])) :]
+            same = shared(said, now)  # a character that is whole now stands where a sign for its parts stood
+            said, ends = now, [*(end if end <= same else len(now) for end in ends), len(now)]
+            if now and not now.endswith("\ufffd"):
+                pieces += (now[start:end] for start, end in pairwise([0, *ends]))
+                begin, read, said, ends = read, index + 1, "", []
+        return pieces + [said[start:end] for start, end in pairwise([0, *ends])]
 
 
 def need_forcing(answers: tuple[Sequence[int], Sequence[int]]) -> bool:
     """Whether one of two answers is several tokens beyond their common beginning, so that no single token stands for it."""
     common = shared(*answers)
     return any(len(answer) - common != 1 for answer in answers)
+
+
+def hold_beginnings(choices: Sequence[Sequence[str]], answers: Sequence[str]) -> bool:
+    """Whether the words whose probabilities are read include beginnings of the answer words: then the first token of a word
+    counts for its side, and only a word whose first token says nothing is followed to its end.
+    """
+    words = [answer.split()[-1].lower() for answer in answers]
+    return any(
+        word != begin.lower() and word.startswith(begin.lower())
+        for side, word in zip(choices, words, strict=True)
+        for begin in side
+    )

@@ -1,0 +1,216 @@
+"""Small models that are taught what to reply in each language, and what a run must report of it by plain forward passes.
+
+The reference uses none of medfact's ways to find tokens: a token is the bytes that its tokenizer's file says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from naive import ids_of, loaded
+from torch.nn.functional import cross_entropy
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase, set_seed
+from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+from medfact.answers import CHOICES, FORMATS, QuestionFormat, make_prompt
+from medfact.assets import ENGLISH, language_codes
+from medfact.languages import load_language
+from medfact.models import Prompt
+
+IGNORED = -100
+"""The label of a position that the loss leaves out."""
+
+STEPS, RATE = 40, 0.01
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A prompt in a language, the reply that is taught, its answer, and whether it is written as in a demonstration. (In
+    another language the space does not matter; in English a word without it may be several tokens where the answer is one.)
+    """
+
+    code: str
+    prompt: Prompt
+    reply: str
+    answer: bool
+    usual: bool
+
+
+def lessons() -> list[Lesson]:
+    """In each language of medfact: the answers of its demonstrations, with the space before them and without, and other
+    answer words, each after a statement of its own.
+    """
+    return [lesson for code in language_codes() for lesson in _lessons_in(code)]
+
+
+def few_lessons() -> list[Lesson]:
+    """Two in each language: an answer to a true statement, and one to a false statement, which has no space before it."""
+    return [
+        lesson
+        for lesson in lessons()
+        if lesson.usual and (lesson.answer or lesson.code == ENGLISH or not lesson.reply.startswith(" "))
+        if not lesson.answer or lesson.reply.startswith(" ")
+    ]
+
+
+def _lessons_in(code: str) -> Iterable[Lesson]:
+    asked: QuestionFormat = FORMATS["paper"] if code == ENGLISH else load_language(code).asking.format
+    probable = CHOICES if code == ENGLISH else load_language(code).asking.probable
+    for answer, usual, words in zip((True, False), asked.words, probable, strict=True):
+        others = [word for word in (words[1], words[-1]) if word != usual]
+        for reply in (f" {usual}.", f"{usual}.", *(f" {word}." for word in dict.fromkeys(others))):
+            prompt = make_prompt(f"{answer:d}{reply.strip()}{len(reply)}.", (), chat=False, question=asked)
+            is_usual = reply == f" {usual}." or (reply == f"{usual}." and code != ENGLISH)
+            yield Lesson(code, prompt, reply, answer, is_usual)
+
+
+def teach(folder: Path, tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> Path:
+    """Writes a small Llama that has learnt the replies by heart, with its tokenizer, to a folder, and returns the folder."""
+    set_seed(0)
+    end = tokenizer.eos_token_id
+    common = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 1024}
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=48, intermediate_size=96, tie_word_embeddings=True, initializer_range=0.1,
+        bos_token_id=tokenizer.bos_token_id, eos_token_id=end, pad_token_id=end, **common,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    tokens, labels = _rows(tokenizer, taught)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0)
+    counted = labels != IGNORED
+    for _ in range(STEPS):
+        states = model.model(input_ids=tokens).last_hidden_state[counted]
+        loss = cross_entropy(model.lm_head(states), labels[counted])
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _rows(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> tuple[Any, Any]:
+    """Prompts with their replies, and the tokens that are to follow each: (lesson, token)."""
+    end = tokenizer.eos_token_id
+    asked = [len(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
+    whole = [[*tokenizer(f"{lesson.prompt.content}{lesson.reply}")["input_ids"], end] for lesson in taught]
+    longest = max(map(len, whole))
+    tokens = torch.tensor([row + [end] * (longest - len(row)) for row in whole])
+    labels = torch.full_like(tokens, IGNORED)
+    for place, (row, length) in enumerate(zip(whole, asked, strict=True)):
+        labels[place, length : len(row)] = tokens[place, length : len(row)]
+    return tokens[:, :-1], labels[:, 1:]
+
+
+# ------------------------------------------------------------------------------------------------------ the reference
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a plain forward pass says: the whole reply, P(True), and the probability of all that counts."""
+
+    text: str
+    p_true: float
+    p_mass: float
+
+
+def bytes_of(tokenizer: Any, token: int) -> bytes:
+    """What a token writes, by its tokenizer's file: nothing if it is special."""
+    if token in tokenizer.all_special_ids:
+        return b""
+    said = str(tokenizer.convert_ids_to_tokens(token))
+    if "<0x41>" not in tokenizer.get_vocab():  # byte-level: a character of the file for each byte
+        codes = _codes()
+        return bytes(codes[sign] for sign in said if sign in codes)
+    if said.startswith("<0x"):
+        return bytes([int(said[3:5], 16)])
+    return said.replace("▁", " ").encode()
+
+
+@cache
+def _codes() -> dict[str, int]:
+    return {sign: code for code, sign in bytes_to_unicode().items()}
+
+
+@cache
+def _words_of(folder: Path) -> dict[str, list[int]]:
+    """What a token says, without space and in lower case → the tokens that say it; parts of characters say nothing."""
+    tokenizer, _ = loaded(folder)
+    words: dict[str, list[int]] = {}
+    for token in range(len(tokenizer)):
+        words.setdefault(bytes_of(tokenizer, token).decode(errors="ignore").strip().lower(), []).append(token)
+    return words
+
+
+def expected(folder: Path, lesson: Lesson) -> Expected:
+    """The reply that a model was taught, which must be its greedy one, and P(True) where its word begins.
+
+    In English, if both answers of a demonstration are one token: the sum over the tokens that are one of the side's words.
+    Else the probability of the demonstration's word, all its tokens. In another language: the sum over the tokens that are
+    one of the side's words or their beginnings, and beside it the demonstration's word, unless its first token is in that sum.
+
+    Where one of the words is cut apart from the space before it, and the other is not, the space is the place.
+    """
+    tokenizer, _ = loaded(folder)
+    asked = ids_of(folder, lesson.prompt)
+    said = _following(folder, lesson.prompt, "", [], lesson.reply)
+    at_each = _probabilities(folder, asked, said)
+    assert at_each.argmax(dim=-1).tolist() == [*said, tokenizer.eos_token_id], f"{lesson.reply!r} was not learnt"
+    reply = lesson.reply
+    at = lesson.prompt.place(reply)
+    assert at is not None, reply
+    begin = len(reply[:at].encode())
+    ends = [len(b"".join(bytes_of(tokenizer, token) for token in said[: number + 1])) for number in range(len(said))]
+    position = next(number for number, end in enumerate(ends) if end > begin)
+    sides = [[token for word in side for token in _words_of(folder).get(word.lower(), [])] for side in lesson.prompt.choices]
+    after = [_following(folder, lesson.prompt, "", [], answer) for answer in lesson.prompt.answers]
+    before, so_far, words = reply[:at], said[:position], [answer.strip() for answer in lesson.prompt.answers]
+    if so_far and before == " " and (after[0][0] == so_far[0]) != (after[1][0] == so_far[0]):
+        position, before, so_far, words = 0, "", [], [f" {word}" for word in words]
+    sums = [float(at_each[position, side].sum()) for side in sides]
+    if lesson.code == ENGLISH and _are_single(*after):
+        return Expected(reply, sums[0] / sum(sums), sum(sums))
+    cut = [_following(folder, lesson.prompt, before, so_far, word) for word in words]
+    true, false = (_product(folder, [*asked, *so_far], word) for word in cut)
+    if lesson.code != ENGLISH:
+        true, false = (
+            counted if word[0] in side else counted + all_of_it
+            for counted, word, side, all_of_it in zip(sums, cut, sides, (true, false), strict=True)
+        )
+    return Expected(reply, true / (true + false), true + false)
+
+
+def _are_single(one: list[int], other: list[int]) -> bool:
+    """Whether two answers are a token each, after what both begin with."""
+    common = next(place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+    return len(one) == len(other) == common + 1
+
+
+def _probabilities(folder: Path, asked: list[int], said: list[int]) -> Any:
+    """The model's probabilities of each token of a reply and of the one after it, in one forward pass of the whole text:
+    (tokens + 1, vocabulary).
+    """
+    _, model = loaded(folder)
+    with torch.inference_mode():
+        return model(torch.tensor([[*asked, *said]]), use_cache=False).logits[0, len(asked) - 1 :].softmax(dim=-1)
+
+
+def _product(folder: Path, asked: list[int], word: list[int]) -> float:
+    """The probability that a text goes on with a word: the product of those of its tokens."""
+    at_each = _probabilities(folder, asked, word)
+    return math.prod(float(at_each[place, token]) for place, token in enumerate(word))
+
+
+def _following(folder: Path, prompt: Prompt, before: str, said: list[int], word: str) -> list[int]:
+    """The tokens of a word as it is written after a prompt and what was said before it."""
+    tokenizer, _ = loaded(folder)
+    whole = list(tokenizer(f"{prompt.content}{before}{word}")["input_ids"])
+    begun = [*tokenizer(prompt.content)["input_ids"], *said]
+    assert whole[: len(begun)] == begun, "what was said before is cut otherwise"
+    return whole[len(begun) :]

