@@ -19,7 +19,7 @@ from medfact.version import VERSION
 _SOURCES = {
     "rare-core": "Derived from the Human Phenotype Ontology, release 2025-01-16; licence: see its data card",
     "was-true": "Written by the medfact project from decisions of drug authorities, guidelines and trials; see its data card",
-    "clinical-relations": "From pages of US institutes in MedQuAD (CC BY 4.0); see its data card",
+    "clinical-relations": "From pages of US institutes in MedQuAD (CC BY 4.0) and rules of the CDC; see its data card",
     "safety-core": "From drug labels of the FDA, rules of the CDC and the ANSM's thesaurus of 2020; see its data card",
     "not-indicated": "From drug labels of the FDA, among others; see its data card",
 }

@@ -2,16 +2,38 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from medfact.datasets import grouping, load_bundled
 from medfact.datasets.sources import sources_of
-from medfact.negatives import NEAR
+from medfact.facts import KnowledgeBase
+from medfact.negatives import JUDGED, NEAR
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
-RELATIONS = ("caused by", "diagnosed by", "risk factors")
+FIRST = ("caused by", "diagnosed by", "risk factors")
+LEAST = {
+    **dict.fromkeys(FIRST, 60),
+    "adverse effects": 60,
+    "may prevent": 50,
+    "first choice for": 30,
+    "drugs used in pregnancy": 10,
+}
+"""Relation → how many facts it has at least."""
+UNSPECIFIC = {
+    "nausea",
+    "vomiting",
+    "headache",
+    "rash",
+    "dizziness",
+    "fatigue",
+    "diarrhea",
+    "fever",
+    "itching",
+    "abdominal pain",
+}
 
 
 def rows(name: str = "") -> list[dict[str, str]]:
@@ -24,10 +46,10 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
     also = Counter[str]()
     for row in rows(".also-true"):
         also[row["relation"]] += len(row["tail"].split(" | "))
-    for relation in RELATIONS:
+    for relation, least in LEAST.items():
         own = [row for row in facts if row["relation"] == relation]
         heads, tails = {row["head"] for row in own}, {row["tail"] for row in own}
-        assert len(own) >= 60
+        assert len(own) >= least
         assert f"| {relation} | {len(own)} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
     assert f"| in all | {len(facts)} | {len({row['head'] for row in facts})} | | {also.total():,} |" in card
     assert f"lists all {len(facts)} decisions" in card
@@ -36,6 +58,7 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
     assert f"{pathogens} are pathogens, {genes} changes of a gene and {others} others" in card
     text = (FOLDER.parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
     assert f"`clinical-relations` | {len(facts)} facts" in text
+    assert f"has {len(rows('.judged'))} drugs of which a page says expressly" in card
 
 
 def test_every_fact_was_read_on_a_page_that_opens() -> None:
@@ -71,8 +94,47 @@ def test_every_fact_has_a_partner_of_its_kind_and_none_is_true_or_arguable(seed:
         ("iron deficiency anemia", "colonoscopy"),
         ("infectious mononucleosis", "Toxoplasma gondii"),
         ("hemochromatosis", "HBB gene mutations"),
+        ("finasteride", "heart failure"),
+        ("clopidogrel", "gastrointestinal bleeding"),
+        ("methotrexate", "leukopenia"),
+        ("vancomycin", "hearing loss"),
+        ("MMR vaccine", "subacute sclerosing panencephalitis"),
+        ("influenza vaccine", "pneumococcal pneumonia"),
+        ("rifampin", "anaplasmosis"),
+        ("prednisone", "Kimura disease"),
+        ("deep vein thrombosis", "aspirin"),
     ],
 )
 def test_what_a_clinician_could_defend_is_never_called_false(head: str, tail: str) -> None:
     known = load_bundled("clinical-relations").known
     assert known.entity(tail) in known.linked(head)
+
+
+def test_the_relations_that_came_later_left_the_draws_of_the_first_as_they_were() -> None:
+    collection = load_bundled("clinical-relations")
+    also = [(row["head"], tail) for row in rows(".also-true") if row["relation"] in FIRST for tail in row["tail"].split(" | ")]
+    facts = tuple(fact for fact in collection.facts if fact.relation in FIRST)
+    alone = replace(collection, facts=facts, known=KnowledgeBase(facts, also_true=tuple(also)))
+    assert len(facts) == 221
+    for seed in (0, 1, 7):
+        with_all, as_before = grouping(collection, 1, seed, NEAR), grouping(alone, 1, seed, NEAR)
+        assert [with_all(fact) for fact in facts] == [as_before(fact) for fact in facts]
+
+
+def test_an_adverse_effect_is_a_specific_one() -> None:
+    tails = {row["tail"] for row in rows() if row["relation"] == "adverse effects"}
+    assert tails.isdisjoint(UNSPECIFIC)
+
+
+def test_a_first_choice_is_said_of_its_country_and_year_and_nothing_else_is() -> None:
+    for fact in load_bundled("clinical-relations").facts:
+        is_choice = fact.relation == "first choice for"
+        assert (fact.region, fact.as_of) == (("United States", "2019") if is_choice else (None, None))
+
+
+def test_what_pregnant_women_do_not_get_is_drawn_where_a_source_says_so() -> None:
+    collection = load_bundled("clinical-relations")
+    group = grouping(collection, 1, 0, JUDGED)
+    drawn = {(false.head, false.tail) for fact in collection.facts for false in group(fact)[1:] if false.difficulty == JUDGED}
+    assert drawn == {(row["head"], row["tail"]) for row in rows(".judged")}
+    assert ("deep vein thrombosis", "warfarin") in drawn
