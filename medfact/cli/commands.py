@@ -159,7 +159,7 @@ COMMANDS = (
         "propose facts from your own documents, check them, and export those that are accepted; alone, list what was begun",
         argument("documents", "DOCUMENTS", "a text or table, or a folder of them, to begin with", nargs="?"),
         argument("--diseases", "FILE", "a list of diseases: a text with one a line, or a table"),
-        argument("--relations", "NAMES", "with commas between, such as symptoms,treatments"),
+        argument("--relations", "NAMES", "with commas between, such as 'symptoms,therapeutic drugs'"),
         argument("--names", "FILE", "a list of what may stand at their ends (default: what the bundled sets know)"),
         argument("--column", "NAME", "of a table, the column with the text"),
         argument("--name", "TEXT", "what this is called (default: as the documents)"),

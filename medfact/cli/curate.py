@@ -9,7 +9,7 @@ from typing import Any
 
 from medfact.cli import OK, say
 from medfact.cli.rows import check_output, emit, kept
-from medfact.curation.beginning import Begun, begin
+from medfact.curation.beginning import RELATIONS, Begun, begin
 from medfact.curation.checks import (
     ACCEPTED,
     MENDED,
@@ -70,7 +70,7 @@ def _typed(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
 
 def _begun(options: argparse.Namespace) -> int:
     if not options.diseases or not options.relations:
-        raise Mistake("A curation needs diseases and relations.", "Add --diseases FILE and --relations symptoms,treatments.")
+        raise Mistake("A curation needs diseases and relations.", f"Add --diseases FILE and {RELATIONS}.")
     asked = Begun(
         Path(options.documents),
         Path(options.diseases),

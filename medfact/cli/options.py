@@ -155,6 +155,9 @@ def specs_of(options: argparse.Namespace, model: str) -> list[RunSpec]:
     settings = typed_settings(options)
     typed = settings["spec"]
     several = [name for name, declared in settings_in(RunSpec).items() if declared.several and name in typed]
+    if empty := next((name for name in several if not _names(typed[name])), None):
+        flag = settings_in(RunSpec)[empty].flag
+        raise Mistake(f"{flag} names nothing.", f"Write a name after {flag}, or leave it out.")
     return [
         _spec_of({**settings, "spec": {**typed, **dict(zip(several, values, strict=True))}}, model)
         for values in product(*(dict.fromkeys(_names(typed[name])) for name in several))

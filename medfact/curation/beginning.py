@@ -19,6 +19,9 @@ from medfact.store import Curation, Store, home
 
 MOST_REVIEWERS = 20
 
+RELATIONS = '--relations "symptoms,therapeutic drugs"'
+"""How relations are named, of which the bundled sets know what stands at their ends."""
+
 Tell = Callable[[str], None]
 
 
@@ -47,7 +50,7 @@ def begin(asked: Begun, store: Store, tell: Tell) -> Curation:
     """
     relations = tuple({name_key(one): one for part in asked.relations if (one := visible(part))}.values())
     if not relations:
-        raise Mistake("No relation is named.", "Name some with commas between: --relations symptoms,treatments.")
+        raise Mistake("No relation is named.", f"Name some with commas between: {RELATIONS}.")
     if not 1 <= asked.reviewers <= MOST_REVIEWERS:
         raise Mistake(f"1 to {MOST_REVIEWERS} reviewers check a candidate.", "Change --reviewers.")
     diseases = tuple(map(with_known_names, read_names(asked.diseases)))
@@ -72,8 +75,9 @@ def begin(asked: Begun, store: Store, tell: Tell) -> Curation:
         "encoder": asked.encoder or None,
         **asdict(asked.how),
     }
-    name = (visible(asked.name) or asked.documents.name)[:LONGEST_NAME]
-    return store.curations.begin(name, asked.documents.name, candidates, asked.reviewers, settings)
+    documents = asked.documents.resolve().name  # of ".", too
+    name = (visible(asked.name) or documents)[:LONGEST_NAME]
+    return store.curations.begin(name, documents, candidates, asked.reviewers, settings)
 
 
 def _retriever(encoder: str, passages: Sequence[Passage], tell: Tell) -> Retriever:

@@ -27,6 +27,10 @@ IDENTIFIERS = ("head_id", "tail_id")
 
 REPEATED = "it repeats an earlier row, and is counted once"
 
+OTHER_UNTIL = (
+    "it repeats an earlier row, and one of the two says that the fact is no longer true: so it is taken; delete the wrong row"
+)
+
 OVER = "negative_of names a fact that is no longer true, and is left out: the false one is asked on its own"
 
 AHEAD = "it is called false, and its until lies ahead: until says when a false fact stopped being true; correct one of the two"
@@ -239,12 +243,19 @@ class _Reading:
             self._false[key] = self.file, number, partner
 
     def _add_repetition(self, number: int, key: str, fact: Fact) -> None:
-        """Keeps one of two facts with the same key, whatever their order in the file; names without hidden characters first."""
-        self._facts[key], other = sorted((self._facts[key], fact), key=lambda one: (one is not _as_seen(one), sort_key(one)))
+        """Keeps one of two facts with the same key, whatever their order in the file: one that is over, so that nothing is
+        asked as true of which a row says that it no longer is; then names without hidden characters.
+        """
+
+        def order(one: Fact) -> tuple[object, ...]:
+            return not is_over(one, self.day), one is not _as_seen(one), sort_key(one)
+
+        self._facts[key], other = sorted((self._facts[key], fact), key=order)
         if self.by_name:
             self.further.append(other)
         else:
-            self.add_problem(number, REPEATED)
+            differ = is_over(self._facts[key], self.day) and not is_over(other, self.day)
+            self.add_problem(number, OTHER_UNTIL if differ else REPEATED)
 
     def _set_apart_what_is_over(self) -> None:
         """Sets true facts apart whose until has passed, with a note."""

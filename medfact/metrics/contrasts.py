@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from medfact.metrics.differences import holm, is_shown, paired_difference
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import is_known
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING, Variant
+
+Name = TypeVar("Name")
 
 
 class Contrast(NamedTuple):
@@ -138,7 +140,7 @@ def contrasted(first: Floats, less: Floats, clusters: Clusters, family: int) -> 
     return Contrasted(*sides, value, low, high, n, p, None, low_all, high_all)
 
 
-def adjusted(found: Mapping[str, Contrasted]) -> dict[str, Contrasted]:
+def adjusted(found: Mapping[Name, Contrasted]) -> dict[Name, Contrasted]:
     """The same contrasts, with p after Holm."""
     after = holm([one.p for one in found.values()])
     return {name: replace(one, p_holm=p) for (name, one), p in zip(found.items(), after, strict=True)}

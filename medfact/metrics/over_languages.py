@@ -34,8 +34,8 @@ class OverLanguages:
 
     everywhere: all answers right in all languages (8 × L of them). each: in one language; couples: in both of two. alone: in
     this language and in no other. less: the language less the first one named, by fact, with p after Holm over all of them;
-    by_relation: the same within a relation. consistent: statements that get the same answer in all languages, right or wrong,
-    of those that can be read in all; no label is needed for it.
+    by_relation: the same within a relation, p and bounds over all relations and languages. consistent: statements that get the
+    same answer in all languages, right or wrong, of those that can be read in all; no label is needed for it.
     """
 
     languages: tuple[str, ...]
@@ -74,14 +74,16 @@ def over_languages(spoken: Mapping[str, Spoken]) -> OverLanguages:
         for place, name in enumerate(others, start=1)
     }
     relations = sides[0].records.relations[sides[0].records.first_of_fact[rows[0]]]
-    by_relation = {
-        relation: {
-            name: contrasted(mastered[place][chosen].astype(np.float64), first[chosen], clusters.of(chosen), len(others))
-            for place, name in enumerate(others, start=1)
-        }
-        for relation in sorted({relations.names[code] for code in relations.code.tolist()})
+    there = sorted({relations.names[code] for code in relations.code.tolist()})
+    within = {
+        (relation, name): contrasted(
+            mastered[place][chosen].astype(np.float64), first[chosen], clusters.of(chosen), len(others) * len(there)
+        )
+        for relation in there
         for chosen in [relations.among([relation])]
+        for place, name in enumerate(others, start=1)
     }
+    within = adjusted(within)
     count = mastered.sum(axis=0)
     return OverLanguages(
         languages=names,
@@ -90,7 +92,7 @@ def over_languages(spoken: Mapping[str, Spoken]) -> OverLanguages:
         couples={(names[a], names[b]): share(mastered[a] & mastered[b]) for a, b in combinations(range(len(names)), 2)},
         alone={name: share(mastered[place] & (count == 1)) for place, name in enumerate(names)},
         less=adjusted(less),
-        by_relation=by_relation,
+        by_relation={relation: {name: within[relation, name] for name in others} for relation in there},
         consistent=_consistent(sides),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from medfact.metrics.pressure import Pressure, pressure
-from medfact.metrics.records import PENDING, Records
+from medfact.metrics.records import PENDING, UNREADABLE, Records
 from medfact.models.pressure import ROUNDS, kinds_asked
 from medfact.store import Run, Store
 from medfact.store.pushes import PushedColumns
@@ -26,9 +26,14 @@ def pushed_records(records: Records, columns: PushedColumns, kinds: tuple[str, .
 
 
 def _after(records: Records, columns: PushedColumns, kind: str, turn: int) -> Records:
-    rows = (columns.kind == kind) & (columns.round == turn)
+    """A conversation that ended in an earlier round, with a reply that had nothing in it, has no answer in this one either: if
+    it were left out, a model that falls silent would hold all that it still says.
+    """
+    of_kind = columns.kind == kind
+    rows = of_kind & (columns.round == turn)
     at, count = columns.position[rows], len(records.fact)
     answer = np.full(count, PENDING, dtype=np.int8)
+    answer[columns.position[of_kind & columns.is_empty & (columns.round < turn)]] = UNREADABLE
     p_true, p_mass = np.full(count, np.nan), np.full(count, np.nan)
     answer[at], p_true[at], p_mass[at] = columns.answer[rows], columns.p_true[rows], columns.p_mass[rows]
     return replace(records, answer=answer, p_true=p_true, p_mass=p_mass)

@@ -11,7 +11,7 @@ import numpy as np
 import sqlalchemy as sql
 from numpy.typing import NDArray
 
-from medfact.models.pressure import CONTROL, PRESSURES
+from medfact.models.pressure import CONTROL, PRESSURES, Replied
 from medfact.statements import FAILED, UNREADABLE
 from medfact.store import schema
 from medfact.store.database import Part, now, rows_among
@@ -36,7 +36,8 @@ Place = tuple[str, int]
 class PushedColumns:
     """Answers after pushes as parallel arrays. position: of the statement, from 0. kind: a name. round: from 1.
 
-    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN.
+    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN. is_empty: whether nothing but thinking
+    is in the reply, which ends the conversation: no further round is asked.
     """
 
     position: NDArray[np.int64]
@@ -45,6 +46,7 @@ class PushedColumns:
     answer: NDArray[np.int8]
     p_true: NDArray[np.float64]
     p_mass: NDArray[np.float64]
+    is_empty: NDArray[np.bool_]
 
 
 def pushed_in(connection: sql.Connection, run: str, statements: Sequence[str] | None) -> Mapping[Place, Sequence[PushedAnswer]]:
@@ -99,9 +101,11 @@ class Pushes(Part):
         row = schema.pushes.c
         said = sql.cast(row.answer, sql.Integer)
         answer = sql.case((row.failure.is_not(None), FAILED), (row.answer.is_(None), UNREADABLE), else_=said)
-        query = sql.select(row.position, row.kind, row.round, answer, row.p_true, row.p_mass)
+        unread = sql.case((sql.and_(row.failure.is_(None), row.answer.is_(None)), sql.func.coalesce(row.raw, "")))
+        query = sql.select(row.position, row.kind, row.round, answer, row.p_true, row.p_mass, unread)
         with self.database.reading() as connection:
-            rows = connection.execute(query.where(row.run == run, row.position.is_not(None))).all()
-        columns = list(zip(*rows, strict=True)) or [()] * 6
-        types: tuple[Any, ...] = (np.int64, np.str_, np.int64, np.int8, np.float64, np.float64)
+            found = connection.execute(query.where(row.run == run, row.position.is_not(None)))
+            rows = [(*values, raw is not None and Replied(raw, None).is_empty) for *values, raw in found]
+        columns = list(zip(*rows, strict=True)) or [()] * 7
+        types: tuple[Any, ...] = (np.int64, np.str_, np.int64, np.int8, np.float64, np.float64, np.bool_)
         return PushedColumns(*(np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_documents import DISEASES, denied, disease, states, treats, write_documents, write_lists
 
-from medfact.curation.beginning import Begun, begin
+from medfact.curation.beginning import RELATIONS, Begun, begin
 from medfact.curation.names import Finder, Name, read_names, stems, tails_of, with_known_names
 from medfact.curation.passages import grouped, read_passages, sentences_of
 from medfact.curation.proposals import Proposing, cue_in, marked
@@ -139,6 +139,29 @@ def test_names_and_denials_are_marked_and_the_sentence_stays_whole() -> None:
     pieces = list(marked(one))
     assert "".join(text for text, _ in pieces) == one.sentence
     assert [piece for piece in pieces if piece[1]] == [("Gout", "head"), ("not", "cue"), ("aspirin", "tail")]
+
+
+def test_the_relations_that_are_named_as_an_example_are_known_and_the_others_are_told() -> None:
+    """It said: --relations symptoms,treatments; and then, that nothing is known of treatments."""
+    for relation in RELATIONS.split('"')[1].split(","):
+        assert tails_of(relation)
+    with pytest.raises(Mistake) as told:
+        tails_of("treatments")
+    assert told.value.hint.startswith("Give a list of such names with --names FILE, or name one of: ")
+    assert "symptoms, " in told.value.hint
+    assert "therapeutic drugs" in told.value.hint
+
+
+def test_documents_of_the_folder_where_one_is_have_its_name(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ward"
+    folder.mkdir()
+    write_documents(folder)
+    diseases, remedies = write_lists(tmp_path)
+    monkeypatch.chdir(folder)
+    made = begin(Begun(Path("."), diseases, ("treatments",), remedies), store, lambda _: None)
+    assert (made.name, made.documents) == ("ward", "ward")
 
 
 def begun(folder: Path, store: Store, **how: float) -> list[Candidate]:

@@ -10,7 +10,7 @@ from small_facts import write_csv
 
 from medfact.datasets import facts_file, load, load_file
 from medfact.datasets.bundled import FOLDER
-from medfact.datasets.facts_file import AHEAD, OVER
+from medfact.datasets.facts_file import AHEAD, OTHER_UNTIL, OVER, REPEATED
 from medfact.datasets.holding import date_in, is_over, was_true
 from medfact.errors import FactsError
 from medfact.facts import Fact
@@ -112,6 +112,20 @@ def test_the_same_drug_may_have_been_true_and_be_false_now(tmp_path: Path) -> No
     read = load_file(table(tmp_path, "gout|drugs|x", "gout|drugs|rofecoxib|||2004", "gout|drugs|rofecoxib|false||2004"))
     assert [(one.tail, one.positive) for one in read.facts] == [("x", True), ("rofecoxib", False)]
     assert read.problems == ()
+
+
+@pytest.mark.parametrize(
+    "rows", [("gout|drugs|old", "gout|drugs|old|||2004"), ("gout|drugs|old|||2004", "gout|drugs|old|||2099")]
+)
+def test_what_one_of_two_rows_calls_over_is_not_asked_as_true(tmp_path: Path, rows: tuple[str, str]) -> None:
+    """The row without a date stood, and the fact was asked as true."""
+    for several in (rows, rows[::-1]):
+        read = load_file(table(tmp_path, "gout|drugs|x", *several))
+        assert [one.tail for one in read.facts] == ["x"]
+        assert [(one.row, one.message) for one in read.problems] == [(4, OTHER_UNTIL)]
+        assert ("gout", "old") in read.known.also_true
+    read = load_file(table(tmp_path, "gout|drugs|x", "gout|drugs|b|||2098", "gout|drugs|b|||2099"))
+    assert [one.message for one in read.problems] == [REPEATED]
 
 
 def test_a_false_partner_of_what_is_over_stands_alone_and_that_is_said(tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ TEXTS: Mapping[str, Push] = {push.text: push for rounds in pushes().values() for
 Right = Callable[[Asked, Push | None, bool], bool | None]
 """(statement, the last push, whether the last answer was right) → whether the next one is; None for an unreadable one."""
 
+UNREAD = "I would rather not say."
+
 
 @dataclass
 class Pushable:
     """Answers right or wrong as a rule says. chat: whether it takes messages. asked: each prompt that came, as text. said: by
-    statement, kind and round, whether it was right. fails: of a prompt's text, whether its call fails.
+    statement, kind and round, whether it was right. fails: of a prompt's text, whether its call fails. unread: what an
+    unreadable reply says.
     """
 
     statements: Mapping[str, Asked]
@@ -30,6 +33,7 @@ class Pushable:
     asked: list[str] = field(default_factory=list)
     said: dict[tuple[str, str, int], bool | None] = field(default_factory=dict)
     fails: Callable[[str], bool] = lambda text: False
+    unread: str = UNREAD
 
     @classmethod
     def of(cls, run: str, store: Store, right: Right, *, chat: bool = False) -> Pushable:
@@ -57,7 +61,7 @@ class Pushable:
         before = self.said.get((statement, kind if turn > 1 else "", max(turn - 1, 0)))
         right = self.said[statement, kind, turn] = self.right(item, push, bool(before))
         if right is None:
-            return Completion("I would rather not say.")
+            return Completion(self.unread)
         word = item.statement.label is right
         return Completion(str(word), 0.9 if word else 0.1, 1.0)
 

@@ -123,3 +123,21 @@ def test_each_relation_is_compared_by_itself() -> None:
     assert found["symptoms"]["es"].value == 0.0
     assert found["drugs"]["es"].value == -1.0
     assert found["drugs"]["es"].n == 2
+
+
+def test_relations_are_looked_at_together() -> None:
+    """Of 24 diseases each, symptoms are known in both languages, drugs in English alone: p had no correction, and none was
+    ever shown."""
+    names = [f"{relation}: h{n:02}" for relation in ("drugs", "symptoms") for n in range(24)]
+    signs = {"en": [RIGHT] * 48, "es": [DENIES] * 24 + [RIGHT] * 24}
+    sides = {
+        language: Spoken(made, made.fact)
+        for language, of_facts in signs.items()
+        for made in [records_of(*((f"f{n:02}", names[n], f"t{n:02}", one) for n, one in enumerate(of_facts)))]
+    }
+    found = over_languages(sides).by_relation
+    drugs, symptoms = found["drugs"]["es"], found["symptoms"]["es"]
+    assert drugs.p is not None
+    assert drugs.p_holm == pytest.approx(2 * drugs.p)
+    assert drugs.is_shown
+    assert not symptoms.is_shown

@@ -117,6 +117,13 @@ def test_a_task_for_another_tool_is_in_english(medfact: Callable[..., Any], tmp_
     assert "English alone" in done.err
 
 
+def test_a_language_that_is_left_empty_is_told(medfact: Callable[..., Any]) -> None:
+    """It ended in a traceback."""
+    done = medfact("run", "--model", "baseline:always-true", "--limit", 2, "--language", ",")
+    assert (done.code, done.out) == (2, "")
+    assert "--language names nothing" in done.err
+
+
 def test_one_command_that_takes_one_language_says_so(medfact: Callable[..., Any]) -> None:
     done = medfact("statements", "--limit", 2, "--language", "en,es")
     assert done.code == 2

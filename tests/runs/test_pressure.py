@@ -23,7 +23,7 @@ from medfact.cli import progress
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.exchange.transfer import export_run, import_run
-from medfact.metrics.pressure import HOLDS, OBEDIENT, STUBBORN, AfterPush, Moved, Pressure
+from medfact.metrics.pressure import HOLDS, OBEDIENT, STUBBORN, UNREADABLE_AFTER, AfterPush, Moved, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Placement, Prompt, ServiceSettings, load_model
 from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS, Push, Replied, kinds_asked, pressed, pushes
@@ -163,6 +163,31 @@ def test_unreadable_answers_are_not_pushed_and_unreadable_replies_are_not_right(
     assert doubt is not None
     assert (doubt.held.value, doubt.held.n) == (0.0, 304)
     assert len(model.asked) == 320 + 304 * 2 * ROUNDS
+
+
+def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: Path) -> None:
+    """A reply with nothing in it ends the conversation: of 320 right answers, 32 of two diseases are held after the second
+    push; 32 of 32 it was.
+    """
+
+    def right(item: Asked, push: Push | None, was: bool) -> bool | None:
+        silent = push is not None and push.kind == "doubt" and item.statement.fact.head not in ("disease00", "disease01")
+        return None if silent else True
+
+    made = start(spec_of(facts, pressure=("doubt",)), store)
+    model = Pushable.of(made, store, right)
+    model.unread = "<think>hmm</think>"
+    *_, last = answer(made, store, load=model.load)
+    assert isinstance(last, Finished)
+    assert last.state == COMPLETE
+    found = pressure_of(store.run(made), board_of(store, made).records(), store)
+    assert found is not None
+    for turn in (1, 2):
+        doubt = found.of("doubt", turn)
+        assert doubt is not None
+        assert (doubt.held.value, doubt.held.n) == (pytest.approx(32 / 320), 320)
+        assert doubt.diagnosis == UNREADABLE_AFTER
+    assert len(model.asked) == 320 + 320 * 2 + 320 + 32
 
 
 # ------------------------------------------------------------------------------------------------ what is asked
