@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from medfact.answers import QuestionFormat
+from medfact.answers import CHOICES, QuestionFormat
 from medfact.errors import PoolError
 from medfact.languages.reading import ReadReply, Words, read_answer, read_reply, words_in
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
@@ -40,10 +40,12 @@ class Asking:
     @cached_property
     def choices(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The words for True and False with their beginnings: most tokenizers know words of this language only in parts, and
-        the first part tells the answer. A beginning that both sides share is left out.
+        the first part tells the answer. A beginning that both sides share is left out. The English words count too, because
+        replies in English are read.
         """
         true, false = (
-            {begin for word in side for begin in _beginnings(word)} | {word.lower() for word in side} for side in self.probable
+            {begin for word in side for begin in _beginnings(word)} | {word.lower() for word in (*side, *english)}
+            for side, english in zip(self.probable, CHOICES, strict=True)
         )
         return tuple(sorted(true - false)), tuple(sorted(false - true))
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +99,14 @@ def teach(folder: Path, tokenizer: PreTrainedTokenizerBase, taught: Sequence[Les
 def _rows(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> tuple[Any, Any]:
     """Prompts with their replies, and the tokens that are to follow each: (lesson, token)."""
     end = tokenizer.eos_token_id
-    asked = [len(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
-    whole = [[*tokenizer(f"{lesson.prompt.content}{lesson.reply}")["input_ids"], end] for lesson in taught]
+    asked = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
+    said = [_cut(tokenizer, lesson.prompt.content, tokens, lesson.reply) for lesson, tokens in zip(taught, asked, strict=True)]
+    whole = [[*prompt, *reply, end] for prompt, reply in zip(asked, said, strict=True)]
     longest = max(map(len, whole))
     tokens = torch.tensor([row + [end] * (longest - len(row)) for row in whole])
     labels = torch.full_like(tokens, IGNORED)
-    for place, (row, length) in enumerate(zip(whole, asked, strict=True)):
-        labels[place, length : len(row)] = tokens[place, length : len(row)]
+    for place, (row, prompt) in enumerate(zip(whole, asked, strict=True)):
+        labels[place, len(prompt) : len(row)] = tokens[place, len(prompt) : len(row)]
     return tokens[:, :-1], labels[:, 1:]
 
 
@@ -120,31 +122,33 @@ class Expected:
     p_mass: float
 
 
-def bytes_of(tokenizer: Any, token: int) -> bytes:
-    """What a token writes, by its tokenizer's file: nothing if it is special."""
-    if token in tokenizer.all_special_ids:
-        return b""
-    said = str(tokenizer.convert_ids_to_tokens(token))
-    if "<0x41>" not in tokenizer.get_vocab():  # byte-level: a character of the file for each byte
-        codes = _codes()
-        return bytes(codes[sign] for sign in said if sign in codes)
-    if said.startswith("<0x"):
-        return bytes([int(said[3:5], 16)])
-    return said.replace("▁", " ").encode()
-
-
 @cache
-def _codes() -> dict[str, int]:
-    return {sign: code for code, sign in bytes_to_unicode().items()}
+def _bytes_of_tokens(folder: Path) -> list[bytes]:
+    """What each token writes, by its tokenizer's file: nothing if it is special."""
+    tokenizer, _ = loaded(folder)
+    special, said = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    write = _byte_of_fallback if "<0x41>" in tokenizer.get_vocab() else _bytes_of_signs
+    return [b"" if token in special else write(text) for token, text in enumerate(said)]
+
+
+def _byte_of_fallback(text: str) -> bytes:
+    return bytes([int(text[3:5], 16)]) if text.startswith("<0x") else text.replace("▁", " ").encode()
+
+
+def _bytes_of_signs(text: str) -> bytes:
+    """Byte-level tokenizers have a character in their file for each byte."""
+    return bytes(_CODES[sign] for sign in text if sign in _CODES)
+
+
+_CODES = {sign: code for code, sign in bytes_to_unicode().items()}
 
 
 @cache
 def _words_of(folder: Path) -> dict[str, list[int]]:
     """What a token says, without space and in lower case → the tokens that say it; parts of characters say nothing."""
-    tokenizer, _ = loaded(folder)
     words: dict[str, list[int]] = {}
-    for token in range(len(tokenizer)):
-        words.setdefault(bytes_of(tokenizer, token).decode(errors="ignore").strip().lower(), []).append(token)
+    for token, written in enumerate(_bytes_of_tokens(folder)):
+        words.setdefault(written.decode(errors="replace").strip().lower(), []).append(token)
     return words
 
 
@@ -166,7 +170,7 @@ def expected(folder: Path, lesson: Lesson) -> Expected:
     at = lesson.prompt.place(reply)
     assert at is not None, reply
     begin = len(reply[:at].encode())
-    ends = [len(b"".join(bytes_of(tokenizer, token) for token in said[: number + 1])) for number in range(len(said))]
+    ends = accumulate(len(_bytes_of_tokens(folder)[token]) for token in said)
     position = next(number for number, end in enumerate(ends) if end > begin)
     sides = [[token for word in side for token in _words_of(folder).get(word.lower(), [])] for side in lesson.prompt.choices]
     after = [_following(folder, lesson.prompt, "", [], answer) for answer in lesson.prompt.answers]
@@ -210,7 +214,12 @@ def _product(folder: Path, asked: list[int], word: list[int]) -> float:
 def _following(folder: Path, prompt: Prompt, before: str, said: list[int], word: str) -> list[int]:
     """The tokens of a word as it is written after a prompt and what was said before it."""
     tokenizer, _ = loaded(folder)
-    whole = list(tokenizer(f"{prompt.content}{before}{word}")["input_ids"])
-    begun = [*tokenizer(prompt.content)["input_ids"], *said]
-    assert whole[: len(begun)] == begun, "what was said before is cut otherwise"
-    return whole[len(begun) :]
+    return _cut(tokenizer, f"{prompt.content}{before}", [*tokenizer(prompt.content)["input_ids"], *said], word)
+
+
+def _cut(tokenizer: PreTrainedTokenizerBase, text: str, tokens: list[int], word: str) -> list[int]:
+    """The tokens of a word after a text of these tokens; by itself where it would be joined with the sign before it, as ".F" is
+    a token of Llama 3.
+    """
+    whole = list(tokenizer(f"{text}{word}")["input_ids"])
+    return whole[len(tokens) :] if whole[: len(tokens)] == tokens else tokenizer(word, add_special_tokens=False)["input_ids"]

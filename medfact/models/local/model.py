@@ -230,8 +230,8 @@ class LocalModel:
                     if word[0] not in counted[side]:
                         for number, probability in zip(numbers, decoder.forced(rows, word), strict=True):
                             sums[number][side] += probability
-        for number, (true, false) in sums.items():
-            completions[number] = with_mass(completions[number], true, false)
+        for number, (p_true, p_false) in sums.items():
+            completions[number] = with_mass(completions[number], p_true, p_false)
         return completions
 
     def _beginnings(self, options: Prompt) -> tuple[frozenset[int], frozenset[int]]:

@@ -99,8 +99,8 @@ def _pack(prompts: Sequence[Sequence[int]], indices: Sequence[int]) -> Pack:
     return pack
 
 
-def shared(one: Sequence[int], other: Sequence[int]) -> int:
-    """The number of tokens that both begin with."""
+def shared(one: Sequence[object], other: Sequence[object]) -> int:
+    """The number of tokens, or of characters, that both begin with."""
     for count, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return count
