@@ -27,7 +27,7 @@ from medfact.datasets.bundled import lay_names
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.negatives import NEAR
 
-SETS = ("biomedical-core", "clinical-core", "not-indicated")
+SETS = ("biomedical-core", "clinical-core", "core-medicine", "not-indicated")
 PAGE = "page"
 DENIED = re.compile(r"^not_|contraindicated|no_observed|lack of observed")
 

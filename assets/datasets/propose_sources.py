@@ -26,7 +26,7 @@ from medfact.datasets import load_bundled
 from medfact.facts import Fact
 
 HERE = Path(__file__).parent
-SETS = ("clinical-core", "biomedical-core", "not-indicated", "rare-core")
+SETS = ("clinical-core", "core-medicine", "biomedical-core", "not-indicated", "rare-core")
 QUESTIONS = {
     "symptoms": {"symptoms", "information", "complications", "definition"},
     "affected sites": {"information", "causes", "definition"},
@@ -100,7 +100,8 @@ def together(library: Library, heads: list[Words], tails: list[Words]) -> Iterat
                     a, b = min(pairs, key=lambda pair: abs(pair[0][0] - pair[1][0]))
                     place = min(a[0], b[0]), max(a[1], b[1])
                     score = 1.0 + 0.1 * (len(head) + len(tail))
-                    shown = f"[{page.text.about[0]}: {page.text.question}] {page.around(place, 90, 70)}"
+                    about = next(iter(page.text.about), "")
+                    shown = f"[{about}: {page.text.question}] {page.around(place, 90, 70)}"
                     yield Proposal(page.text.source, page.text.address, score, shown)
 
 

@@ -41,7 +41,13 @@ def test_what_was_decided_is_of_the_sets_facts_and_opens(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "one", "two"),
-    [("clinical-core", 0.63, 0.33), ("biomedical-core", 0.59, 0.2), ("not-indicated", 0.77, 0.14), ("rare-core", 1, 0.42)],
+    [
+        ("clinical-core", 0.63, 0.33),
+        ("core-medicine", 0.36, 0.12),
+        ("biomedical-core", 0.59, 0.2),
+        ("not-indicated", 0.77, 0.14),
+        ("rare-core", 1, 0.42),
+    ],
 )
 def test_so_many_facts_have_one_source_and_two(name: str, one: float, two: float) -> None:
     counts = [len(sources_of(fact)) for fact in load_bundled(name).facts]

@@ -121,7 +121,16 @@ def test_what_is_the_right_way_round_or_unknown_is_not(row: tuple[str, str, str]
 
 
 @pytest.mark.parametrize(
-    "name", ["clinical-core", "biomedical-core", "rare-core", "not-indicated", "safety-core", "clinical-relations"]
+    "name",
+    [
+        "clinical-core",
+        "core-medicine",
+        "biomedical-core",
+        "rare-core",
+        "not-indicated",
+        "safety-core",
+        "clinical-relations",
+    ],
 )
 def test_no_bundled_set_is_called_reversed(name: str) -> None:
     assert list(reversed_notes(load_bundled(name).facts, CANONICAL)) == []

@@ -1,0 +1,157 @@
+"""core-medicine: card and files agree, its conditions are not clinical-core's, and no false partner may be true."""
+
+import csv
+from collections import Counter
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from medfact.datasets import grouping, load_bundled
+from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.negatives import NEAR
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
+RELATIONS = ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures")
+SEEDS = (0, 1, 7)
+OTHERS = ("clinical-core", "biomedical-core", "not-indicated", "rare-core")
+"""Sets that may say something true of the same condition."""
+
+NEVER_FALSE = """
+    priapism: exchange transfusion | social anxiety disorder: nausea, syncope | schistosomiasis: seizures, heart |
+    burns: hydroxocobalamin, endotracheal intubation | acute limb ischemia: sodium bicarbonate |
+    bulimia nervosa: Chvostek sign |
+    febrile neutropenia: filgrastim, vancomycin | complete heart block: prednisone, atropine |
+    minimal change disease: trimethoprim-sulfamethoxazole | gestational diabetes mellitus: nausea, fatigue |
+    marasmus: weight gain |
+    acute mountain sickness: nifedipine, oxygen | hypernatremia: furosemide | sigmoid volvulus: bowel resection |
+    status asthmaticus: prednisone, epinephrine | low back pain: morphine, amoxicillin | measles: amoxicillin, diarrhea
+"""
+"""Conditions with tails that are true, or that somebody could defend."""
+
+PLAINLY_FALSE = """
+    hyperkalemia: potassium chloride, spironolactone | hypercalcemia: calcitriol | hypoglycemia: insulin human |
+    thyroid storm: levothyroxine | myxedema coma: propylthiouracil | tricyclic antidepressant poisoning: flumazenil |
+    intracerebral hemorrhage: acetylsalicylic acid | complete heart block: verapamil | methemoglobinemia: sodium nitrite
+"""
+"""What would do harm: the best of false partners, which a bar by classes must not take away."""
+
+TOLD_BY_THE_NAME = """
+    folate deficiency anemia: folic acid | vitamin A deficiency: retinol | botulism: botulism antitoxin |
+    cardiac arrest: heart |
+    digoxin poisoning: digoxin immune fab | traumatic brain injury: brain | testicular torsion: testis, testicular pain |
+    retinoblastoma: retina | necrotizing fasciitis: skin necrosis
+"""
+
+
+def rows(name: str = "") -> list[dict[str, str]]:
+    with (FOLDER / f"core-medicine{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def pairs(text: str) -> set[tuple[str, str]]:
+    entries = (entry.split(":") for entry in " ".join(text.split()).split("|"))
+    return {(head.strip(), tail.strip()) for head, tails in entries for tail in tails.split(",")}
+
+
+@cache
+def drawn(seed: int) -> tuple[tuple[Fact, tuple[Fact, ...]], ...]:
+    collection = load_bundled("core-medicine")
+    group = grouping(collection, 1, seed, NEAR)
+    return tuple((fact, group(fact)[1:]) for fact in collection.facts)
+
+
+def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
+    card, facts = " ".join((FOLDER / "core-medicine.md").read_text(encoding="utf-8").split()), rows()
+    also = Counter[str]()
+    for row in rows(".also-true"):
+        also[row["relation"]] += len(row["tail"].split(" | "))
+    for relation in RELATIONS:
+        own = [row for row in facts if row["relation"] == relation]
+        heads, tails = {row["head"] for row in own}, {row["tail"] for row in own}
+        assert f"| {relation} | {len(own):,} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
+    heads = {row["head"] for row in facts}
+    assert f"| in all | {len(facts):,} | {len(heads)} | | {also.total():,} |" in card
+    assert f"`head_id` ({len({row['head'] for row in facts if row['head_id']})} conditions)" in card
+    drugs = {row["tail"] for row in facts if row["relation"] == "therapeutic drugs"}
+    new = drugs - {fact.tail for fact in load_bundled("clinical-core").facts}
+    assert f"Of the {len(drugs)} drugs, {len(new)} are in no fact of clinical-core" in card
+    text = (FOLDER.parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
+    assert f"`core-medicine` | {len(facts):,} facts about {len(heads)} further conditions" in text
+
+
+def test_the_card_counts_what_was_read_at_the_sources() -> None:
+    card = " ".join((FOLDER / "core-medicine.md").read_text(encoding="utf-8").split())
+    decided = Counter(row["decision"] for row in rows(".sources"))
+    assert f"read {decided.total():,} places" in card
+    assert f"{decided['states']} state the fact; {decided['does not state']} name both and do not state it" in card
+    assert f"{decided['repeats']} repeat another source's words" in card
+
+
+def test_its_conditions_are_none_of_clinical_cores_and_what_both_name_is_one_thing() -> None:
+    core, own = load_bundled("clinical-core").facts, load_bundled("core-medicine").facts
+    assert not {name_key(fact.head) for fact in core} & {name_key(fact.head) for fact in own}
+    assert not {fact.head_id for fact in core if fact.head_id} & {fact.head_id for fact in own}
+    assert {(fact.relation, fact.tail_type) for fact in own} <= {(fact.relation, fact.tail_type) for fact in core}
+    identifiers = {(fact.relation, fact.tail): fact.tail_id for fact in core}
+    for fact in own:
+        assert identifiers.get((fact.relation, fact.tail)) in {None, fact.tail_id}, fact.tail
+    spelled = {name_key(fact.tail or ""): fact.tail for fact in core}
+    assert not [fact.tail for fact in own if spelled.get(name_key(fact.tail or ""), fact.tail) != fact.tail]
+
+
+def test_it_is_read_without_a_problem_and_says_everything_once() -> None:
+    assert load_bundled("core-medicine").problems == ()
+    facts = rows()
+    assert max(Counter((row["head"], row["relation"], row["tail"]) for row in facts).values()) == 1
+    assert {(row["strength"], row["source"], row["source_id"]) for row in facts} == {("a", "medfact editors", "")}
+    heads, tails = {row["head"] for row in facts}, {row["tail"] for row in facts}
+    for row in rows(".also-true"):
+        assert row["head"] in heads
+        assert set(row["tail"].split(" | ")) <= tails
+    assert {row["name"] for row in rows(".synonyms")} <= heads | tails
+    assert not {row["synonym"] for row in rows(".synonyms")} & (heads | tails)
+    assert {name for row in rows(".part-of") for name in (row["part"], row["whole"])} <= tails
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_fact_has_a_partner_and_none_is_true_or_arguable(seed: int) -> None:
+    known = {(row["head"], row["tail"]) for row in rows()}
+    known |= {(row["head"], tail) for row in rows(".also-true") for tail in row["tail"].split(" | ")}
+    for fact, negatives in drawn(seed):
+        (negative,) = negatives
+        assert (negative.head, negative.tail) not in known
+        assert (negative.relation, negative.tail_type) == (fact.relation, fact.tail_type)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_that_another_set_knows_true_is_drawn(seed: int) -> None:
+    own = load_bundled("core-medicine").known
+    true = {
+        name: {(known.entity(fact.head), known.entity(fact.tail or "")) for fact in known.facts} for name, known in others()
+    }
+    for fact in (false for _, negatives in drawn(seed) for false in negatives):
+        for head, tail, (name, known) in product(own.names(fact.head), own.names(fact.tail or ""), others()):
+            assert (known.entity(head), known.entity(tail)) not in true[name], (head, fact.relation, tail)
+
+
+@cache
+def others() -> tuple[tuple[str, KnowledgeBase], ...]:
+    return tuple((name, load_bundled(name).known) for name in OTHERS)
+
+
+@pytest.mark.parametrize(("head", "tail"), sorted(pairs(NEVER_FALSE)))
+def test_what_somebody_could_defend_is_never_called_false(head: str, tail: str) -> None:
+    known = load_bundled("core-medicine").known
+    if {known.entity(head), known.entity(tail)} <= {known.entity(one or "") for f in known.facts for one in (f.head, f.tail)}:
+        assert known.entity(tail) in known.linked(head)
+
+
+def test_what_would_do_harm_may_be_drawn_as_false() -> None:
+    known = load_bundled("core-medicine").known
+    assert not [(head, tail) for head, tail in pairs(PLAINLY_FALSE) if known.entity(tail) in known.linked(head)]
+
+
+def test_what_a_name_tells_is_no_fact() -> None:
+    assert not pairs(TOLD_BY_THE_NAME) & {(row["head"], row["tail"]) for row in rows()}
