@@ -25,11 +25,11 @@ def test_sentences() -> None:
     assert asked["none"] == "哮鸣音是哮喘的公认症状或体征。"
     assert asked["inv"] == "哮喘的公认症状和体征包括哮鸣音。"
     assert asked["ins"] == "在哮喘患者中，哮鸣音是该病症的公认症状或体征。"
-    assert asked["inv+ins"] == "在患者所患的病症中，哮喘是以哮鸣音为公认症状或体征的病症之一。"
+    assert asked["inv+ins"] == "在患者中，哮喘是以哮鸣音为公认症状或体征的病症之一。"
     assert asked["dn"] == "哮鸣音不是哮喘的公认症状或体征。"
     assert asked["inv+dn"] == "哮喘的公认症状和体征不包括哮鸣音。"
     assert asked["ins+dn"] == "在哮喘患者中，哮鸣音不是该病症的公认症状或体征。"
-    assert asked["inv+ins+dn"] == "在患者所患的病症中，哮喘不是以哮鸣音为公认症状或体征的病症之一。"
+    assert asked["inv+ins+dn"] == "在患者中，哮喘不是以哮鸣音为公认症状或体征的病症之一。"
     assert said("gout", "therapeutic drugs", "colchicine")["ins+dn"] == "在痛风患者中，秋水仙碱不用于治疗该病症。"
 
 
@@ -69,10 +69,10 @@ def test_no_fact_of_the_large_set_lacks_a_name() -> None:
 
 
 def test_words_that_begin_an_answer() -> None:
-    """One character begins a word by itself: 正 that of 正确, 不 that of 不正确, 不对 and 不是."""
+    """One character begins a word by itself: 正 that of 正确, 不 that of 不正确, 不对 and 不是. English ones count everywhere."""
     true, false = load_language("zh").asking.choices
-    assert {"正确", "正", "对", "是", "真"} == set(true)
-    assert {"错误", "错", "否", "假", "不正确", "不正", "不对", "不是", "不"} == set(false)
+    assert {"正确", "正", "对", "是", "真", "true", "yes"} == set(true)
+    assert {"错误", "错", "否", "假", "不正确", "不正", "不对", "不是", "不", "false", "no"} == set(false)
 
 
 @pytest.mark.parametrize(
