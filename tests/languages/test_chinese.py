@@ -69,7 +69,7 @@ def test_no_fact_of_the_large_set_lacks_a_name() -> None:
 
 
 def test_words_that_begin_an_answer() -> None:
-    """One character begins a word by itself: 正 that of 正确, 不 that of 不正确, 不对 and 不是. English ones count everywhere."""
+    """One character begins a word by itself: 正 that of 正确, 不 that of 不正确. English words count everywhere."""
     true, false = load_language("zh").asking.choices
     assert {"正确", "正", "对", "是", "真", "true", "yes"} == set(true)
     assert {"错误", "错", "否", "假", "不正确", "不正", "不对", "不是", "不", "false", "no"} == set(false)
