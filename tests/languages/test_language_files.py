@@ -114,15 +114,14 @@ def test_a_preposition_joins_the_article_alone_not_a_word_that_looks_like_it() -
 def test_german_sentences() -> None:
     """Masculine, feminine, neuter and plural names, with and without adjectives, in the cases that the sentences ask for."""
     asked = said("de", "septic shock", "symptoms", "petechiae")
-    assert asked["none"] == "Petechien sind ein anerkanntes Symptom oder Zeichen des septischen Schocks."
-    assert asked["inv"] == "Zu den anerkannten Symptomen und Zeichen des septischen Schocks gehören Petechien."
+    assert asked["none"] == "Petechien sind ein bekanntes Symptom oder Zeichen des septischen Schocks."
+    assert asked["inv"] == "Zu den bekannten Symptomen und Zeichen des septischen Schocks gehören Petechien."
     assert (
-        asked["ins"]
-        == "Bei Patienten mit septischem Schock sind Petechien ein anerkanntes Symptom oder Zeichen der Erkrankung."
+        asked["ins"] == "Bei Patienten mit septischem Schock sind Petechien ein bekanntes Symptom oder Zeichen der Erkrankung."
     )
     assert asked["inv+ins"] == (
-        "Der septische Schock zählt zu den Erkrankungen, zu deren anerkannten Symptomen und Zeichen "
-        "Petechien bei Patienten gehören."
+        "Der septische Schock zählt zu den Erkrankungen, zu deren bekannten Symptomen und Zeichen "
+        "bei Patienten Petechien gehören."
     )
     assert asked["dn"] == asked["none"].replace(" ein ", " kein ")
     assert asked["inv+dn"] == asked["inv"].replace("Petechien.", "Petechien nicht.")
@@ -139,7 +138,7 @@ def test_german_sentences() -> None:
         "Zu den vom nephrotischen Syndrom betroffenen anatomischen Strukturen gehört die Niere."
     )
     assert said("de", "gout", "therapeutic drugs", "colchicine")["inv+ins"] == (
-        "Die Gicht gehört zu den Erkrankungen, zu deren Behandlung Colchicin bei Patienten eingesetzt wird."
+        "Die Gicht gehört zu den Erkrankungen, zu deren Behandlung bei Patienten Colchicin eingesetzt wird."
     )
 
 
