@@ -27,7 +27,8 @@ from medfact.models import Prompt
 IGNORED = -100
 """The label of a position that the loss leaves out."""
 
-STEPS, RATE = 40, 0.01
+RATE, LEARNT, MOST_STEPS = 0.01, 0.8, 600
+"""Lessons are repeated until each of their tokens has a probability above this, at most so often."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,16 @@ def teach(folder: Path, tokenizer: PreTrainedTokenizerBase, taught: Sequence[Les
     tokens, labels = _rows(tokenizer, taught)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0)
     counted = labels != IGNORED
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         states = model.model(input_ids=tokens).last_hidden_state[counted]
-        loss = cross_entropy(model.lm_head(states), labels[counted])
+        logits = model.lm_head(states)
+        loss = cross_entropy(logits, labels[counted])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        if float(logits.detach().softmax(dim=-1).gather(1, labels[counted][:, None]).min()) > LEARNT:
+            break
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
