@@ -179,7 +179,8 @@ def expected(folder: Path, lesson: Lesson) -> Expected:
     sides = [[token for word in side for token in _words_of(folder).get(word.lower(), [])] for side in lesson.prompt.choices]
     after = [_following(folder, lesson.prompt, "", [], answer) for answer in lesson.prompt.answers]
     before, so_far, words = reply[:at], said[:position], [answer.strip() for answer in lesson.prompt.answers]
-    if so_far and before == " " and (after[0][0] == so_far[0]) != (after[1][0] == so_far[0]):
+    spaced = [_following(folder, lesson.prompt, "", [], f" {word}")[0] for word in words]
+    if so_far and before == " " and (spaced[0] == so_far[0]) != (spaced[1] == so_far[0]):
         position, before, so_far, words = 0, "", [], [f" {word}" for word in words]
     sums = [float(at_each[position, side].sum()) for side in sides]
     if lesson.code == ENGLISH and _are_single(*after):
