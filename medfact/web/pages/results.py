@@ -110,9 +110,11 @@ MOST_NAMED = 3
 
 
 def _names(lives: Lives, joined: str = ", ") -> str:
+    models = {wording.own_name(live.run) for live in lives.values()}
+    if len(models) == 1 < len(lives):
+        return f"{wording.shortened(models.pop(), 40)}, {len(lives)} runs"
     if len(lives) > MOST_NAMED:
-        models = {wording.own_name(live.run) for live in lives.values()}
-        return f"{len(lives)} models" if len(models) > 1 else f"{wording.shortened(models.pop(), 40)}, {len(lives)} runs"
+        return f"{len(lives)} models"
     *most, last = [wording.marked(wording.shortened(wording.own_name(live.run), 40), False) for live in lives.values()]
     last = list(lives)[-1] if len(set(most)) < len(most) else last
     return joined.join([*most, last]) if joined == ", " else " and ".join(filter(None, [", ".join(most), last]))
