@@ -36,6 +36,7 @@ class OverLanguages:
     this language and in no other. less: the language less the first one named, by fact, with p after Holm over all of them;
     by_relation: the same within a relation, p and bounds over all relations and languages. consistent: statements that get the
     same answer in all languages, right or wrong, of those that can be read in all; no label is needed for it.
+    by_variant: key of a variant → right answers of all that the facts have in that way, in each language.
     """
 
     languages: tuple[str, ...]
@@ -45,6 +46,7 @@ class OverLanguages:
     alone: Mapping[str, Estimate]
     less: Mapping[str, Contrasted]
     by_relation: Mapping[str, Mapping[str, Contrasted]]
+    by_variant: Mapping[str, Mapping[str, Estimate]]
     consistent: Estimate
 
     @property
@@ -93,8 +95,17 @@ def over_languages(spoken: Mapping[str, Spoken]) -> OverLanguages:
         alone={name: share(mastered[place] & (count == 1)) for place, name in enumerate(names)},
         less=adjusted(less),
         by_relation={relation: {name: within[relation, name] for name in others} for relation in there},
+        by_variant={
+            variant: {name: _right(side.records, at, variant) for (name, side), at in zip(spoken.items(), rows, strict=True)}
+            for variant in sorted({name for side in sides for name in side.records.variants.names})
+        },
         consistent=_consistent(sides),
     )
+
+
+def _right(records: Records, facts: Codes, variant: str) -> Estimate:
+    """The share of right answers among the statements of some facts, by number, that are put in one way."""
+    return records.share(records.right, np.isin(records.fact, facts) & records.variants.among([variant]))
 
 
 def _fact_numbers(sides: Sequence[Spoken]) -> list[Codes]:

@@ -44,6 +44,9 @@ class InLanguages:
                 relation: {language: _difference(one) for language, one in by.items()}
                 for relation, by in of.by_relation.items()
             },
+            "by_variant": {
+                variant: {language: record_of(one) for language, one in by.items()} for variant, by in of.by_variant.items()
+            },
             "consistent": record_of(of.consistent),
             "replies_in_english": {language: {"number": n, "of": of_all} for language, (n, of_all) in self.in_english.items()},
         }

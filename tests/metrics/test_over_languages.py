@@ -44,6 +44,32 @@ def test_a_model_that_knows_in_english_alone() -> None:
     assert found.consistent.n == 160
 
 
+def test_right_answers_are_counted_by_way_in_each_language() -> None:
+    """Who says False to everything is right where a true fact is denied, and wrong where it is affirmed."""
+    found = of([RIGHT] * 15 + [DENIES] * 5, [RIGHT] * 5 + [DENIES] * 15, [DENIES] * 20)
+    assert {name: one.value for name, one in found.by_variant["none"].items()} == {"en": 0.75, "es": 0.25, "fr": 0.0}
+    assert {name: one.value for name, one in found.by_variant["inv+dn"].items()} == {"en": 1.0, "es": 1.0, "fr": 1.0}
+    assert {one.n for by in found.by_variant.values() for one in by.values()} == {20}
+
+
+def test_a_model_that_answers_at_random_in_each_language() -> None:
+    """Of 2,000 facts a coin masters 1 in 256 in a language and 1 in 65,536 in two: 8 and none. Two coins agree on half of
+    all statements; with 16,000 of them the share is within 2 points (5 standard errors) of that.
+    """
+    draw = np.random.default_rng(0)
+    english, spanish = (["".join(draw.choice(["T", "F"], 8)) for _ in range(2000)] for _ in range(2))
+    english, spanish = ([DENIES if one == RIGHT_OF_FALSE else one for one in signs] for signs in (english, spanish))
+    found = over_languages({"en": spoken(*english), "es": spoken(*spanish)})
+    assert {name: one.value for name, one in found.each.items()} == {
+        name: signs.count(RIGHT) / 2000 for name, signs in (("en", english), ("es", spanish))
+    }
+    assert all(2 <= 2000 * (one.value or 0) <= 18 for one in found.each.values())
+    assert found.everywhere.value == 0.0
+    assert found.consistent.value == pytest.approx(0.5, abs=0.02)
+    assert found.less["es"].low_all is not None
+    assert not found.less["es"].is_shown
+
+
 def test_the_change_against_english_is_paired_by_fact_and_its_bounds_hold_for_all_languages() -> None:
     found = of([RIGHT] * 15 + [DENIES] * 5, [RIGHT] * 5 + [DENIES] * 15, [DENIES] * 20)
     differences = np.repeat([0.0, -1.0, 0.0], [5, 10, 5])

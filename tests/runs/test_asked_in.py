@@ -108,6 +108,7 @@ def test_the_command_line_makes_a_run_in_each_language_and_compares_them(medfact
     assert found["right_in_all"]["value"] == 0.0
     assert found["less_en"]["es"]["difference"] == 0.0
     assert found["consistent"]["value"] == 1.0
+    assert found["by_variant"]["none"]["en"] == found["by_variant"]["none"]["es"]
     assert "One fact, several languages" in medfact("compare", english["run"], spanish["run"], "--db", db).out
 
 

@@ -8,6 +8,7 @@ from medfact.results.languages import InLanguages, title
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
 from medfact.results.wording import bounds_in_points, count, counted, model_name, percent, points, share
+from medfact.statements import VARIANTS
 
 ABOUT = (
     "Over facts, true and false ones, all of whose statements are answered in every language. The same facts, partners and "
@@ -30,7 +31,7 @@ def languages(figures: Figures) -> Section | None:
 def _of_model(number: int, one: InLanguages) -> list[Block]:
     if not one.found.facts:
         return [Note(lines=(f"{model_name(one.model)}: no fact is answered whole in all of its languages.",))]
-    blocks: list[Block] = [_shares(number, one), _changes(number, one)]
+    blocks: list[Block] = [_shares(number, one), _changes(number, one), _ways(number, one)]
     if len(one.found.by_relation) > 1:
         blocks.append(_relations(number, one))
     return [*blocks, Note(lines=tuple(_lines(one)), listed=True)]
@@ -95,6 +96,24 @@ def _relations(number: int, one: InLanguages) -> Table:
         rows=tuple(rows),
         caption=f"Change against {first} within each relation, paired by fact, in points.",
         folded="Which relations fall",
+    )
+
+
+def _ways(number: int, one: InLanguages) -> Shares:
+    """Right answers by way, in each language beside each other."""
+    by = one.found.by_variant
+    rows = (
+        Row(variant.plain, {title(language): share_of(right, "statement") for language, right in by[key].items()})
+        for key, variant in VARIANTS.items()
+        if key in by
+    )
+    return Shares(
+        name=f"languages-ways-{number}",
+        label=f"{model_name(one.model)}: right answers by way and language",
+        heading="way of stating",
+        rows=tuple(rows),
+        finding=f"{model_name(one.model)}: right answers by way, in each language",
+        axis="right answers, %",
     )
 
 
