@@ -95,12 +95,16 @@ def over_languages(spoken: Mapping[str, Spoken]) -> OverLanguages:
         alone={name: share(mastered[place] & (count == 1)) for place, name in enumerate(names)},
         less=adjusted(less),
         by_relation={relation: {name: within[relation, name] for name in others} for relation in there},
-        by_variant={
-            variant: {name: _right(side.records, at, variant) for (name, side), at in zip(spoken.items(), rows, strict=True)}
-            for variant in sorted({name for side in sides for name in side.records.variants.names})
-        },
+        by_variant=_by_variant(spoken, rows),
         consistent=_consistent(sides),
     )
+
+
+def _by_variant(spoken: Mapping[str, Spoken], facts: Sequence[Codes]) -> dict[str, dict[str, Estimate]]:
+    """Right answers by way and language. facts: the numbers of those that count, in each run."""
+    sides = [(name, side.records, own) for (name, side), own in zip(spoken.items(), facts, strict=True)]
+    variants = sorted({name for _, records, _ in sides for name in records.variants.names})
+    return {variant: {name: _right(records, own, variant) for name, records, own in sides} for variant in variants}
 
 
 def _right(records: Records, facts: Codes, variant: str) -> Estimate:
