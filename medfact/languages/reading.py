@@ -21,7 +21,7 @@ from medfact.models.thinking import without_thinking
 
 LISTS = (
     "true", "false", "opening_true", "opening_false", "turned", "between", "said_of", "attribute", "attribute_before", "idiom",
-    "echo", "open", "label", "corrected", "turns", "aside",
+    "echo", "open", "label", "link", "corrected", "turns", "aside",
 )  # fmt: skip
 """The lists of phrases, each a regular expression, that a language's file must have."""
 
@@ -139,7 +139,7 @@ class _OwnReader:
         self._keyword = re.compile(keyword, FLAGS)
         self._opening = re.compile(rf"[\W_]*(?:{answer})(?=[\W_]|\Z)(?!{join}(?:{words.any(words.lists['attribute'])}))", FLAGS)
         self._opening_alone = re.compile(r"\s*(?:[.,;:!。，；：！、\n)\]\-–—）」』】]|\Z)")
-        links = words.any(("es", "est", "ist", "lautet", "是", "为"))
+        links = words.pattern("link").pattern
         labelled = keyword if words.spaced else rf"(?:{answer})(?=[\W_]|\Z)"
         self._label = re.compile(
             rf"{words.any(words.lists['label'])}[\s\"'”)*\]]*(?:[:：=→]|{links})\W*"
