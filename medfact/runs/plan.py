@@ -12,6 +12,7 @@ from pathlib import Path
 
 from medfact.answers import FORMATS
 from medfact.answers.formats import WITH_DOCUMENTS
+from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, UnknownName
@@ -195,6 +196,12 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
     if spec.sourced and not any(map(has_source, collection.facts)):
         return Mistake(
             f"No fact of {collection.name} names its source.", "Name them in a column `source`, or leave --sourced out."
+        )
+    if spec.asked_in != ENGLISH:
+        return Mistake(
+            f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}: its names, or sentences for its "
+            "relations, are not there in this language.",
+            "Choose English, or facts that have them, such as clinical-core.",
         )
     why = f"No statement can be made of {collection.name} with the pool {pool.name!r}."
     if any(fact.fact_id not in pool.ready and not pool.canonical(fact.relation) for fact in collection.facts):

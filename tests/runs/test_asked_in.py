@@ -88,6 +88,11 @@ def test_what_is_not_worded_in_other_languages_is_refused(more: dict[str, Any]) 
         plan(RunSpec("baseline:tail", limit=4, asked_in="es", **more))
 
 
+def test_facts_without_names_in_a_language_are_refused_with_what_to_choose() -> None:
+    with pytest.raises(Mistake, match=r"No fact of core-medicine can be asked in German: .* Choose English"):
+        plan(RunSpec(model="medfact-tiny", dataset="core-medicine", limit=12, shots=0, asked_in="de"))
+
+
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(UnknownName, match="language"):
         plan(RunSpec("baseline:tail", limit=4, asked_in="xx"))
