@@ -188,4 +188,4 @@ def test_a_pages_budget_is_a_number(tmp_path: Path) -> None:
             answered = visitor.act("resume", run=run, fields={"budget": text})
             assert "The budget is" in str(answered["fragments"]["said"]), text
         for name, value in (("pairs", 10**9), ("pairs", -1), ("shots", 10**6), ("budget", 1e12), ("budget", -1)):
-            assert "cannot be what it is" in str(visitor.evaluate(service="m", **{name: value})), name
+            assert "does not fit" in str(visitor.evaluate(service="m", **{name: value})), name

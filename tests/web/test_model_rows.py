@@ -257,7 +257,7 @@ def test_a_named_service_shows_its_address_and_asks_for_its_own_key(visitor: Vis
     assert "No key for api.groq.com" in said(visitor.act("evaluate", setup=setup), "go-said")
     assert runs(app_home, visitor) == []
     wrong = visitor.act("evaluate", setup=of({"id": "a", "service": "nobody:", "model": "m"}))
-    assert "“service” cannot be what it is: value error, there is no such service" in said(wrong, "go-said")
+    assert "“service” does not fit: value error, there is no such service" in said(wrong, "go-said")
 
 
 def test_a_name_at_ollama_is_no_name_of_another_service() -> None:

@@ -133,7 +133,7 @@ def test_what_cannot_be_is_said_and_not_passed_over(name: str, value: object, wh
     kept = visitor.look(setup=setup)["setup"]
     assert (kept["rows"][0] if of_row else kept)[name] == value
     for shown in (visitor.look(setup=setup), visitor.look(setup=kept), visitor.look()):
-        assert f"“{LABELS[name]}” cannot be what it is" in unescape(shown["fragments"]["go"])
+        assert f"“{LABELS[name]}” does not fit" in unescape(shown["fragments"]["go"])
         assert why in shown["fragments"]["go"]
     pressed = visitor.act("evaluate", setup=setup)
     assert why in pressed["fragments"]["go-said"]

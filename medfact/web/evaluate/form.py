@@ -102,7 +102,7 @@ class AsTold(Lenient):
     def check(self) -> None:
         """Raises Mistake where what was chosen cannot be."""
         for name, (_, why) in self.unfit.items():
-            raise Mistake(f"“{LABELS.get(name, name)}” cannot be what it is: {why}.", "Change it, or leave it empty.")
+            raise Mistake(f"“{LABELS.get(name, name)}” does not fit: {why}.", "Change it, or leave it empty.")
 
 
 class ModelRow(AsTold):

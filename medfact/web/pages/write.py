@@ -155,7 +155,7 @@ def _row_of(show: WriteShow) -> ModelRow:
 def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
     """What would be written. Raises MedfactError where it cannot be."""
     for name in FORM_FIELDS & show.unfit.keys():
-        raise Mistake(f"“{name}” cannot be what it is: {show.unfit[name][1]}.", "Change it.")
+        raise Mistake(f"“{name}” does not fit: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
