@@ -142,7 +142,7 @@ def test_json_lists_all_and_words_the_first_ten(store: Store, medfact: Callable[
     assert {one["head"] for one in of["gone"]} == {"gout"}
     shown = medfact("report", run, "--db", url).out
     assert shown.count("no longer there") == 10
-    assert f"and 2 more facts: `report {run} --json` lists all." in shown
+    assert "And 2 more facts: the report as JSON lists all." in shown
 
 
 def test_nothing_is_said_where_nothing_was_withdrawn(store: Store, facts_file: Path) -> None:

@@ -13,7 +13,7 @@ from medfact.results.withdrawn import Withdrawn
 from medfact.results.wording import counted, in_draws, share
 
 LISTED = 10
-"""Facts of each list that are named; `report --json` has all."""
+"""Facts of each list that are named; the report as JSON has all."""
 
 _NOW = {
     TRUE: "asked as false, and now held true",
@@ -42,7 +42,7 @@ def _blocks(heading: str, report: Report) -> list[Block]:
     for listed in filter(None, (of.gone, of.doubted)):
         blocks.append(Facts(lines=tuple(FactLine(one.fact, _words(one)) for one in listed[:LISTED])))
         if len(listed) > LISTED:
-            more = f"and {counted(len(listed) - LISTED, 'more fact')}: `report {report.run} --json` lists all."
+            more = f"And {counted(len(listed) - LISTED, 'more fact')}: the report as JSON lists all."
             blocks.append(Note(lines=(more,)))
     return [*blocks, Note(lines=(_without(of, report),))]
 
