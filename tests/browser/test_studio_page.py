@@ -29,7 +29,7 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     page.goto(f"{address}facts")
     page.get_by_role("link", name="edit the sentences").click()
     expect(page.locator("[data-set=data]")).to_have_value("own")
-    page.get_by_label("Relation").select_option(RELATION)
+    page.get_by_role("combobox", name="Relation").select_option(RELATION)
     card = page.locator("#relation")
     expect(card.get_by_role("heading")).to_contain_text("new")
     for number, form in enumerate(FORMS):
@@ -85,7 +85,7 @@ def test_what_is_typed_and_not_saved_can_be_gone_back_to(page: Page, address: st
     card, plain = page.locator("#relation"), page.locator("#relation [data-set=s0]")
     plain.fill("[Y] {is|are} a known sign of [X].")
     expect(card.locator("ins").first).to_contain_text("known")
-    page.get_by_label("Relation").select_option("therapeutic drugs")
+    page.get_by_role("combobox", name="Relation").select_option("therapeutic drugs")
     expect(card).to_contain_text("What you typed of “symptoms” is not saved")
     expect(plain).not_to_have_value("[Y] {is|are} a known sign of [X].")
     card.get_by_role("button", name="Go back to it").click()
