@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from medfact.assets import ENGLISH
 from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, option, options_of
 from medfact.errors import Mistake
 from medfact.extras import importing
@@ -345,6 +346,7 @@ COMMANDS = (
         argument("--packet", "N", "facts (default: 10)", type=int, default=10),
         argument("--on", "RUN", "the facts of a run"),
         argument("--dataset", "NAME", "otherwise of a bundled data set (default: clinical-core)", default="clinical-core"),
+        argument("--language", "CODE", "of a data set's names and sentences (default: en)", default=ENGLISH),
         argument("--days", "N", "until the address expires (default: 14)", type=float, default=14.0),
         argument("--address", "URL", "where the page is reached (default: this machine's number in the local network)"),
         DATABASE,

@@ -10,10 +10,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from medfact.assets import ENGLISH, language_codes
 from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
 from medfact.datasets import bundled_names
-from medfact.errors import UnknownName
+from medfact.errors import Mistake, UnknownName
 from medfact.reviews.invitations import invite as invited
 from medfact.reviews.invitations import progress
 from medfact.store import Store
@@ -26,8 +27,13 @@ def invite(options: argparse.Namespace) -> int:
         return emit(_rows(store), options.output)
     if options.dataset not in bundled_names():
         raise UnknownName("data set", options.dataset, bundled_names())
+    if options.language not in language_codes():
+        raise UnknownName("language", options.language, language_codes())
     run = store.run(options.on).run if options.on else ""
-    made = invited(options.name, run, "" if run else options.dataset, options.packet, options.days)
+    if run and options.language != ENGLISH:
+        raise Mistake("A run has a language already.", "Leave --language out, or invite to a data set.")
+    of = "" if run else options.dataset
+    made = invited(options.name, run, of, options.packet, options.days, language=options.language)
     print(f"{(options.address or _own_address()).rstrip('/')}/{made.address}")
     say("note: whoever has this address judges in that name; it opens nothing else")
     say("note: MEDFACT_INVITED_ONLY=1 medfact app --host 0.0.0.0 shows other machines nothing but such packets")
@@ -40,6 +46,7 @@ def _rows(store: Store) -> Iterator[dict[str, Any]]:
         yield {
             "name": invitation.name,
             "of": f"run {invitation.run}" if invitation.run else invitation.data,
+            "language": None if invitation.run else invitation.language,
             "facts": invitation.facts,
             "judged": one.judged,
             "finished": one.is_finished,

@@ -1,26 +1,36 @@
-"""Facts found by words: each must occur in the fact, in any order, or in another name of what it links."""
+"""Facts found by words: each must occur in the fact, in any order, or in another name of what it links, in any language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from medfact.datasets.bundled import lay_names
 from medfact.facts import Fact, KnowledgeBase, name_key
 
+Names = Callable[[str], Iterable[str]]
+"""What else an entity is called."""
 
-def holding(facts: Iterable[Fact], search: str, known: KnowledgeBase | None = None) -> Iterator[Fact]:
-    """The facts in which all words of a search occur. known: gives the other names of conditions and findings."""
+
+def _no_others(_: str) -> Iterable[str]:
+    return ()
+
+
+def holding(facts: Iterable[Fact], search: str, known: KnowledgeBase | None = None, also: Names = _no_others) -> Iterator[Fact]:
+    """The facts in which all words of a search occur. known: gives the other names of conditions and findings. also: their
+    names in another language.
+    """
     words = set(name_key(search).split())
     for fact in facts:
-        text = _text(fact, known) if words else ""
+        text = _text(fact, known, also) if words else ""
         if all(word in text for word in words):
             yield fact
 
 
-def _text(fact: Fact, known: KnowledgeBase | None) -> str:
+def _text(fact: Fact, known: KnowledgeBase | None, also: Names) -> str:
     """All that a search may find a fact by, as one key."""
-    names = (_names(name, known) if known else name_key(name) for name in (fact.head, fact.tail) if name is not None)
-    return " ".join((name_key(fact.relation), *names))
+    ends = [name for name in (fact.head, fact.tail) if name is not None]
+    names = (_names(name, known) if known else name_key(name) for name in ends)
+    return " ".join((name_key(fact.relation), *names, *(name_key(other) for name in ends for other in also(name))))
 
 
 def _names(name: str, known: KnowledgeBase) -> str:

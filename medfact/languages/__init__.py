@@ -2,9 +2,9 @@
 words that ask and answer. Nothing here knows a language by name: another one is another folder (`docs/languages.md`).
 """
 
-from medfact.languages.language import Language, load_language
+from medfact.languages.language import Language, load_language, name_in, names_in
 from medfact.languages.names import Name
 from medfact.languages.pool import CAN_BE_ASKED, PoolInLanguage
 from medfact.languages.reading import ReadReply
 
-__all__ = ["CAN_BE_ASKED", "Language", "Name", "PoolInLanguage", "ReadReply", "load_language"]
+__all__ = ["CAN_BE_ASKED", "Language", "Name", "PoolInLanguage", "ReadReply", "load_language", "name_in", "names_in"]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from medfact.assets import LANGUAGES
+from medfact.assets import ENGLISH, LANGUAGES
 from medfact.errors import UnknownName
+from medfact.facts import name_key
 from medfact.languages.asking import Asking, read_asking
 from medfact.languages.names import Name, read_names
 from medfact.languages.pool import PoolInLanguage, read_pool_in_language
@@ -42,3 +43,14 @@ def load_language(code: str) -> Language:
     if code not in folders:
         raise UnknownName("language", code, folders)
     return read_language(folders[code])
+
+
+def name_in(code: str, entity: str) -> Name | None:
+    """What an entity is called in a language; None in English, where facts have its name, and where the language has none."""
+    return None if code == ENGLISH else load_language(code).names.get(name_key(entity))
+
+
+def names_in(code: str, entity: str) -> tuple[str, ...]:
+    """All that an entity is called in a language: its name first, then the others in use; () where `name_in` has None."""
+    name = name_in(code, entity)
+    return (name.text, *name.synonyms) if name else ()

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from medfact.assets import ENGLISH
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.reviews.transfer import LONGEST_NAME
@@ -42,7 +43,7 @@ _SIGNED = 32
 class Invitation:
     """An invitation. name: whose verdicts they will be. run: the id of the run whose facts are judged, or "" for those of a
     bundled data set. first, facts: which part of the random queue is the packet; behind its end it goes on at its beginning.
-    until: seconds since 1970.
+    until: seconds since 1970. language: of a data set's names and sentences; a run has its own.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Invitation:
     first: int
     facts: int
     until: float
+    language: str = ENGLISH
 
     @property
     def owner(self) -> str:
@@ -84,7 +86,9 @@ class Progress:
         return self.judged >= self.invitation.facts
 
 
-def invite(name: str, run: str, data: str, facts: int, days: float, first: int | None = None) -> Invitation:
+def invite(
+    name: str, run: str, data: str, facts: int, days: float, first: int | None = None, language: str = ENGLISH
+) -> Invitation:
     """Makes an invitation and writes it into the list. first: by default behind all packets of the same facts, so that few
     people cover many. Raises Mistake.
     """
@@ -96,8 +100,9 @@ def invite(name: str, run: str, data: str, facts: int, days: float, first: int |
     if not 0 < days <= MOST_DAYS:
         raise Mistake(f"An address is good for up to {MOST_DAYS} days.", "Invite the same person again then.")
     if first is None:
-        first = max((one.first + one.facts for one in invitations() if (one.run, one.data) == (run, data)), default=0)
-    made = Invitation(secrets.token_hex(16), name, run, data, first, facts, time.time() + days * 24 * 3600)
+        same = (one for one in invitations() if (one.run, one.data, one.language) == (run, data, language))
+        first = max((one.first + one.facts for one in same), default=0)
+    made = Invitation(secrets.token_hex(16), name, run, data, first, facts, time.time() + days * 24 * 3600, language)
     _secret()
     line = json.dumps(asdict(made)).encode() + b"\n"
     with _opened(home() / LIST_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
@@ -139,7 +144,10 @@ def progress(store: Store) -> Iterator[Progress]:
 
 def _signature(one: Invitation) -> str:
     """What cannot be made without the secret; of all that an invitation says."""
-    told = json.dumps(asdict(one), sort_keys=True).encode()
+    says = asdict(one)
+    if one.language == ENGLISH:  # addresses from before there was a choice stay good
+        del says["language"]
+    told = json.dumps(says, sort_keys=True).encode()
     return hmac.new(_secret(), b"medfact invitation 1 " + told, hashlib.sha256).hexdigest()[:_SIGNED]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import read_table
 from medfact.datasets.headers import Columns
 from medfact.errors import FactsError
@@ -49,7 +50,7 @@ def _row(verdict: Verdict, before: str | None, about: Statement | None, fact: Fa
 _ROW = (
     "number", "decided_at", "browser", "reviewer", "role", "fact_id", "head", "relation", "tail", "positive", "statement_id",
     "variant", "statement", "verdict", "before", "reasons", "wording", "comment", "evidence", "blind", "queue", "bulk",
-    "seconds",
+    "seconds", "language",
 )  # fmt: skip
 
 NOBODY_KNOWS: Mapping[str, Fact] = {}
@@ -93,8 +94,9 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
         "verdict": [WITHDRAWN, *(of_statement if statement else FACT_VERDICTS)],
         "role": [REVIEWER, ADJUDICATOR],
         "queue": [*QUEUES],
+        "language": language_codes(),
     }
-    defaults = {"role": REVIEWER, "queue": Verdict.queue}
+    defaults = {"role": REVIEWER, "queue": Verdict.queue, "language": ENGLISH}
     values = {column: text(column, defaults.get(column, "")) for column in known}
     for column, names in known.items():
         if values[column] not in names:
@@ -115,6 +117,7 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
         queue=values["queue"],
         bulk=_flag(name, number, "bulk", text("bulk", "false")),
         seconds=_seconds(name, number, text("seconds")),
+        language=values["language"],
         **texts,
     )
 

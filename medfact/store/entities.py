@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from medfact.answers import Demonstration
+from medfact.assets import ENGLISH
 from medfact.facts import Fact
 from medfact.spec import RunSpec
 from medfact.statements import Statement
@@ -225,7 +226,7 @@ class Verdict:
     number, owner, decided_at: set when it is recorded. reasons: names of `REASONS`. wording: a better one, "" for none. role:
     reviewer or adjudicator. blind: whether the label was hidden. queue: why the fact was up. bulk: decided with others at once.
     seconds: from the moment it was shown; None where nobody measured. record: names the fact as the reviewer was shown it, ""
-    if that is not known.
+    if that is not known. language: of the names and sentences that were judged.
     """
 
     reviewer: str
@@ -245,6 +246,7 @@ class Verdict:
     owner: str = ""
     decided_at: str = ""
     record: str = ""
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
+from medfact.assets import ENGLISH
 from medfact.errors import StoreError
 from medfact.store import schema
 from medfact.store.schema import record_id
@@ -275,6 +276,12 @@ def _times_and_places(_: sql.Connection) -> None:
     """
 
 
+def _language_of_verdicts(connection: sql.Connection) -> None:
+    """20 → 21: a fact may be judged in another language. Databases from before there were verdicts get a new table."""
+    if sql.inspect(connection).has_table(schema.verdicts.name):
+        _add_columns(connection, schema.verdicts.name, f"language TEXT NOT NULL DEFAULT '{ENGLISH}'")
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -322,6 +329,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _new_table,  # pushes
     _times_and_places,
     _new_table,  # curations
+    _language_of_verdicts,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

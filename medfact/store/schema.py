@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql
 
+from medfact.assets import ENGLISH
 from medfact.facts import Fact
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -247,8 +248,11 @@ verdicts = sql.Table(
     sql.Column("seconds", sql.Float(53)),
     sql.Column("decided_at", StoredText(32), nullable=False),
     sql.Column("record", StoredText(), nullable=False, server_default="", index=True),
+    sql.Column("language", StoredText(), nullable=False, server_default=ENGLISH),
 )
-"""A log: rows are added, never changed. `record` (of `facts`) is the fact as the reviewer was shown it, "" if not known."""
+"""A log: rows are added, never changed. `record` (of `facts`) is the fact as the reviewer was shown it, "" if not known;
+`language` is that of the names and sentences that were judged.
+"""
 
 seen_labels = sql.Table(
     "seen_labels",

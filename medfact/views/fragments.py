@@ -9,9 +9,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from medfact.assets import language_of_pool
+from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import sources_of
+from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.bounds import bounds_before
 from medfact.results import wording
@@ -52,6 +53,9 @@ def environment() -> Environment:
         "about_source": about_source,
         "links_of": links_of,
         "bounds_before": bounds_before,
+        "named": named,
+        "name_in": name_in,
+        "ENGLISH": ENGLISH,
         "sources_of": sources_of,
     }
     return made
@@ -61,6 +65,14 @@ def in_language(pool: str) -> Markup:
     """The attribute that says in which language the sentences of a pool are, for screen readers and fonts; "" for English."""
     code = language_of_pool(pool)
     return Markup(' lang="{}"').format(code) if code else Markup()
+
+
+def named(entity: str, code: str) -> Markup:
+    """An entity as it is called in a language, marked as being in it; in English where the language has no name for it."""
+    name = name_in(code, entity)
+    if name is None:
+        return Markup("<bdi>{}</bdi>").format(entity)
+    return Markup('<bdi lang="{}" title="{}">{}</bdi>').format(code, entity, name.text)
 
 
 def render(template: str, **values: object) -> Markup:

@@ -132,3 +132,54 @@ def test_near_and_far_are_explained_where_they_stand(visitor: Visitor) -> None:
     shown = visitor.look("facts")["fragments"]["cards"]
     assert re.search(r"<details[^>]*><summary[^>]*>What “(near|far)” and “(near|far)” mean</summary>", shown)
     assert "<b>near</b>: true of a related disease" in shown
+
+
+SPANISH = {"search": "migraine photophobia", "language": "es"}
+
+
+def test_facts_are_shown_and_found_in_another_language(visitor: Visitor) -> None:
+    shown = visitor.look("facts", **SPANISH)
+    (fact,) = ids(shown)
+    cards = shown["fragments"]["cards"]
+    assert '<bdi lang="es" title="migraine">migraña</bdi>' in cards
+    assert '<bdi lang="es" title="photophobia">fotofobia</bdi>' in cards
+    for search in ("migraña fotofobia", "MIGRANA  Fotofobia"):
+        assert ids(visitor.look("facts", search=search, language="es")) == [fact], (
+            "by its names there, with accents and without"
+        )
+        assert ids(visitor.look("facts", search=search)) == [], "in English by its English names alone"
+    opened = visitor.look("facts", **SPANISH, fact=fact)["fragments"]["cards"]
+    assert opened.count('<p class="mf-sentence" lang="es">') == 16
+    assert "In English: " in opened
+    assert "<bdi>migraine</bdi>" in opened
+    assert "for “photophobia”" in opened, "where the name comes from"
+    assert opened.count("FALSE (test statement)") >= 8, "what is false is marked in every language"
+
+
+def test_chinese_names_are_found_by_a_part_of_them(visitor: Visitor) -> None:
+    assert ids(visitor.look("facts", search="偏头痛 畏光", language="zh")) == ids(visitor.look("facts", **SPANISH))
+
+
+def test_a_language_stays_in_the_address_and_only_where_the_sentences_are_medfacts_own(visitor: Visitor) -> None:
+    query = visitor.look("facts", **SPANISH)["query"]
+    assert "language=es" in query
+    assert opened_at(visitor, query)["show"]["language"] == "es"
+    assert visitor.look("facts", **SPANISH, protocol="mkj")["show"]["language"] == "en"
+    assert 'data-set="language"' not in visitor.look("facts", **SPANISH, protocol="mkj")["fragments"]["filters"]
+    for nonsense in ("xx", "../es", "<b>"):
+        assert visitor.look("facts", language=nonsense)["show"]["language"] == "en"
+
+
+def test_what_a_language_cannot_ask_is_said(visitor: Visitor) -> None:
+    shown = visitor.look("facts", data="safety-core", language="de")["fragments"]["cards"]
+    assert "Nothing of safety-core can be asked in German" in shown
+    of = visitor.look("facts", language="de")["fragments"]["filters"]
+    assert re.search(r"2,5\d\d of 2,5\d\d true facts can be asked in this language", of)
+
+
+def test_facts_are_shown_in_the_language_that_evaluate_asks_in(visitor: Visitor) -> None:
+    visitor.look("evaluate", setup={"asked_in": "fr"})
+    shown = visitor.look("facts", search="migraine photophobia")
+    assert shown["show"]["language"] == "fr"
+    assert "language" not in shown["query"]
+    assert "language=en" in visitor.look("facts", language="en")["query"], "who looks at English there says so"

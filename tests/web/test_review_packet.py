@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from visitors import Visitor
 from waiting import until
 
 from medfact.datasets.sources import has_source
+from medfact.store import Store
 from medfact.web.pages.review_material import _facts
 from medfact.web.services import spec_of
 
@@ -111,3 +115,23 @@ def test_after_the_verdict_one_reads_what_others_and_models_said_and_not_before(
     ):
         seen = visitor.look("review", reviewer=name, run=run, place=0)["fragments"]["fact"]
         assert re.findall(r'data-key="afterwards[^>]*>(.*?)</p>', seen) == [told]
+
+
+def test_a_reviewer_of_a_language_judges_in_it_and_the_log_says_so(visitor: Visitor, app_home: Path) -> None:
+    of = {"reviewer": "Inés", "language": "es", "search": "migraña fotofobia"}
+    shown = visitor.look("review", **of)
+    fact = shown["fragments"]["fact"]
+    assert '<bdi lang="es" title="migraine">migraña</bdi>' in fact
+    assert fact.count('class="mf-sentence" lang="es"') == 8
+    assert "In English: " in fact
+    assert "in Spanish" in shown["fragments"]["choice"]
+    (about,) = re.findall(r'data-timed="(\w+)"', fact)
+    (sentence, *_) = re.findall(r'name="of-(\w+)"', fact)
+    fields = {"verdict": "true", f"of-{sentence}": "unclear", f"wording-{sentence}": "mejor así"}
+    visitor.act("judge", about, of="review", fields=fields, **of)
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}")
+    log = [one for one in store.verdicts.log([about]) if one.reviewer == "Inés"]
+    assert [(one.verdict, one.language) for one in log] == [("true", "es"), ("unclear", "es")]
+    rows = list(csv.DictReader(io.StringIO(visitor.http.get("download/reviews/verdicts.csv").text)))
+    assert {row["language"] for row in rows if row["reviewer"] == "Inés"} == {"es"}
+    assert visitor.look("review", reviewer="Inés", language="<b>")["show"]["language"] == "en"

@@ -13,7 +13,6 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.bundled import about, true_facts
 from medfact.datasets.collection import summary
@@ -119,7 +118,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
 
 
 def _counts_of(setup: Setup, source: Source, positive: int) -> tuple[Sequence[RelationCounts], Sequence[str], Sequence[str]]:
-    chosen = {"protocol": setup.protocol, "sourced": setup.sourced, "asked_in": _language(setup)}
+    chosen = {"protocol": setup.protocol, "sourced": setup.sourced, "asked_in": setup.language}
     return relation_counts(spec_of(source, shots=setup.demonstrations, limit=positive, **chosen))
 
 
@@ -196,13 +195,7 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
     pool = visitor.services.pool(visitor.owner, setup.pool) or None
-    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=_language(setup)), collection.ready)
-
-
-def _language(setup: Setup) -> str:
-    """The language that is chosen; English where the method has sentences in no other."""
-    chosen = setup.further.get("asked_in", ENGLISH)
-    return chosen if setup.protocol == RunSpec.protocol and chosen in language_codes() else ENGLISH
+    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=setup.language), collection.ready)
 
 
 def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:

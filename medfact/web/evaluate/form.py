@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_serializer, model_validator
 
+from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake, ModelError, StoreError
 from medfact.facts import digest
@@ -243,6 +244,11 @@ class Setup(AsTold):
         return shots_of(self.protocol) if self.shots < 0 else self.shots
 
     @property
+    def language(self) -> str:
+        """The language of the statements."""
+        return language_of(self.protocol, self.further.get("asked_in", ENGLISH))
+
+    @property
     def sets(self) -> list[str]:
         """The sets of sentences to ask, each once."""
         return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
@@ -388,6 +394,11 @@ def data_called(data: str, kept: Setup) -> str:
     """The data set of that name, where there is one; "" for what a visitor chose last."""
     data = data or (OWN_DATA if kept.source else kept.dataset)
     return data if data in dict(data_sets(kept.source)) else RunSpec.dataset
+
+
+def language_of(protocol: str, chosen: str) -> str:
+    """The language that is chosen; English where the method has sentences in no other."""
+    return chosen if protocol == RunSpec.protocol and chosen in language_codes() else ENGLISH
 
 
 def source_called(data: str, own: Source | None) -> Source:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
 from medfact.datasets.search import holding
@@ -16,6 +17,7 @@ from medfact.datasets.selection import Rejections
 from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase
+from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, in_direction, load_pool, pool_names
 from medfact.reviews.text import reviewed_in_words
@@ -28,7 +30,16 @@ from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
 from medfact.web.evaluate.files import ON_FACTS
-from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, data_called, data_sets, kept_setup, source_called
+from medfact.web.evaluate.form import (
+    OWN_DATA,
+    EvaluateShow,
+    Setup,
+    data_called,
+    data_sets,
+    kept_setup,
+    language_of,
+    source_called,
+)
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable
@@ -46,13 +57,15 @@ REASONS = {
 
 
 class FactsShow(Show):
-    """data: a bundled data set, or OWN_DATA. protocol, pool: by which method and in whose sentences ("" for the method's own);
-    as on the page Evaluate before they are chosen here. fact: the id of the one that is open, "" for none.
+    """data: a bundled data set, or OWN_DATA. protocol, pool, language: by which method, in whose sentences ("" for the method's
+    own) and in which language; as on the page Evaluate before they are chosen here. fact: the id of the one that is open, ""
+    for none.
     """
 
     data: str = ""
     protocol: str = ""
     pool: str | None = None
+    language: str = Field("", max_length=20)
     search: str = Field("", max_length=200)
     relation: str = Field("", max_length=500)
     specialty: str = Field("", max_length=500)
@@ -60,15 +73,18 @@ class FactsShow(Show):
     fact: str = Field("", max_length=40)
 
 
-ADDRESS = ("data", "search", "relation", "specialty", "protocol", "pool", "page", "fact")
+ADDRESS = ("data", "search", "relation", "specialty", "protocol", "pool", "language", "page", "fact")
 """The fields of the page's address, and of the steps that the browser's back button takes back."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What is shown of the fact that is open. drawn: its false partners that may be rejected. reviewed: what reviewers said."""
+    """What is shown of the fact that is open. drawn: its false partners that may be rejected. reviewed: what reviewers said.
+    named: its entities' names in the language that is shown.
+    """
 
     card: Card
+    named: Sequence[tuple[str, Name]]
     explanation: Sequence[str]
     drawn: Sequence[str]
     reviewed: Sequence[str]
@@ -76,7 +92,9 @@ class Opened:
 
 @dataclass(frozen=True)
 class Line:
-    """A fact in the list, its false partners, and in how many ways it is asked. opened: None for all but one."""
+    """A fact in the list, its false partners, and in how many ways it is asked: none where a language lacks one of their names.
+    opened: None for all but one.
+    """
 
     fact: Fact
     partners: Sequence[Fact]
@@ -89,7 +107,9 @@ def view(visitor: Visitor, show: FactsShow) -> View:
     kept = kept_setup(visitor.services, visitor.owner)
     protocol = next(name for name in (show.protocol, kept.protocol, RunSpec.protocol) if name in PROTOCOLS)
     pool = kept.pool if show.pool is None else show.pool
-    show = show.model_copy(update={"data": data_called(show.data, kept), "protocol": protocol, "pool": pool})
+    language = ENGLISH if pool else language_of(protocol, show.language or kept.language)
+    chosen = {"data": data_called(show.data, kept), "protocol": protocol, "pool": pool, "language": language}
+    show = show.model_copy(update=chosen)
     try:
         return _page(visitor, show, kept)
     except MedfactError as error:
@@ -100,7 +120,8 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     source = source_called(show.data, kept.source)
     pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
-    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
+    spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
+    pool = pool_of(spec, collection.ready)
     collection = in_direction(collection, pool)
     found = list(_matching(collection, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
@@ -111,12 +132,14 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
         "about": render("facts_about"),
-        "filters": _filters(show, kept.source, facts),
+        "filters": _filters(show, kept.source, facts, pool.note_on(facts)),
         "in-use": _own_file(collection, show),
         "mapping": mapping(kept),
         "cards": render(
             "facts_list",
             lines=lines,
+            language=show.language,
+            language_title=language_titles()[show.language],
             listed=[one for line in lines for one in (line.fact, *line.partners)],
             reasons=REASONS,
             unknown=_unknown_relation(show, facts, pool),
@@ -134,19 +157,22 @@ def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool
     group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, rejections)
     lines = []
     for fact, *partners in map(group, facts):
-        ways = len({statement.variant for statement in pool.statements([fact])})
+        ways = len({statement.variant for statement in pool.statements(pool.statable([fact, *partners]))})
         is_open = fact.fact_id == show.fact
-        opened = _opened(visitor, collection, pool, rejections, [fact, *partners]) if is_open else None
+        opened = _opened(visitor, show, collection, pool, rejections, [fact, *partners]) if is_open else None
         lines.append(Line(fact, partners, ways, opened))
     return lines
 
 
-def _opened(visitor: Visitor, collection: Collection, pool: Pool, rejections: Rejections, facts: Sequence[Fact]) -> Opened:
+def _opened(
+    visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool, rejections: Rejections, facts: Sequence[Fact]
+) -> Opened:
     """The statements of a fact and its false partners, and what is known of them."""
     fact, *partners = facts
     said = opinions(visitor.services.store.verdicts.log([one.fact_id for one in facts], visitor.reviewers))
     return Opened(
         card_of_statements(fact, partners, [(one, _remark(one, pool)) for one in pool.statements(facts)]),
+        _named(show.language, facts),
         _explanation(fact, partners, collection.known, rejections),
         [partner.tail for partner in partners if partner.tail is not None and partner.negative_of is not None],
         _reviewed(said, facts),
@@ -156,7 +182,7 @@ def _opened(visitor: Visitor, collection: Collection, pool: Pool, rejections: Re
 def _query(show: FactsShow, kept: Setup) -> str:
     """The address: what differs from what this visitor would see without one. A file of one's own is in no link."""
     usual = {name: field.default for name, field in FactsShow.model_fields.items()}
-    usual |= {"protocol": kept.protocol, "pool": kept.pool}
+    usual |= {"protocol": kept.protocol, "pool": kept.pool, "language": ENGLISH if show.pool else kept.language}
     told = {name: getattr(show, name) for name in ADDRESS if getattr(show, name) != usual[name]}
     if show.data == OWN_DATA:
         del told["data"]
@@ -181,10 +207,14 @@ def _statistics(collection: Collection) -> Markup:
     return render("facts_statistics", sizes=sizes) if sizes[0].facts else Markup()
 
 
-def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Markup:
+def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact], note: str) -> Markup:
+    """note: how many of the facts have sentences, where that is not all of them by right."""
+    has_languages = not show.pool and show.protocol == RunSpec.protocol
     return render(
         "facts_filters",
         show=show,
+        languages=list(language_titles().items()) if has_languages else [],
+        note=note,
         accept=",".join(FORMATS),
         datasets=data_sets(own),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
@@ -202,17 +232,29 @@ def _reviewed(said: Mapping[str, Mapping[str, Opinion]], facts: Sequence[Fact]) 
 
 def _matching(collection: Collection, pool: Pool, show: FactsShow) -> Iterator[Fact]:
     """Facts that the pool states and the filters pass, without the false partners of true ones. A search finds the other names
-    of a thing, too.
+    of a thing, and those in the language that is shown, too.
     """
-    for fact in holding(collection.facts, show.search, collection.known):
+    for fact in holding(collection.facts, show.search, collection.known, lambda name: names_in(show.language, name)):
         stated = fact.negative_of is None and pool.states(fact)
         if stated and show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or ""):
             yield fact
 
 
+def _named(language: str, facts: Sequence[Fact]) -> list[tuple[str, Name]]:
+    """The entities of a fact and its false partners that have a name in another language, each once, with that name."""
+    entities = dict.fromkeys(name for fact in facts for name in (fact.head, fact.tail) if name is not None)
+    return [(entity, name) for entity in entities if (name := name_in(language, entity))]
+
+
 def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str:
     """Why nothing is shown of a relation that the pool has no sentences for; "" where it has."""
     relations = [show.relation] if show.relation else sorted({fact.relation for fact in facts})
+    if show.language != ENGLISH and not any(pool.states(fact) for fact in facts if fact.relation in relations):
+        of = f"“{show.relation}” of {show.data}" if show.relation else show.data
+        return (
+            f"Nothing of {of} can be asked in {language_titles()[show.language]}: its names, or sentences for it, are missing "
+            "in this language. Choose English, or facts that have them, such as clinical-core."
+        )
     unknown = [name for name in relations if pool.canonical(name) is None]
     if not unknown or len(unknown) < len(relations):
         return ""

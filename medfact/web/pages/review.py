@@ -11,9 +11,11 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.datasets.search import holding
+from medfact.assets import ENGLISH, language_codes, language_titles
+from medfact.datasets.search import Names, holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
+from medfact.languages import names_in
 from medfact.results.wording import duration, short_name
 from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
 from medfact.reviews.invitations import Invitation, invitation_of, progress
@@ -49,7 +51,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
-from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, of_runs, of_source
+from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, language_of, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
 
 OF_RUNS = "run"
@@ -67,15 +69,16 @@ NEXT = -1
 
 class ReviewShow(Show):
     """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
-    file, or OF_RUNS. relation, search: "" for all. place: of the fact in the queue `within`, or NEXT. ended: whether the packet
-    before it has just ended. checking: whether labels are shown; adjudicating: whether the verdicts of others are; verdicts
-    record both. bound: the error rate of the planner, in per cent. invited: the token of an invitation, which decides all but
-    the place.
+    file, or OF_RUNS. language: of a data set's names and sentences; runs have their own. relation, search: "" for all. place:
+    of the fact in the queue `within`, or NEXT. ended: whether the packet before it has just ended. checking: whether labels are
+    shown; adjudicating: whether the verdicts of others are; verdicts record both. bound: the error rate of the planner, in per
+    cent. invited: the token of an invitation, which decides all but the place.
     """
 
     reviewer: str = Field("", max_length=LONGEST_NAME)
     run: str = Field("", max_length=300)
     data: str = Field("", max_length=100)
+    language: str = Field(ENGLISH, max_length=20)
     queue: Literal["random", "contested", "disputed"] = "random"
     relation: str = Field("", max_length=500)
     search: str = Field("", max_length=200)
@@ -95,7 +98,8 @@ def as_invited(visitor: Visitor, show: ReviewShow) -> tuple[Visitor, ReviewShow]
     one = invitation_of(show.invited)
     owner = one.owner if visitor.owner != NOBODY else NOBODY
     person = replace(visitor, owner=owner, owners=(owner, *visitor.selves), user="", reviewers=(one.owner,))
-    decided = {"reviewer": one.name, "run": one.run, "data": OF_RUNS if one.run else one.data, "queue": RANDOM}
+    data = OF_RUNS if one.run else one.data
+    decided = {"reviewer": one.name, "run": one.run, "data": data, "language": one.language, "queue": RANDOM}
     return person, show.model_copy(update={**decided, "relation": "", "search": "", "checking": False, "adjudicating": False})
 
 
@@ -110,6 +114,7 @@ def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
         update={
             "reviewer": name,
             "data": show.data if show.data in known else OF_RUNS if show.run else RunSpec.dataset,
+            "language": show.language if show.language in language_codes() else ENGLISH,
             "adjudicating": adjudicating,
             "queue": show.queue if show.queue != DISPUTED or adjudicating else RANDOM,
         }
@@ -125,13 +130,13 @@ def _last_name(visitor: Visitor) -> str:
 def material_of(visitor: Visitor, show: ReviewShow) -> Material:
     if show.data == OF_RUNS:
         return of_runs(visitor, show.run)
-    return of_source(visitor, source_called(show.data, own_source(visitor)))
+    return of_source(visitor, source_called(show.data, own_source(visitor)), show.language)
 
 
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
     if show.invited:
         return invitation_of(show.invited).packet(material.facts)
-    found = _matching(material.facts, show.relation, show.search)
+    found = _matching(material.facts, show.relation, show.search, lambda name: names_in(show.language, name))
     if show.queue == RANDOM:
         return found
     order: Iterable[str] = (
@@ -141,8 +146,8 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
 
 
-def _matching(facts: Sequence[Fact], relation: str, search: str) -> list[Fact]:
-    return [fact for fact in holding(facts, search) if relation in ("", fact.relation)]
+def _matching(facts: Sequence[Fact], relation: str, search: str, also: Names) -> list[Fact]:
+    return [fact for fact in holding(facts, search, also=also) if relation in ("", fact.relation)]
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:
@@ -170,7 +175,7 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 
 # ------------------------------------------------------------------------------------------------ the page
 
-ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited")
+ADDRESS = ("reviewer", "run", "data", "language", "queue", "relation", "search", "checking", "adjudicating", "place", "invited")
 """The fields of the page's address."""
 
 QUEUE_TITLES = {
@@ -215,13 +220,13 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
         queue, fact = [], render("message", message=Message(error.public, "warn"))
     choice = _invitation(invitation_of(show.invited)) if show.invited else _choice(visitor, show, relations, queue)
     # a run's id opens it, so that who was invited to its facts is not told
-    told = show.model_copy(update={"run": "", "data": ""}) if show.invited else show
+    told = show.model_copy(update={"run": "", "data": "", "language": ENGLISH}) if show.invited else show
     return View({"choice": choice, "fact": fact}, told, query=_query(told))
 
 
 def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> ReviewShow:
     """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
-    here = show.invited or "|".join((show.data, show.run, show.queue, show.relation, show.search))
+    here = show.invited or "|".join((show.data, show.language, show.run, show.queue, show.relation, show.search))
     if show.place == NEXT or show.within not in ("", here):
         first = _unreviewed(own_opinions(visitor, show), queue)
         return show.model_copy(update={"place": first or 0, "within": here, "ended": False})
@@ -262,6 +267,8 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue:
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
         datasets=datasets,
+        languages=list(language_titles().items()) if show.data != OF_RUNS else [],
+        language_title=language_titles()[show.language] if show.data != OF_RUNS else "",
         data_title=dict(datasets).get(show.data, ""),
         queue_title=QUEUE_TITLES[show.queue],
         progress=_progress(visitor, show, queue),
@@ -348,10 +355,11 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     is_shown = show.checking or opinion is not None
     if is_shown and visitor.owner != NOBODY:
         show_labels(visitor.services.store.of(visitor.owner), [fact])
-    packet = _packet_at(queue, show.place)
+    packet, statements = _packet_at(queue, show.place), statements_of(show, material, fact)
     return render(
         "review_fact",
         fact=fact,
+        language=language_of(statements),
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         show=show,
         in_packet=show.place % PACKET + 1,
@@ -364,7 +372,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         has_false=not all(one.positive for one in queue),
         others=others,
         afterwards=_afterwards(visitor, show, material, fact, opinion) if opinion and opinion.fact.verdict else None,
-        lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
+        lines=[_line(one, opinion, others) for one in statements],
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),
         titles=FACT_VERDICTS,
         choices=[("", "fine"), *STATEMENT_VERDICTS.items()],
@@ -443,7 +451,7 @@ def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSho
     show, material, fact = _begun(visitor, show, action)
     if action.fields.get("verdict", "") not in FACT_VERDICTS:
         raise Mistake("Say first whether the fact is true.", "Tick one of the five.")
-    return _recorded(visitor, show, material, _of_fact(visitor, show, fact, action), action.fields)
+    return _recorded(visitor, show, material, _of_fact(visitor, show, material, fact, action), action.fields)
 
 
 def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
@@ -451,10 +459,10 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
     show, material, fact = _begun(visitor, show, action)
     ticked = action.fields.get("verdict", "")
     action = replace(action, fields={**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
-    return _recorded(visitor, show, material, replace(_of_fact(visitor, show, fact, action), bulk=True), {})
+    return _recorded(visitor, show, material, replace(_of_fact(visitor, show, material, fact, action), bulk=True), {})
 
 
-def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> Verdict:
+def _of_fact(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact, action: Action) -> Verdict:
     """The verdict on a fact with its circumstances."""
     fields = action.fields
     comment, evidence = (fields.get(name, "").strip()[:LONGEST_TEXT] for name in ("comment", "evidence"))
@@ -468,6 +476,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> 
         seconds=action.seconds,
         blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
+        language=language_of(material.statements(fact)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets import grouping
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
@@ -66,9 +67,15 @@ def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Stat
     return {fact.fact_id: tuple(found[fact.fact_id].values())[:MOST_STATEMENTS] for fact in order}
 
 
-def of_source(visitor: Visitor, source: Source) -> Material:
-    """The facts of a source that our own sentences state, each with its false partner."""
-    spec = spec_of(source)
+def language_of(statements: Sequence[Statement]) -> str:
+    """The language in which all of these are; English where they differ."""
+    codes = {language_of_pool(one.pool) or ENGLISH for one in statements}
+    return codes.pop() if len(codes) == 1 else ENGLISH
+
+
+def of_source(visitor: Visitor, source: Source, language: str) -> Material:
+    """The facts of a source that our own sentences state in a language, each with its false partner."""
+    spec = spec_of(source, asked_in=language)
     pool = pool_of(spec, collection_of_spec(spec).ready)
     return Material(_facts(spec), lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec))
 
@@ -83,7 +90,7 @@ def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
     return runs[:MOST_RUNS]
 
 
-@keep(8)
+@keep(16)
 def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     """In the order of the queue: first the pairs whose true fact no source states, then the others. A false partner goes with
     its true fact, so that its place tells nothing of it.
@@ -93,8 +100,8 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     collection = in_direction(read, pool)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
-    groups = [group(fact) for fact in collection.facts if fact.positive and pool.states(fact)]
-    parts = ([members for members in groups if has_source(members[0]) is stated] for stated in (False, True))
+    groups = [pool.statable(group(fact)) for fact in collection.facts if fact.positive and pool.states(fact)]
+    parts = ([members for members in groups if members and has_source(members[0]) is stated] for stated in (False, True))
     return tuple(
         fact for part in parts for fact in at_random([one for members in part for one in members if pool.states(one)], SEED)
     )
