@@ -1,5 +1,6 @@
 """Folders of the files that come with medfact: within the package once it is installed, beside it in the repository."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -39,3 +40,9 @@ def language_of_pool(pool: str) -> str:
     """The code of the language in which a pool's sentences are; "" of English, and of pools that come from elsewhere."""
     code = pool.rpartition("-")[2]
     return code if code != ENGLISH and code in language_titles() and pool == f"medfact-{code}" else ""
+
+
+def language_of_pools(pools: Iterable[str]) -> str:
+    """The code of the language in which the sentences of all these pools are; English where they differ."""
+    codes = {language_of_pool(pool) or ENGLISH for pool in pools}
+    return codes.pop() if len(codes) == 1 else ENGLISH

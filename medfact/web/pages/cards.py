@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from medfact.answers import Demonstration
+from medfact.assets import language_of_pools
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.results import wording
@@ -62,6 +63,11 @@ class Card:
     fact: Fact
     partners: tuple[Fact, ...]
     rows: tuple[WayRow, ...]
+
+    @property
+    def language(self) -> str:
+        """The language of the statements; English where they are in several."""
+        return language_of_pools(line.pool for row in self.rows for line in (*row.fact, *row.partners))
 
     @property
     def right(self) -> int:

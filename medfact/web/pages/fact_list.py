@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from medfact.assets import language_of_pools
+from medfact.datasets.search import holding
 from medfact.facts import Fact
 from medfact.kept import keep
+from medfact.languages import names_in
 from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
 from medfact.negatives import DIFFICULTIES
 from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
@@ -93,11 +97,13 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     """One page of the facts, and the view with its page number kept in range."""
     table = table_of(visitor.services, lives)
     facts = facts_of(visitor.services, table)
-    listed = paged(found_in(table, facts, show), show.page, FACTS_A_PAGE)
+    language = _language(lives)
+    listed = paged(found_in(table, facts, show, language), show.page, FACTS_A_PAGE)
     fragment = render(
         "fact_list",
         rows=[FactRow(row, facts[row], list(_strips(table, row, list(lives)))) for row in listed.part],
         of=len(facts),
+        language=language,
         **listed.numbers,
         filters=list(_filters(table)),
         groups=list(_groups(table, facts)),
@@ -109,15 +115,22 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     return fragment, show.model_copy(update={"page": listed.page})
 
 
-def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow) -> list[int]:
-    """The rows that pass the filters, worst first."""
+def _language(lives: Lives) -> str:
+    """The language in which all of the runs were asked; English where they differ."""
+    return language_of_pools(live.run.pool for live in lives.values())
+
+
+def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
+    """The rows that pass the filters, worst first. language: in whose names a search finds facts, too."""
     rows = table.chosen(show.only if show.only in SHOWN else "all", pattern=show.pattern or None)
     if show.only not in SHOWN or 0 <= show.model < len(table.runs):
         passing = table.passing(show.only)
         of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
         rows = rows[of_model[rows]]
-    words = show.search.casefold().split()
-    kept = [row for row in rows.tolist() if _is_within(facts[row], show.within) and _names(facts[row], words)]
+    kept = [row for row in rows.tolist() if _is_within(facts[row], show.within)]
+    if show.search:
+        found = {fact.fact_id for fact in holding((facts[row] for row in kept), show.search, also=partial(names_in, language))}
+        kept = [row for row in kept if facts[row].fact_id in found]
     return table.worst_first(np.array(kept, dtype=np.int64))
 
 
@@ -133,12 +146,6 @@ def _member(fact: Fact, group: str) -> str:
         "specialty": fact.specialty or "",
         "difficulty": fact.difficulty or "",
     }.get(group, "")
-
-
-def _names(fact: Fact, words: Sequence[str]) -> bool:
-    """Whether a fact has all the words, wherever they stand."""
-    text = f"{fact.head} {fact.relation} {fact.tail or ''}".casefold()
-    return all(word in text for word in words)
 
 
 def _strips(table: FactTable, row: int, names: Sequence[str]) -> Iterator[Strip]:
@@ -186,7 +193,7 @@ def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         sides.append((name, live.run, items))
         for fact_id, means in _diagnoses(items, pairs):
             diagnoses.setdefault(fact_id, []).append(f"{name}: {means}" if len(lives) > 1 else means)
-    found = found_in(table, facts_of(visitor.services, table), show)
+    found = found_in(table, facts_of(visitor.services, table), show, _language(lives))
     told = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
     return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=_alone(lives), diagnoses=told)
 
@@ -212,10 +219,13 @@ MOST_SENTENCES = 4
 
 @dataclass(frozen=True)
 class Worst:
-    """A fact that models miss, the sentences that most got wrong, and the way to its row. of: how many sentences it has."""
+    """A fact that models miss, the sentences that most got wrong, and the way to its row. language: of its sentences; of: how
+    many there are.
+    """
 
     row: int
     fact: Fact
+    language: str
     sentences: Sequence[StatementLine]
     of: int
 
@@ -240,4 +250,4 @@ def _worst(row: int, card: Card) -> Worst:
     lines = [line for way in card.rows for line in way.fact]
     right = [sum(reply.fate == "right" for reply in line.replies) for line in lines]
     first = sorted(sorted(range(len(lines)), key=lambda place: right[place])[:MOST_SENTENCES])
-    return Worst(row, card.fact, [lines[place] for place in first], len(lines))
+    return Worst(row, card.fact, card.language, [lines[place] for place in first], len(lines))

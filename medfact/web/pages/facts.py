@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -234,7 +235,7 @@ def _matching(collection: Collection, pool: Pool, show: FactsShow) -> Iterator[F
     """Facts that the pool states and the filters pass, without the false partners of true ones. A search finds the other names
     of a thing, and those in the language that is shown, too.
     """
-    for fact in holding(collection.facts, show.search, collection.known, lambda name: names_in(show.language, name)):
+    for fact in holding(collection.facts, show.search, collection.known, partial(names_in, show.language)):
         stated = fact.negative_of is None and pool.states(fact)
         if stated and show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or ""):
             yield fact

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.assets import ENGLISH, language_codes, language_titles
+from medfact.assets import ENGLISH, language_codes, language_of_pools, language_titles
 from medfact.datasets.search import Names, holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
@@ -51,7 +52,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
-from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, language_of, of_runs, of_source
+from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
 
 OF_RUNS = "run"
@@ -136,7 +137,7 @@ def material_of(visitor: Visitor, show: ReviewShow) -> Material:
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
     if show.invited:
         return invitation_of(show.invited).packet(material.facts)
-    found = _matching(material.facts, show.relation, show.search, lambda name: names_in(show.language, name))
+    found = _matching(material.facts, show.relation, show.search, partial(names_in, show.language))
     if show.queue == RANDOM:
         return found
     order: Iterable[str] = (
@@ -359,7 +360,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     return render(
         "review_fact",
         fact=fact,
-        language=language_of(statements),
+        language=language_of_pools(one.pool for one in statements),
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         show=show,
         in_packet=show.place % PACKET + 1,
@@ -476,7 +477,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact,
         seconds=action.seconds,
         blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
-        language=language_of(material.statements(fact)),
+        language=language_of_pools(one.pool for one in material.statements(fact)),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets import grouping
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
@@ -65,12 +64,6 @@ def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Stat
             found.setdefault(item.statement.fact.fact_id, {}).setdefault(item.statement.statement_id, item.statement)
     order = at_random([next(iter(of.values())).fact for of in found.values()], SEED)
     return {fact.fact_id: tuple(found[fact.fact_id].values())[:MOST_STATEMENTS] for fact in order}
-
-
-def language_of(statements: Sequence[Statement]) -> str:
-    """The language in which all of these are; English where they differ."""
-    codes = {language_of_pool(one.pool) or ENGLISH for one in statements}
-    return codes.pop() if len(codes) == 1 else ENGLISH
 
 
 def of_source(visitor: Visitor, source: Source, language: str) -> Material:
