@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -48,6 +49,23 @@ def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: s
     assert head.startswith("true unless denied and always says true on clinical-core 384 of 384 statements · complete")
     assert re.search("Share Download .* Run again New evaluation", head)
     assert shown["title"] == "true unless denied, always says true on clinical-core · medfact"
+
+
+def test_facts_and_their_cards_are_shown_and_found_in_the_language_that_was_asked(services: Services) -> None:
+    store = services.store.of(OWNER)
+    spec = RunSpec(model="baseline:always-true", limit=12, shots=0)
+    runs = [start(replace(spec, asked_in=code), store) for code in ("es", "en")]
+    for run in runs:
+        list(answer(run, store))
+    shown = look(services, run=runs[0], tab="facts")
+    english, name = re.findall('<bdi lang="es" title="([^"]+)">([^<]+)</bdi>', unescape(part(shown, "tab")))[0]
+    assert found(look(services, run=runs[0], tab="facts", search=name)) >= 1
+    opened = part(look(services, run=runs[0], tab="facts", fact=0), "drawer")
+    assert "In English: " in opened
+    assert opened.count('lang="es"') >= 16
+    both = part(look(services, run=",".join(runs), tab="facts"), "tab")
+    assert 'lang="es"' not in both, "of runs in two languages the facts are named in English"
+    assert english in unescape(both)
 
 
 def test_the_head_says_in_which_language_was_asked(services: Services) -> None:
