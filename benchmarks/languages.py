@@ -25,6 +25,9 @@ from medfact.languages.pool import sources_of
 COVERED = ("clinical-core", "rare-core", "safety-core", "clinical-relations")
 """The bundled data sets whose names languages are meant to have."""
 
+CHECKS = ("read again", "translated back")
+"""What `checked` may say of a name; a name may have been through both, or neither."""
+
 
 def told(language: Language, facts: list[Fact]) -> Iterator[str]:
     """What there is of a language for these true facts."""
@@ -34,7 +37,8 @@ def told(language: Language, facts: list[Fact]) -> Iterator[str]:
     shares = ", ".join(f"{source} {n:,} ({n / len(names):.0%})" for source, n in sources_of(names).most_common()) or "none"
     heads = len({fact.head for fact in asked})
     yield f"{language.asking.title} ({language.code}): {len(names):,} of {len(entities):,} entities have a name: {shares}"
-    yield f"  read a second time, by no clinician: {sum(bool(name.checked) for name in names):,}"
+    for check in CHECKS:
+        yield f"  {check}, by no clinician: {sum(check in name.checked for name in names):,}"
     yield f"  {len(asked):,} of {len(facts):,} true facts can be asked, about {heads:,} conditions or drugs"
     of, can = (Counter(fact.relation for fact in some) for some in (facts, asked))
     yield from (f"    {relation}: {can[relation]:,} of {count:,}" for relation, count in of.most_common())

@@ -121,7 +121,7 @@ SAID = [
     ("es", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+dn",
      "Las causas reconocidas del carbunco no incluyen Bacillus anthracis."),
     ("fr", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+ins",
-     "Le charbon est l'une des affections dont Bacillus anthracis est une cause reconnue chez les patients."),
+     "La maladie du charbon est l'une des affections dont Bacillus anthracis est une cause reconnue chez les patients."),
     ("es", "clinical-relations", "glaucoma", "tonometry", "inv+ins",
      "El glaucoma es una de las afecciones para las que la tonometría se usa como prueba diagnóstica en los pacientes."),
     ("fr", "clinical-relations", "glaucoma", "tonometry", "ins+dn",

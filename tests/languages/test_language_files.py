@@ -144,9 +144,10 @@ def test_german_sentences() -> None:
 
 def test_french_sentences() -> None:
     asked = said("fr", "asthma", "symptoms", "wheezing")
-    assert asked["none"] == "Les sibilants sont un symptôme ou signe reconnu de l'asthme."
+    assert asked["none"] == "Les sifflements respiratoires sont un symptôme ou signe reconnu de l'asthme."
     assert asked["ins+dn"] == (
-        "Chez les patients atteints d'asthme, les sibilants ne sont pas un symptôme ou signe reconnu de l'affection."
+        "Chez les patients atteints d'asthme, les sifflements respiratoires ne sont pas "
+        "un symptôme ou signe reconnu de l'affection."
     )
 
 
