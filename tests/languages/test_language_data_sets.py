@@ -15,11 +15,10 @@ from medfact.statements import IMPLICATIONS, VARIANTS
 
 SETS = ("rare-core", "safety-core", "clinical-relations")
 CODES = [code for code in language_codes() if code != "en"]
-WHOLE = ("es", "fr")
-"""Languages with sentences for all relations of these sets; others may have names alone."""
+ROMANCE = ("es", "fr")
 
-ASKED = {"rare-core": 4_000, "safety-core": 360, "clinical-relations": 215}
-"""True facts that can be asked at least, of 4,014, 363 and 221."""
+ASKED = {"rare-core": 3_950, "safety-core": 361, "clinical-relations": 190}
+"""True facts that can be asked at least in each language, of 4,014, 363 and 221."""
 
 ASPIRATED = ("hernie", "hyalinose")
 """Words of French before which nothing is elided."""
@@ -45,14 +44,9 @@ def kinds(dataset: str) -> Iterator[set[str]]:
     yield from tails.values()
 
 
-@pytest.mark.parametrize(("code", "dataset"), list(product(WHOLE, SETS)))
+@pytest.mark.parametrize(("code", "dataset"), list(product(CODES, SETS)))
 def test_nearly_all_facts_of_the_set_can_be_asked(code: str, dataset: str) -> None:
     assert len(load_language(code).pool.statable(true_facts(dataset))) >= ASKED[dataset]
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_rare_diseases_can_be_asked_in_every_language(code: str) -> None:
-    assert len(load_language(code).pool.statable(true_facts("rare-core"))) >= 3_950
 
 
 @pytest.mark.parametrize(("code", "dataset"), list(product(CODES, SETS)))
@@ -64,7 +58,12 @@ def test_no_two_entities_that_may_be_exchanged_share_a_name(code: str, dataset: 
         assert len(texts) == len(set(texts))
 
 
-@pytest.mark.parametrize(("code", "dataset"), list(product(WHOLE, SETS)))
+def stems(code: str, name: str) -> Iterator[str]:
+    """What of a name stands in every sentence with it: German words lose their endings."""
+    yield from (word[:-2].lower() for word in name.split()) if code == "de" else (name.lower(),)
+
+
+@pytest.mark.parametrize(("code", "dataset"), list(product(CODES, SETS)))
 def test_all_eight_statements_name_both_ends_and_have_no_mark(code: str, dataset: str) -> None:
     pool = load_language(code).pool
     for fact in pool.statable(true_facts(dataset))[::23]:
@@ -74,10 +73,10 @@ def test_all_eight_statements_name_both_ends_and_have_no_mark(code: str, dataset
         for one in statements.values():
             assert not set("[]{}|~") & set(one.text)
             assert "  " not in one.text
-            assert one.text.endswith(".")
+            assert one.text.endswith((".", "。"))
             assert one.label is not VARIANTS[one.variant].negated
             for end in (fact.head, fact.tail or ""):
-                assert pool.names[key(end)].text.lower() in one.text.lower()
+                assert all(stem in one.text.lower() for stem in stems(code, pool.names[key(end)].text))
 
 
 def test_french_articles_are_elided_before_a_vowel_and_only_there() -> None:
@@ -94,7 +93,7 @@ def test_articles_have_the_gender_and_number_of_their_name() -> None:
     spanish = {("masculine", False): "el", ("feminine", False): "la", ("masculine", True): "los", ("feminine", True): "las"}
     french = {"le": ("masculine", False), "la": ("feminine", False)}
     for entity in {entity for dataset in SETS for kind in kinds(dataset) for entity in kind}:
-        es, fr = (load_language(code).names.get(entity) for code in WHOLE)
+        es, fr = (load_language(code).names.get(entity) for code in ROMANCE)
         if es is not None and es.article and es.text.split()[0] not in STRESSED:
             assert es.article == spanish[es.gender, es.plural], es.text
         if fr is not None and fr.article in french:
@@ -130,6 +129,36 @@ SAID = [
      "La exposición al radón es un factor de riesgo reconocido del cáncer de pulmón."),
     ("fr", "clinical-relations", "lung cancer", "radon exposure", "inv",
      "Les facteurs de risque reconnus du cancer du poumon comprennent l'exposition au radon."),
+    ("de", "safety-core", "methotrexate", "breastfeeding", "none", "Methotrexat ist in der Stillzeit kontraindiziert."),
+    ("de", "safety-core", "conjugated estrogens", "pregnancy", "ins+dn",
+     "In der Behandlung von Patienten sind konjugierte Estrogene in der Schwangerschaft nicht kontraindiziert."),
+    ("de", "safety-core", "conjugated estrogens", "deep vein thrombosis", "inv",
+     "Zu den Arzneimitteln, die bei tiefer Venenthrombose kontraindiziert sind, gehören konjugierte Estrogene."),
+    ("de", "safety-core", "nitrofurantoin", "newborn infants", "inv+ins+dn",
+     "Unter den Arzneimitteln für Patienten gehört Nitrofurantoin nicht zu denen, die bei Neugeborenen kontraindiziert sind."),
+    ("de", "safety-core", "varicella vaccine", "severe combined immunodeficiency", "none",
+     "Der Varizellen-Impfstoff ist bei schwerem kombiniertem Immundefekt kontraindiziert."),
+    ("de", "safety-core", "methotrexate", "yellow fever vaccine", "ins",
+     "Bei Patienten, die bereits den Gelbfieber-Impfstoff erhalten, ist Methotrexat kontraindiziert."),
+    ("de", "safety-core", "nitroglycerin", "riociguat", "inv+ins",
+     "Riociguat gehört zu den Arzneimitteln, mit denen zusammen Glyceroltrinitrat bei Patienten kontraindiziert ist."),
+    ("de", "clinical-relations", "peptic ulcer", "Helicobacter pylori", "dn",
+     "Helicobacter pylori ist keine bekannte Ursache des peptischen Ulkus."),
+    ("de", "clinical-relations", "vesicoureteral reflux", "voiding cystourethrogram", "ins",
+     "Bei Patienten mit Verdacht auf vesikoureteralen Reflux wird die Miktionszystourethrographie zur Diagnose der Erkrankung "
+     "eingesetzt."),
+    ("de", "clinical-relations", "infective endocarditis", "artificial heart valve", "none",
+     "Künstliche Herzklappen sind ein bekannter Risikofaktor für die infektiöse Endokarditis."),
+    ("zh", "safety-core", "methotrexate", "breastfeeding", "none", "甲氨蝶呤是哺乳期的禁用药物。"),
+    ("zh", "safety-core", "rotavirus vaccine", "history of intussusception", "inv+ins+dn",
+     "在用于患者的药物中，有肠套叠病史者的禁用药物不包括轮状病毒疫苗。"),
+    ("zh", "safety-core", "nitroglycerin", "riociguat", "ins+dn", "对于正在使用利奥西呱的患者，硝酸甘油不是禁用药物。"),
+    ("zh", "safety-core", "voriconazole", "St John's wort", "inv", "禁止与圣约翰草合用的药物包括伏立康唑。"),
+    ("zh", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+dn", "炭疽的公认病因不包括炭疽芽孢杆菌。"),
+    ("zh", "clinical-relations", "achalasia", "esophageal manometry", "ins+dn",
+     "在疑似贲门失弛缓症的患者中，食管测压不用于诊断该病症。"),
+    ("zh", "clinical-relations", "lung cancer", "radon exposure", "inv+ins",
+     "在患者中，肺癌是以氡暴露为公认危险因素的病症之一。"),
 ]  # fmt: skip
 
 
@@ -149,6 +178,22 @@ GIVEN_AWAY = [
     ("mammography", "es"),  # mamografía, beside cáncer de mama
     ("ferritin test", "es"),  # ferritina, beside anemia ferropénica
     ("ferritin test", "fr"),
+    ("potassium chloride", "de"),  # Kaliumchlorid, beside Hyperkaliämie
+    ("potassium chloride", "zh"),
+    ("acarbose", "zh"),  # 阿卡波糖, beside 糖尿病酮症酸中毒
+    ("Borrelia burgdorferi", "de"),  # of Lyme-Borreliose
+    ("plague", "de"),
+    ("plague", "zh"),
+    ("liver biopsy", "de"),  # Leberbiopsie, beside Leberzirrhose
+    ("liver biopsy", "zh"),
+    ("mammography", "de"),  # Mammographie, beside Mammakarzinom
+    ("mammography", "zh"),
+    ("varicella-zoster virus", "zh"),
+    ("variola virus", "zh"),
+    ("Burkholderia pseudomallei", "zh"),  # of 类鼻疽
+    ("bone marrow examination", "zh"),  # 骨髓检查, beside 多发性骨髓瘤
+    ("kidney biopsy", "zh"),
+    ("tonometry", "zh"),  # 眼压, beside 青光眼
 ]
 
 
@@ -156,7 +201,8 @@ GIVEN_AWAY = [
 def test_a_name_that_would_give_the_answer_away_is_left_out(entity: str, code: str) -> None:
     """Where the English names share no word but those of the language would, the fact is not asked in it."""
     assert key(entity) not in load_language(code).names
-    lost = [fact for fact in true_facts("clinical-relations") if entity in (fact.head, fact.tail)]
+    facts = true_facts("clinical-relations") + true_facts("safety-core")
+    lost = [fact for fact in facts if entity in (fact.head, fact.tail)]
     assert lost
     assert not load_language(code).pool.statable(lost)
 

@@ -195,7 +195,7 @@ CHANGES: list[tuple[str, str, str, type[Mistake], str]] = [
     ("asking.yaml", "'falsedad'", "'fals(edad'", PoolError, "regular expression"),
 ]
 OF_CASES: list[tuple[str, str, str, type[Mistake], str]] = [
-    ("pool.yaml", "Zeichen [X]{gen}.", "Zeichen [X]{akk}.", PoolError, "pool.yaml, line \\d+: there is no case 'akk'"),
+    ("pool.yaml", "Zeichen [X]{gen}.", "Zeichen [X]{abl}.", PoolError, "pool.yaml, line \\d+: there is no case 'abl'"),
     ("pool.yaml", "feminine: [der, en, er]", "feminine: [der, en]", PoolError, "gen, feminine: .* three texts"),
     ("pool.yaml", "  dat:\n    masculine:", "  dat:\n    male:", PoolError, "'dat' has male, feminine"),
     ("pool.yaml", "'(?<![sxzß])$', 's'", "'(?<![sxzß]$', 's'", PoolError, "masculine: .* regular expression"),

@@ -171,9 +171,11 @@ def test_a_language_stays_in_the_address_and_only_where_the_sentences_are_medfac
 
 
 def test_what_a_language_cannot_ask_is_said(visitor: Visitor) -> None:
-    shown = visitor.look("facts", data="safety-core", language="de")["fragments"]["cards"]
-    assert "Nothing of safety-core can be asked in German" in shown
-    of = visitor.look("facts", language="de")["fragments"]["filters"]
+    shown = visitor.look("facts", data="clinical-relations", relation="adverse effects", language="de")["fragments"]["cards"]
+    assert "Nothing of “adverse effects” of clinical-relations can be asked in German" in shown
+    safety = visitor.look("facts", data="safety-core", relation="", language="de")["fragments"]
+    assert "362 of 363 true facts can be asked in this language" in safety["filters"]
+    of = visitor.look("facts", data="clinical-core", language="de")["fragments"]["filters"]
     assert re.search(r"2,5\d\d of 2,5\d\d true facts can be asked in this language", of)
 
 
