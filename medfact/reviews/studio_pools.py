@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from medfact.assets import ENGLISH, language_of_pool, language_titles
 from medfact.errors import Mistake
@@ -17,6 +18,17 @@ from medfact.prototypes import Pool, load_pool
 from medfact.reviews import studio
 from medfact.reviews.studio import EditedRelation, as_yaml, in_order, signed_off, usable_of
 from medfact.writing.marks import Marks, marks
+
+
+class Grammar(NamedTuple):
+    """What can be written in the sentences of a language: whether its names have articles and numbers, the cases in which slots
+    stand, the usual one first, and what denies a sentence (affirmed, denied).
+    """
+
+    articles: bool
+    numbers: bool
+    cases: tuple[str, ...]
+    operators: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -31,14 +43,14 @@ class EditablePool:
         return language_of_pool(self.pool.name) or ENGLISH
 
     @property
+    def grammar(self) -> Grammar | None:
+        """What can be written in another language; None in English, of which the page knows it."""
+        return None
+
+    @property
     def is_asked(self) -> bool:
         """Whether a run can ask with what is edited: it asks another language in that language's own sentences alone."""
         return True
-
-    @property
-    def cases(self) -> tuple[str, ...]:
-        """The grammatical cases in which slots can stand, the usual one first; () in a language without."""
-        return ()
 
     def english(self, relation: str) -> Mapping[str, str]:
         """Form → what a sentence of another language is to say; {} in English."""
@@ -80,8 +92,10 @@ class PoolOfLanguage(EditablePool):
         return False
 
     @property
-    def cases(self) -> tuple[str, ...]:
-        return tuple(self.of.pool.blank.cases)
+    def grammar(self) -> Grammar:
+        names = self.of.names.values()
+        articles, numbers = any(name.article for name in names), any(name.plural for name in names)
+        return Grammar(articles, numbers, tuple(self.of.pool.blank.cases), self.pool.operators)
 
     def english(self, relation: str) -> Mapping[str, str]:
         return self.of.pool.english.relations[relation].sentences

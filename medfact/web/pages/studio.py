@@ -190,9 +190,8 @@ def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, s
         "studio_choice",
         show=show,
         pools=list(editable_titles().items()),
-        language_title="" if pool.is_asked else language_titles()[pool.language],
-        operators=pool.pool.operators,
-        cases=pool.cases,
+        language_title=language_titles()[pool.language],
+        grammar=pool.grammar,
         datasets=data_sets(own),
         relations=relations,
         signed_in=bool(visitor.user),
@@ -302,7 +301,8 @@ def save(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow, Mes
     _record(visitor, edits(desk.base, desk.relation, desk.standing.sentences, typed))
     left = desk.editable.problems(EditedRelation(desk.relation, desk.standing.own, typed))
     if left:
-        said = f"Saved, and not in use yet: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
+        wait = "not in use yet" if desk.editable.is_asked else "not ready to be exported"
+        said = f"Saved, and {wait}: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
         return show, Message(said, "warn")
     return show, Message(f"Saved the sentences of “{desk.relation}”.", "good")
 
