@@ -1,11 +1,15 @@
 """A statement in a language, turned back into the prototype that it came from."""
 
+from pathlib import Path
+
 import pytest
 
-from medfact.assets import language_codes
+from medfact.assets import LANGUAGES, language_codes
 from medfact.datasets import load_bundled
+from medfact.errors import PoolError
 from medfact.facts import Fact
 from medfact.languages import load_language
+from medfact.languages.pool import read_pool_in_language
 from medfact.languages.templates import template_of
 
 CODES = [code for code in language_codes() if code != "en"]
@@ -35,11 +39,7 @@ def test_what_a_language_states_is_found_again(code: str) -> None:
         ("es", "Las sibilancias acompañan al asma.", "[Y] acompañan a [X]."),
         ("es", "Los pacientes con asma tienen sibilancias.", "Los pacientes con ~[X] tienen ~[Y]."),
         ("fr", "Les sibilants accompagnent l'asthme.", "[Y] accompagnent [X]."),
-        (
-            "de",
-            "Beim Asthma hört man oft Giemen.",
-            "bei [X]{dat} hört man oft [Y].",
-        ),  # as a capital stands there when it is filled
+        ("de", "Beim Asthma hört man oft Giemen.", "bei [X]{dat} hört man oft [Y]."),
         ("zh", "哮喘患者有哮鸣音。", "[X]患者有[Y]。"),
     ],
 )
@@ -58,3 +58,16 @@ def test_a_wording_without_both_names_once_is_no_prototype(wording: str) -> None
 
 def test_a_fact_without_a_name_gives_none() -> None:
     assert template_of(load_language("es"), Fact(head="asthma", relation="symptoms", tail="no such sign"), "El asma.") == ""
+
+
+def test_a_file_with_a_mark_that_fills_nothing_is_refused(tmp_path: Path) -> None:
+    text = (LANGUAGES / "es" / "pool.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "es" / "pool.yaml"
+    file.parent.mkdir()
+    for sound, broken in (
+        ("{es|son} un síntoma", "{es|son un síntoma"),
+        ("Los síntomas y signos", "Los ~síntomas y signos"),
+    ):
+        file.write_text(text.replace(sound, broken), encoding="utf-8")
+        with pytest.raises(PoolError, match=r"es/pool.yaml, relation 'symptoms', form '(none|inv)': '[{~]' fills nothing"):
+            read_pool_in_language(file, load_language("es").names)
