@@ -11,6 +11,9 @@ from medfact.languages.cases import in_case
 from medfact.languages.language import Language
 from medfact.languages.names import MARKS, Name
 
+MOST_PLACES = 4
+"""Where a text may have one name, as when a name is a part of the other: more are not tried."""
+
 _BEFORE_A_SLOT = re.compile(r"([^\s\[\]{}|~]+ )~?\[[XY]\]")
 _LAST_WORD = re.compile(r"(?:\S+\s+|\S*['’])$")
 _NUMBERED = re.compile(r"\{(?:[XY]:)?([^{}|]+)\|([^{}|]+)\}")
@@ -27,16 +30,23 @@ def template_of(language: Language, fact: Fact, wording: str, like: str = "") ->
     says = partial(_says, language, fact, wording)
     for with_head in filter(says, _slotted(language, wording, "X", head, like)):
         for template in filter(says, _slotted(language, with_head, "Y", tail, like)):
-            return _numbered(language, template, like, says)
+            if not any(_has(language, name, template) for name in (head, tail)):
+                return _numbered(language, template, like, says)
     return ""
 
 
 def _slotted(language: Language, text: str, letter: str, name: Name, like: str) -> Iterator[str]:
     """The texts that may say the same with a slot for a name."""
     for mark, (case, bare) in _slots(language, letter, like):
-        for found in _whole(language, in_case(name, case, bare, language.pool.blank.cases).text).finditer(text):
+        places = [*_whole(language, in_case(name, case, bare, language.pool.blank.cases).text).finditer(text)]
+        for found in places if len(places) <= MOST_PLACES else ():
             for before in _befores(language, text[: found.start()]):
                 yield f"{before}{mark}{text[found.end() :]}"
+
+
+def _has(language: Language, name: Name, text: str) -> bool:
+    """Whether a text has a name in the form in which it is written."""
+    return _whole(language, name.text).search(text) is not None
 
 
 def _slots(language: Language, letter: str, like: str) -> list[tuple[str, tuple[str, bool]]]:
