@@ -148,7 +148,7 @@ def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[s
         **described,
         "sentences": in_order(relation.sentences),
         **({"strengths": strengths} if strengths else {}),
-        **signed_off(relation),
+        **({"signed_off": signed} if (signed := signed_off(relation)) else {}),
     }
 
 
@@ -157,10 +157,9 @@ def in_order(sentences: Mapping[str, str]) -> dict[str, str]:
     return {form: sentences[form] for form in FORMS}
 
 
-def signed_off(relation: EditedRelation) -> dict[str, dict[str, str]]:
-    """What a file says of sign-offs: form → who, and on which day; nothing where there are none."""
-    signed = {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
-    return {"signed_off": signed} if signed else {}
+def signed_off(relation: EditedRelation) -> dict[str, str]:
+    """What a file says of sign-offs: form → who, and on which day."""
+    return {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
 
 
 def edits(base: Pool, relation: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[PrototypeEdit]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from medfact.assets import ENGLISH, language_of_pool, language_titles
 from medfact.errors import Mistake
@@ -124,11 +124,17 @@ class PoolOfLanguage(EditablePool):
         into that file, and this one is read as that is.
         """
         record = pool_file(self.language)
-        entries = {
-            name: {**record["relations"].get(name, {}), "sentences": in_order(one.sentences), **signed_off(one)}
-            for name, one in usable_of(relations, self.problems).items()
-        }
+        usable = usable_of(relations, self.problems)
+        entries = {name: _entry(record["relations"].get(name, {}), one) for name, one in usable.items()}
         return as_yaml({**record, "relations": entries})
+
+
+def _entry(before: Mapping[str, Any], relation: EditedRelation) -> dict[str, Any]:
+    """A relation of a language's file. before: what the file says of it; sign-offs there of what has changed are left out."""
+    signed = {form: who for form, who in before.get("signed_off", {}).items() if form not in relation.changed}
+    signed |= signed_off(relation)
+    kept = {name: value for name, value in before.items() if name != "signed_off"}
+    return {**kept, "sentences": in_order(relation.sentences), **({"signed_off": signed} if signed else {})}
 
 
 @cache
