@@ -94,12 +94,16 @@ def _cell(place: str, cell: Any) -> Declined:
 def check_cases(place: str, text: str, cases: Cases) -> None:
     """Raises PoolError, naming file and line, where a slot stands in a case that the table lacks. text: that of the file."""
     for number, line in enumerate(text.splitlines(), 1):
-        for mark in () if line.lstrip().startswith("#") else _MARK.finditer(line):
-            if mark["case"] not in cases:
-                raise PoolError(
-                    f"{place}, line {number}: there is no case {mark['case']!r}.",
-                    f"Cases are: {', '.join(cases) or 'none; write them under `cases`'}.",
-                )
+        for case in () if line.lstrip().startswith("#") else unknown_cases(line, cases):
+            raise PoolError(
+                f"{place}, line {number}: there is no case {case!r}.",
+                f"Cases are: {', '.join(cases) or 'none; write them under `cases`'}.",
+            )
+
+
+def unknown_cases(text: str, cases: Cases) -> Iterator[str]:
+    """The cases in which slots of a text stand and that the table lacks."""
+    return (mark["case"] for mark in _MARK.finditer(text) if mark["case"] not in cases)
 
 
 def check_genders(place: str, names: Sequence[Name], cases: Cases) -> None:

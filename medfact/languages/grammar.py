@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from medfact.languages.cases import Cases, in_case
-from medfact.languages.names import Name
+from medfact.languages.cases import Cases, in_case, unknown_cases
+from medfact.languages.names import MARKS, Name
 
 Joined = tuple[re.Pattern[str], str]
 """What stands around a seam, and what becomes of it."""
@@ -55,6 +55,15 @@ def filled(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = ()
         else:
             text += part.plural if names.get(part.of, subject).plural else part.singular
     return text
+
+
+def problem_of_marks(prototype: str, cases: Cases) -> str | None:
+    """Why the marks of a prototype cannot all be filled; None if they can."""
+    for case in unknown_cases(prototype, cases):
+        return f"there is no case {case!r}: {'cases are ' + ', '.join(cases) if cases else 'this language has none'}."
+    words = _PART.sub(lambda part: f"{part['singular'] or ''}{part['plural'] or ''}", prototype)
+    left = next((character for character in words if character in MARKS), None)
+    return f"{left!r} fills nothing: names stand as [X] or ~[X], words that take a number as {{one|many}}." if left else None
 
 
 def with_article(name: Name) -> str:

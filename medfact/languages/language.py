@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from medfact.assets import ENGLISH, LANGUAGES
 from medfact.errors import UnknownName
 from medfact.facts import name_key
 from medfact.languages.asking import Asking, read_asking
 from medfact.languages.names import Name, read_names
-from medfact.languages.pool import PoolInLanguage, read_pool_in_language
+from medfact.languages.pool import PoolInLanguage, read_pool_in_language, record_of_pool
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ def load_language(code: str) -> Language:
     if code not in folders:
         raise UnknownName("language", code, folders)
     return read_language(folders[code])
+
+
+def pool_file(code: str) -> dict[str, Any]:
+    """What stands in the `pool.yaml` of a language that comes with medfact."""
+    return record_of_pool(LANGUAGES / load_language(code).code / "pool.yaml")[1]
 
 
 def name_in(code: str, entity: str) -> Name | None:

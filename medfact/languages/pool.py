@@ -13,10 +13,10 @@ from typing import Any
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
-from medfact.languages.grammar import Joined, filled, sentence
+from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
 from medfact.languages.names import Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
-from medfact.prototypes.pool_files import pool_in
+from medfact.prototypes.pool_files import pool_in, problems_by_form
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.statements import Statement
 
@@ -51,10 +51,11 @@ class PoolInLanguage(Pool):
     """A pool in a language. It states a fact only if it has sentences for its relation, and names for both its ends; none of
     one place or group, for which it has no words: without them it would say something else.
 
-    names: key of an entity → what it is called.
+    names: key of an entity → what it is called. blank: a relation without sentences, which fills those of any relation.
     """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
+    blank: RelationInLanguage = field(kw_only=True, repr=False)
 
     @cached_property
     def english(self) -> Pool:
@@ -71,12 +72,22 @@ class PoolInLanguage(Pool):
         return self.english.why_withheld(relation)
 
     def states(self, fact: Fact) -> bool:
-        return (
-            self.canonical(fact.relation) in self.relations
-            and not (fact.region or fact.population)
-            and name_key(fact.head) in self.names
-            and name_key(fact.tail or "") in self.names
-        )
+        return self.canonical(fact.relation) in self.relations and self.names_all_of(fact)
+
+    def names_all_of(self, fact: Fact) -> bool:
+        """Whether the language has words for all of a fact but its relation."""
+        bound = fact.region or fact.population
+        return not bound and name_key(fact.head) in self.names and name_key(fact.tail or "") in self.names
+
+    def problems_of(self, sentences: Mapping[str, str]) -> dict[str, str]:
+        """Form → the first rule that its sentence breaks, by what the language's file is checked for; forms without a problem
+        are not in it.
+        """
+        return problems_by_form(sentences, self.forms, self.operators, lambda _, text: self.problem_of_marks(text))
+
+    def problem_of_marks(self, prototype: str) -> str | None:
+        """Why the marks of a prototype cannot all be filled; None if they can."""
+        return problem_of_marks(prototype, self.blank.cases)
 
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
         return super().statements(filter(self.states, facts))
@@ -96,11 +107,7 @@ class PoolInLanguage(Pool):
 
 def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:
     """Reads `pool.yaml` of a language. Raises PoolError, naming file, relation and form, where it breaks a rule."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        record: dict[str, Any] = read_yaml(text)
-    except Unreadable as error:
-        raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
+    text, record = record_of_pool(path)
     english = load_pool(ENGLISH_POOL)
     cases = read_cases(_place(path), record.get("cases"))
     check_cases(_place(path), text, cases)
@@ -113,18 +120,24 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
             f"{_place(path)}: `capitals` is neither true nor false.", "Leave it out where sentences begin with one."
         )
     for name, relation in read.relations.items():
-        _check(path, relation, english.relations.get(name))
+        _check(path, relation, english.relations.get(name), cases)
+    blank = RelationInLanguage(
+        "", "", "head", "tail", (), {}, {}, read.name, grammar=True, names=names, joined=joined, cases=cases, capitals=capitals
+    )
     relations = {
-        name: RelationInLanguage(
-            **{**vars(relation), "grammar": True},
-            names=names,
-            joined=joined,
-            cases=cases,
-            capitals=capitals,
-        )
-        for name, relation in ((name, _described(one, english.relations[name])) for name, one in read.relations.items())
+        name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
+        for name, one in read.relations.items()
     }
-    return PoolInLanguage(**{**vars(read), "relations": relations}, names=names)
+    return PoolInLanguage(**{**vars(read), "relations": relations}, names=names, blank=blank)
+
+
+def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of a language's `pool.yaml`, and what stands in it. Raises PoolError, naming file and line."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return text, read_yaml(text)
+    except Unreadable as error:
+        raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
 
 
 def _described(relation: RelationPrototypes, english: RelationPrototypes) -> RelationPrototypes:
@@ -133,13 +146,16 @@ def _described(relation: RelationPrototypes, english: RelationPrototypes) -> Rel
     return replace(relation, **same)
 
 
-def _check(path: Path, relation: RelationPrototypes, english: RelationPrototypes | None) -> None:
-    """Raises PoolError where a relation is none of the English pool's, or has other strengths."""
+def _check(path: Path, relation: RelationPrototypes, english: RelationPrototypes | None, cases: Cases) -> None:
+    """Raises PoolError where a relation is none of the English pool's, has other strengths, or a mark that fills nothing."""
     if english is None:
         raise PoolError(f"{_place(path)}, relation {relation.name!r}: the pool {ENGLISH_POOL!r} has no such relation.")
     if set(relation.strengths) != set(english.strengths):
         has, wants = (", ".join(one.strengths) or "none" for one in (relation, english))
         raise PoolError(f"{_place(path)}, relation {relation.name!r}: its strengths are {has}.", f"In English: {wants}.")
+    for form, text in (item for of in (relation.sentences, *relation.strengths.values()) for item in of.items()):
+        if why := problem_of_marks(text, cases):
+            raise PoolError(f"{_place(path)}, relation {relation.name!r}, form {form!r}: {why}")
 
 
 def _place(path: Path) -> str:

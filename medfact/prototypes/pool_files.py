@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -237,6 +237,28 @@ def _check_denials(path: Path, pool: Pool) -> None:
                 if affirmed is not None and (why := problem_of_denial(affirmed, denied, pool.operators)):
                     hint = "Deny it." if denied == affirmed else "Change one operator only, and list it under `operators`."
                     raise PoolError(f"{place}: {why.format(f'the form {affirmed_form!r}')}", hint)
+
+
+def problems_by_form(
+    sentences: Mapping[str, str],
+    forms: Sequence[str],
+    operators: Sequence[tuple[str, str]],
+    rule: Callable[[str, str], str | None],
+) -> dict[str, str]:
+    """Form → the first rule that its sentence breaks; forms without a problem are not in it. operators: as of
+    `problem_of_denial`. rule: says of a form and its sentence what else is wrong; None for nothing.
+    """
+    problems: dict[str, str] = {}
+    seen: set[str] = set()
+    for form in forms:
+        text = sentences.get(form, "")
+        affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
+        denial = problem_of_denial(affirmed, text, operators) if affirmed else None
+        why = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
+        if why or text.casefold() in seen:
+            problems[form] = why or "it is the same as another of its sentences."
+        seen.add(text.casefold())
+    return problems
 
 
 def problem_of_denial(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +69,11 @@ def own_sentences(base: Pool, relation: str) -> dict[str, str]:
 def problems(base: Pool, relation: EditedRelation) -> dict[str, str]:
     """Form → why its sentence cannot be used. The pool's own is not found fault with, unless what it denies has changed."""
     operators = base.operators if relation.own and not base.operators else (*base.operators, *OPERATORS)
-    found = problems_of(relation.sentences, FORMS, operators)
+    return in_what_changed(relation, problems_of(relation.sentences, FORMS, operators))
+
+
+def in_what_changed(relation: EditedRelation, found: Mapping[str, str]) -> dict[str, str]:
+    """Of the problems of a relation, by form, those of sentences that are not the pool's own, or deny one that is not."""
     changed = {form for form in FORMS if not {form, VARIANTS[form].form}.isdisjoint(relation.changed)}
     return {form: why for form, why in found.items() if form in changed or not relation.own}
 
@@ -98,18 +102,31 @@ def edited_pool(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
 
     Raises Mistake where none can, or where they are more than a pool file may hold.
     """
-    usable = {name: relation for name, relation in relations.items() if not problems(base, relation)}
+    usable = usable_of(relations, lambda relation: problems(base, relation))
+    return as_yaml(_record(base, usable))
+
+
+def usable_of(
+    relations: Mapping[str, EditedRelation], problems: Callable[[EditedRelation], Mapping[str, str]]
+) -> dict[str, EditedRelation]:
+    """The relations without a problem. Raises Mistake where there is none."""
+    usable = {name: relation for name, relation in relations.items() if not problems(relation)}
     if not usable:
         raise Mistake("Nothing is ready to be used.", "Save eight sentences of a relation that break no rule.")
-    text = _as_yaml(base, usable)
+    return usable
+
+
+def as_yaml(record: Mapping[str, Any]) -> str:
+    """The text of a pool file. Raises Mistake where it is more than one may hold."""
+    text = yaml.safe_dump(record, allow_unicode=True, sort_keys=False, width=1_000)
     if len(text.encode()) > MAX_FILE_BYTES:
         raise Mistake(f"What you edited is more than a pool file may hold: {MAX_FILE_BYTES >> 10} kB.", "Take some of it back.")
     return text
 
 
-def _as_yaml(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
+def _record(base: Pool, relations: Mapping[str, EditedRelation]) -> dict[str, Any]:
     operators = [list(pair) for pair in dict.fromkeys((*base.operators, *OPERATORS))] if base.operators else []
-    record = {
+    return {
         "name": f"studio-{base.name}",
         "title": f"{base.title}, edited"[:200],
         "extends": base.name,
@@ -118,7 +135,6 @@ def _as_yaml(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
         **({"operators": operators} if operators else {}),
         "relations": {name: _entry(base.relations.get(name), relation) for name, relation in relations.items()},
     }
-    return yaml.safe_dump(record, allow_unicode=True, sort_keys=False, width=1_000)
 
 
 def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[str, Any]:
@@ -128,13 +144,22 @@ def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[s
         names = {"aliases": list(known.aliases), **({"inverse": list(known.inverse)} if known.inverse else {})}
         described = {"description": known.description, "head": known.head, "tail": known.tail, **names}
     strengths = {name: dict(sentences) for name, sentences in known.strengths.items()} if known else {}
-    signed = {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
     return {
         **described,
-        "sentences": {form: relation.sentences[form] for form in FORMS},
+        "sentences": in_order(relation.sentences),
         **({"strengths": strengths} if strengths else {}),
-        **({"signed_off": signed} if signed else {}),
+        **({"signed_off": signed} if (signed := signed_off(relation)) else {}),
     }
+
+
+def in_order(sentences: Mapping[str, str]) -> dict[str, str]:
+    """The sentences of all forms."""
+    return {form: sentences[form] for form in FORMS}
+
+
+def signed_off(relation: EditedRelation) -> dict[str, str]:
+    """What a file says of sign-offs: form → who, and on which day."""
+    return {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
 
 
 def edits(base: Pool, relation: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[PrototypeEdit]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from medfact.assets import language_of_pool
+from medfact.languages import load_language
+from medfact.languages.templates import template_of
 from medfact.reviews.verdicts import Opinion
 from medfact.statements import Statement
 from medfact.writing.guards import HEAD, TAIL, masked, names_in_a_sentence
@@ -32,7 +35,16 @@ def suggestions(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[
 
 
 def _template(statement: Statement, wording: str) -> str:
+    if code := language_of_pool(statement.pool):
+        return _template_in(code, statement, wording)
     names = names_in_a_sentence(statement.fact.head), names_in_a_sentence(statement.fact.tail or statement.fact.head)
     text = masked(wording, *names)
     once = text.count(HEAD) == text.count(TAIL) == 1 and "[X]" not in wording and "[Y]" not in wording
     return text.replace(HEAD, "[X]").replace(TAIL, "[Y]") if once else ""
+
+
+def _template_in(code: str, statement: Statement, wording: str) -> str:
+    language, fact = load_language(code), statement.fact
+    relation = language.pool.relations.get(language.pool.canonical(fact.relation) or "")
+    like = relation.sentences_for(fact).get(statement.variant, "") if relation else ""
+    return template_of(language, fact, wording, like)

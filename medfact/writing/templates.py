@@ -18,7 +18,7 @@ from medfact.datasets import Collection
 from medfact.errors import Mistake, PoolError
 from medfact.facts import Fact
 from medfact.prototypes import Pool
-from medfact.prototypes.pool_files import pool_in, problem_of_denial, problem_of_sentence
+from medfact.prototypes.pool_files import pool_in, problems_by_form
 from medfact.statements import VARIANTS, Statement
 from medfact.writing.eight import without_bullet
 from medfact.writing.guards import HEAD, TAIL, denials_in, masked, names_in_a_sentence
@@ -128,17 +128,7 @@ def problems_of(sentences: Mapping[str, str], forms: Sequence[str], operators: S
     """Form → the first rule that its sentence breaks; forms without a problem are not in it. operators: of negation, affirmed →
     denied; where there are none, a denial need only differ.
     """
-    problems: dict[str, str] = {}
-    seen: set[str] = set()
-    for form in forms:
-        text = sentences.get(form, "")
-        affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
-        denial = problem_of_denial(affirmed, text, operators) if affirmed else None
-        why = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or _broken_rule(form, text)
-        if why or text.casefold() in seen:
-            problems[form] = why or "it is the same as another of its sentences."
-        seen.add(text.casefold())
-    return problems
+    return problems_by_form(sentences, forms, operators, _broken_rule)
 
 
 def _broken_rule(form: str, text: str) -> str | None:

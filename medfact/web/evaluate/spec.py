@@ -10,10 +10,11 @@ from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.models import check_spec
 from medfact.models.services.policy import check_encoder_source
-from medfact.prototypes import Pool, load_pool, pool_in_text
+from medfact.prototypes import Pool, pool_in_text
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
-from medfact.reviews.studio import asked_of, bases, edited, edited_pool
+from medfact.reviews.studio import asked_of, edited
+from medfact.reviews.studio_pools import editable
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.web.evaluate.form import MOST_MODELS, OWN_DATA, WITHOUT, Setup, checked_source, kept_setup
 from medfact.web.services import Services, Source, collection_of, spec_of
@@ -65,8 +66,13 @@ def edited_of(services: Services, owner: str, setup: Setup) -> EditedPool | None
     if setup.drafts:
         name, text = "drafted.yaml", accepted_pool(services.run(setup.drafts).run, services.store.of(owner))
     elif setup.studio:
-        source = source_of(services, owner, setup)
-        name, text = "studio.yaml", studio_text(services, owner, setup.studio.partition(":")[0], source)
+        pool = setup.studio.partition(":")[0]
+        if not editable(pool).is_asked:
+            raise Mistake(
+                "A run cannot ask with what is edited of another language.",
+                "Choose the language under “Method and sentences”: its own sentences are asked.",
+            )
+        name, text = "studio.yaml", studio_text(services, owner, pool, source_of(services, owner, setup))
     else:
         return None
     return EditedPool(services.uploads.path_of(name, text.encode()), text)
@@ -77,13 +83,11 @@ def studio_text(services: Services, owner: str, pool: str, source: Source | None
 
     Raises MedfactError.
     """
-    if pool not in bases():
-        raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
-    base = load_pool(pool)
-    relations = edited(base, services.store.of(owner).prototype_edits.log(pool))
-    if source is not None:
+    base = editable(pool)
+    relations = edited(base.pool, services.store.of(owner).prototype_edits.log(pool))
+    if source is not None and base.is_asked:
         relations = asked_of(relations, {fact.relation for fact in collection_of(source).facts})
-    return edited_pool(base, relations)
+    return base.exported(relations)
 
 
 # ------------------------------------------------------------------------------------------------ specs

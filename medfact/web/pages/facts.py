@@ -132,7 +132,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
         show = show.model_copy(update={"fact": ""})
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
-        "about": render("facts_about"),
+        "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
         "filters": _filters(show, kept.source, facts, pool.note_on(facts)),
         "in-use": _own_file(collection, show),
         "mapping": mapping(kept),

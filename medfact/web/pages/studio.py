@@ -9,22 +9,13 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
-from medfact.prototypes import Pool, load_pool
-from medfact.reviews.studio import (
-    FORMS,
-    EditedRelation,
-    asked_of,
-    bases,
-    edited,
-    edits,
-    filled,
-    own_sentences,
-    problems,
-    relations_of,
-)
+from medfact.prototypes import Pool
+from medfact.reviews.studio import FORMS, EditedRelation, asked_of, edited, edits, own_sentences
+from medfact.reviews.studio_pools import EditablePool, editable, editable_titles
 from medfact.reviews.suggestions import suggestions
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.reviews.verdicts import opinions
@@ -38,7 +29,7 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import erasable, erase
 from medfact.web.services import collection_of
 from medfact.writing.kinds import writing_kind
-from medfact.writing.marks import Marks, marks
+from medfact.writing.marks import Marks
 
 EXAMPLES = 3
 MOST_EDITED = 200
@@ -78,12 +69,13 @@ class StudioShow(Show):
 @dataclass(frozen=True)
 class Row:
     """A form as it is shown. changed: against the pool's own sentence. signed: who, and on which day. suggested: (template, or
-    "" where it cannot be one; wording; by whom).
+    "" where it cannot be one; wording; by whom). english: what a sentence of another language is to say.
     """
 
     field: str
     variant: Variant
     text: str
+    english: str
     problem: str
     examples: tuple[str, ...]
     changed: Marks
@@ -99,12 +91,17 @@ class Desk:
     has_log: whether this visitor has edited anything of the pool, even if it was taken back.
     """
 
-    base: Pool
+    editable: EditablePool
     collection: Collection
     relations: Mapping[str, EditedRelation]
     names: Sequence[tuple[str, bool]]
     relation: str
     has_log: bool
+
+    @property
+    def base(self) -> Pool:
+        """The pool as it comes with medfact."""
+        return self.editable.pool
 
     @property
     def standing(self) -> EditedRelation:
@@ -148,14 +145,16 @@ def _listed(desk: Desk, name: str, new: bool) -> str:
 
 def _edited(show: StudioShow, desk: Desk) -> Markup:
     """The relations that differ from the pool, and what can be done with those that these facts can use."""
-    left = {name: len(problems(desk.base, one)) for name, one in desk.relations.items()}
-    stated = asked_of(desk.relations, {fact.relation for fact in desk.collection.facts})
+    left = {name: len(desk.editable.problems(one)) for name, one in desk.relations.items()}
+    asked = desk.editable.is_asked
+    stated = asked_of(desk.relations, {fact.relation for fact in desk.collection.facts}) if asked else desk.relations
     return render(
         "studio_edited",
         relations=[(one, left[name], len(one.signed), name in stated) for name, one in desk.relations.items()],
         usable=any(not left[name] for name in stated),
         pool=desk.base.name,
         data=show.data,
+        asked=asked,
         forms=len(FORMS),
     )
 
@@ -163,7 +162,7 @@ def _edited(show: StudioShow, desk: Desk) -> Markup:
 def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
     own = own_source(visitor)
     data = show.data if show.data in dict(data_sets(own)) else OWN_DATA if own and not show.data else RunSpec.dataset
-    pool = show.pool if show.pool in bases() else StudioShow.model_fields["pool"].default
+    pool = show.pool if show.pool in editable_titles() else StudioShow.model_fields["pool"].default
     return show.model_copy(update={"pool": pool, "data": data, "reviewer": visitor.user or show.reviewer})
 
 
@@ -171,14 +170,14 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     """Raises MedfactError where the facts cannot be read."""
     own = own_source(visitor)
     collection = collection_of(source_called(show.data, own))
-    base = load_pool(show.pool)
-    log = visitor.services.store.of(visitor.owner).prototype_edits.log(base.name)
-    made = edited(base, log)
-    begun = [show.relation] if show.of == f"{base.name}|{show.relation}" and any(show.typed().values()) else []
+    pool = editable(show.pool)
+    log = visitor.services.store.of(visitor.owner).prototype_edits.log(show.pool)
+    made = edited(pool.pool, log)
+    begun = [show.relation] if show.of == f"{show.pool}|{show.relation}" and any(show.typed().values()) else []
     known = sorted({fact.relation for fact in collection.facts})  # what is begun stays, whatever facts are chosen then
-    names = relations_of(base, [*known, *filter(str.strip, begun)], made)
+    names = pool.relations([*known, *filter(str.strip, begun)], made)
     wanted = {name_key(name): name for name, _ in names}.get(name_key(show.relation), names[0][0])
-    return Desk(base, collection, made, names, wanted, bool(log))
+    return Desk(pool, collection, made, names, wanted, bool(log))
 
 
 def _query(show: StudioShow) -> str:
@@ -186,11 +185,13 @@ def _query(show: StudioShow) -> str:
 
 
 def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, str]]) -> Markup:
-    own = own_source(visitor)
+    own, pool = own_source(visitor), editable(show.pool)
     return render(
         "studio_choice",
         show=show,
-        pools=[(name, load_pool(name).title) for name in bases()],
+        pools=list(editable_titles().items()),
+        language_title=language_titles()[pool.language],
+        grammar=pool.grammar,
         datasets=data_sets(own),
         relations=relations,
         signed_in=bool(visitor.user),
@@ -201,9 +202,9 @@ def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, s
 def _unsaved(visitor: Visitor, show: StudioShow) -> Mapping[str, str] | None:
     """The fields that go back to what was typed of the relation before, where that is not saved."""
     pool, _, relation = show.of.partition("|")
-    if pool not in bases():
+    if pool not in editable_titles():
         return None
-    base, typed = load_pool(pool), show.typed()
+    base, typed = editable(pool).pool, show.typed()
     saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits.log(pool)).get(relation)
     sentences = saved.sentences if saved else own_sentences(base, relation)
     if typed == {form: sentences.get(form, "") for form in FORMS}:
@@ -214,7 +215,7 @@ def _unsaved(visitor: Visitor, show: StudioShow) -> Mapping[str, str] | None:
 
 def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str, str] | None) -> Markup:
     standing, typed = desk.standing, show.typed()
-    found = problems(desk.base, EditedRelation(desk.relation, standing.own, typed))
+    found = desk.editable.problems(EditedRelation(desk.relation, standing.own, typed))
     facts = _examples(desk)
     suggested = list(_suggested(visitor, desk))
     known = desk.base.relations.get(desk.relation)
@@ -222,6 +223,8 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str,
         "studio_relation",
         show=show,
         left=left,
+        language=desk.editable.language,
+        language_title=language_titles()[desk.editable.language],
         new=not standing.own,
         withheld=desk.base.why_withheld(desk.relation),
         strengths=[*known.strengths] if known else [],
@@ -229,7 +232,7 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str,
         rows=[_row(desk, number, typed, found, facts, suggested) for number in range(len(FORMS))],
         unsaved=typed != {form: standing.sentences.get(form, "") for form in FORMS},
         changed=bool(standing.changed),
-        draft=_draft(visitor, desk.relation) if not standing.own else None,
+        draft=_draft(visitor, desk.relation) if not standing.own and desk.editable.language == ENGLISH else None,
         longest=LONGEST,
     )
 
@@ -248,9 +251,10 @@ def _row(
         FIELDS[number],
         VARIANTS[form],
         text,
+        desk.editable.english(desk.relation).get(form, ""),
         found.get(form, "") if text else "",
-        tuple(filter(None, (filled(desk.base, text, fact.head, fact.tail or "") for fact in facts))),
-        marks(own, text) if own and text != own else (),
+        tuple(filter(None, (desk.editable.filled(text, fact) for fact in facts))),
+        desk.editable.changes(own, text) if own and text != own else (),
         standing.signed.get(form) if standing.sentences.get(form) == text else None,
         standing.sentences.get(form, "") == text,
         [one for variant, one in suggested if variant == form],
@@ -258,9 +262,9 @@ def _row(
 
 
 def _examples(desk: Desk) -> list[Fact]:
-    """Three true facts of the relation, of different heads where there are."""
-    facts = {fact.head: fact for fact in desk.collection.facts if fact.positive and fact.tail and desk.is_of(fact)}
-    chosen = list(facts.values())
+    """Three true facts of the relation that can be stated, of different heads where there are."""
+    true = (fact for fact in desk.collection.facts if fact.positive and fact.tail and desk.is_of(fact))
+    chosen = list({fact.head: fact for fact in true if desk.editable.names_all_of(fact)}.values())
     return chosen[:: max(1, len(chosen) // EXAMPLES)][:EXAMPLES]
 
 
@@ -295,9 +299,10 @@ def save(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow, Mes
         raise Mistake(f"{MOST_EDITED} relations of this pool are edited already.", "Export them, and take some back.")
     typed = show.typed()
     _record(visitor, edits(desk.base, desk.relation, desk.standing.sentences, typed))
-    left = problems(desk.base, EditedRelation(desk.relation, desk.standing.own, typed))
+    left = desk.editable.problems(EditedRelation(desk.relation, desk.standing.own, typed))
     if left:
-        said = f"Saved, and not in use yet: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
+        wait = "not in use yet" if desk.editable.is_asked else "not ready to be exported"
+        said = f"Saved, and {wait}: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
         return show, Message(said, "warn")
     return show, Message(f"Saved the sentences of “{desk.relation}”.", "good")
 
@@ -312,7 +317,7 @@ def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow
         raise Mistake("There is no saved sentence of that form.", "Save it first.")
     if text != show.typed()[action.about]:
         raise Mistake("What is typed is not saved yet.", "Save it first.")
-    if why := problems(desk.base, desk.standing).get(action.about):
+    if why := desk.editable.problems(desk.standing).get(action.about):
         raise Mistake(f"This sentence cannot be used: {why}", "Change it first.")
     signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
     _record(visitor, [signed])
