@@ -21,14 +21,16 @@ READ_WHEN_SERVED = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
 
 
 def can_be_forked(command: Sequence[str], variables: Mapping[str, str]) -> bool:
-    """Whether a command is `python app.py` with this Python, or an installed `medfact app`, and these variables can come late."""
-    known = command == [sys.executable, APP.name] or Path(command[0]).with_name("medfact") == Path(command[0])
+    """Whether a command is `python app.py` of this Python, or an installed `medfact app`, and these variables can come late."""
+    known = command == [sys.executable, APP.name] or Path(command[0]).name == "medfact"
     return known and all(name.startswith(READ_WHEN_SERVED) for name in variables)
 
 
 def forked_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
     """The app that a command starts, begun in a folder and with an environment; what it prints goes into a file."""
-    begun = (sys.executable, str(APP)) if command[0] == sys.executable else (str(Path(command[0]).with_name("python")), *command)
+    begun = (
+        (sys.executable, str(APP)) if command[0] == sys.executable else (str(Path(command[0]).with_name("python")), *command)
+    )
     forking = _forking(*begun)
     assert forking.stdin is not None
     assert forking.stdout is not None
