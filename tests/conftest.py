@@ -1,9 +1,11 @@
 """What every test finds: a home of its own, a small facts file, a store on disk, and the command line in this process."""
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from hypothesis import settings
 from small_facts import rows_of_facts, write_csv
 
 from medfact import cli
+from medfact.cli import commands
 from medfact.store import Store
 
 settings.register_profile("untimed", deadline=None)  # a slow machine is not a wrong answer
@@ -104,9 +107,16 @@ class Outcome:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+@cache
+def parser_of(program: str, declared: tuple[commands.Command, ...]) -> argparse.ArgumentParser:
+    """The parser of a program's commands, which is made of nothing but these: it takes longer to make than many a command."""
+    return commands.parser()
+
+
 @pytest.fixture
-def medfact(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+def medfact(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Runs `python -m medfact ARGUMENTS` in this process."""
+    monkeypatch.setattr(cli, "parser", lambda: parser_of(sys.argv[0], commands.COMMANDS))
 
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from forked_app import READ_WHEN_SERVED, forked_app
-from installed import ASKED_FOR, ROOT, app_command
+from forked_app import can_be_forked, forked_app
+from installed import ROOT, app_command
 from waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
@@ -73,8 +73,10 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
         environment.pop(name, None)
     log = home / "log.txt"
     log.write_text("")
-    as_usual = bool(os.environ.get(ASKED_FOR)) or not all(name.startswith(READ_WHEN_SERVED) for name in more)
-    process = (_started if as_usual else forked_app)(folder or ROOT, environment | more, log)
+    command, usual = app_command()
+    place = usual if folder is None or folder == ROOT else folder
+    begin = forked_app if can_be_forked(command, more) else _started
+    process = begin(command, place, environment | more, log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, log)
@@ -84,11 +86,10 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
         process.wait(20)
 
 
-def _started(folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
-    command, usual = app_command()
-    command = [str(usual / part) if part.endswith(".py") else part for part in command]
+def _started(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
+    command = [str(ROOT / part) if part.endswith(".py") else part for part in command]
     with log.open("w") as said:
-        return psutil.Popen(command, cwd=usual if folder == ROOT else folder, env=environment, stdout=said, stderr=said)
+        return psutil.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said)
 
 
 def _wait_until_served(url: str, process: psutil.Process, log: Path) -> None:

@@ -1,4 +1,4 @@
-"""`python app.py`, forked from a process that has imported the app and read its facts: both take longer than most tests."""
+"""The app, forked from a process that has imported it and read its facts: both take longer than most tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -16,13 +16,22 @@ import psutil
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
-READ_WHEN_SERVED = ("MEDFACT_", "OPENAI_")
+READ_WHEN_SERVED = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
 """How the names of variables begin that nothing reads while it is imported. With others, the app must be started anew."""
 
 
-def forked_app(folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
-    """The app, begun in a folder and with an environment; what it prints goes into a file."""
-    forking = _forking()
+def can_be_forked(command: Sequence[str], variables: Mapping[str, str]) -> bool:
+    """Whether a command is `python app.py` of this Python, or an installed `medfact app`, and these variables can come late."""
+    known = command == [sys.executable, APP.name] or Path(command[0]).name == "medfact"
+    return known and all(name.startswith(READ_WHEN_SERVED) for name in variables)
+
+
+def forked_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
+    """The app that a command starts, begun in a folder and with an environment; what it prints goes into a file."""
+    begun = (
+        (sys.executable, str(APP)) if command[0] == sys.executable else (str(Path(command[0]).with_name("python")), *command)
+    )
+    forking = _forking(*begun)
     assert forking.stdin is not None
     assert forking.stdout is not None
     forking.stdin.write(json.dumps([str(folder), dict(environment), str(log)]) + "\n")
@@ -30,16 +39,18 @@ def forked_app(folder: Path, environment: Mapping[str, str], log: Path) -> psuti
 
 
 @cache
-def _forking() -> subprocess.Popen[str]:
-    """The process that forks, which ends when this one does."""
+def _forking(python: str, *program: str) -> subprocess.Popen[str]:
+    """The process that forks a program, which ends when this one does."""
     offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, __file__]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=offline)
+    command = [python, __file__, *program]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=offline, cwd=Path(program[0]).parent
+    )
 
 
-def _fork_when_asked() -> None:
-    """Begins an app for each line of the input, and says its number. One that has ended leaves nothing behind."""
-    sys.path.insert(0, str(APP.parent))
+def _fork_when_asked(program: Sequence[str]) -> None:
+    """Begins a program for each line of the input, and says its number. One that has ended leaves nothing behind."""
+    sys.path[0] = str(Path(program[0]).parent)  # as if it were started
     import medfact.web.app
     from medfact.runs.plan import plan
 
@@ -48,20 +59,20 @@ def _fork_when_asked() -> None:
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _serve(*json.loads(line))
+            _serve(program, *json.loads(line))
         print(child, flush=True)
 
 
-def _serve(folder: str, environment: dict[str, str], log: str) -> None:
+def _serve(program: Sequence[str], folder: str, environment: dict[str, str], log: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
     os.dup2(1, 2)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.argv = [str(APP)]
+    sys.argv = list(program)
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":
-    _fork_when_asked()
+    _fork_when_asked(sys.argv[1:])

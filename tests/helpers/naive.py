@@ -1,4 +1,4 @@
-"""The reference for local models: one prompt at a time, without cache, padding or packs, the whole text anew for each token."""
+"""The reference for local models: one prompt at a time, without cache, padding or packs, from passes of the whole text."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ def ids_of(folder: Path, prompt: Prompt) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def next_probabilities(folder: Path, ids: list[int], said: list[int]) -> Any:
-    """The model's probabilities of the next token, in one forward pass of the whole text: (vocabulary,)."""
+def probabilities_along(folder: Path, ids: list[int], said: list[int]) -> Any:
+    """The model's probabilities of the next token after the prompt and after each token that is said, in one forward pass of
+    the whole text: (said + 1, vocabulary).
+    """
     _, model = loaded(folder)
     with torch.inference_mode():
         if model.config.is_encoder_decoder:
@@ -80,7 +82,30 @@ def next_probabilities(folder: Path, ids: list[int], said: list[int]) -> Any:
             logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=begun, use_cache=False).logits
         else:
             logits = model(torch.tensor([[*ids, *said]]), use_cache=False).logits
-    return logits[0, -1].softmax(dim=-1)
+    return logits[0, -len(said) - 1 :].softmax(dim=-1)
+
+
+def next_probabilities(folder: Path, ids: list[int], said: list[int]) -> Any:
+    """The model's probabilities of the next token, in one forward pass of the whole text: (vocabulary,)."""
+    return probabilities_along(folder, ids, said)[-1]
+
+
+def guessed(folder: Path, ids: list[int], tokens: int) -> list[int]:
+    """What transformers' own generation says: a guess that saves passes, and decides nothing."""
+    _, model = loaded(folder)
+    given = torch.tensor([ids])
+    with torch.inference_mode():
+        made = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=tokens)[0].tolist()
+    return list(made[1 if model.config.is_encoder_decoder else len(ids) :])
+
+
+@cache
+def vocabulary_of(folder: Path) -> tuple[list[str], Any, Any]:
+    """The tokens as words, and which of them are words for True and for False."""
+    tokenizer, model = loaded(folder)
+    words = [tokenizer.decode([token]).strip().lower() for token in range(model.config.get_text_config().vocab_size)]
+    true, false = (torch.tensor([word in {w.lower() for w in side} for word in words]) for side in CHOICES)
+    return words, true, false
 
 
 def product(folder: Path, ids: list[int], said: list[int], word: list[int]) -> float:
@@ -92,15 +117,19 @@ def product(folder: Path, ids: list[int], said: list[int], word: list[int]) -> f
 
 
 def greedy(folder: Path, prompt: Prompt) -> list[Step]:
-    """Plain greedy decoding of one prompt, to the end or the limit."""
-    tokenizer, model = loaded(folder)
+    """Plain greedy decoding of one prompt, to the end or the limit.
+
+    A pass of the whole text along a guessed reply gives the probabilities at every token up to the first that was not guessed.
+    """
+    tokenizer, _ = loaded(folder)
+    words, true, false = vocabulary_of(folder)
     ids, said = ids_of(folder, prompt), list[int]()
-    vocabulary = range(model.config.get_text_config().vocab_size)
-    words = [tokenizer.decode([token]).strip().lower() for token in vocabulary]
-    true, false = (torch.tensor([word in {w.lower() for w in side} for word in words]) for side in CHOICES)
+    guess = guessed(folder, ids, prompt.max_tokens)
+    along = probabilities_along(folder, ids, guess)
     steps: list[Step] = []
     while len(steps) < prompt.max_tokens:
-        probabilities = next_probabilities(folder, ids, said)
+        is_guessed = said == guess[: len(said)]
+        probabilities = along[len(said)] if is_guessed else next_probabilities(folder, ids, said)
         token = int(probabilities.argmax())
         if token == tokenizer.eos_token_id:
             break

@@ -28,6 +28,8 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
 
 KEY = "sk-nobody-may-see-me-0123456789"
+SOON = 0.05
+"""Seconds after which a batch is looked at first: a service on this machine is done at once."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,6 +38,11 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with forked_quickly():
         assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
         yield
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "FIRST_POLL_SECONDS", SOON)
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +119,7 @@ def test_killed_in_each_phase_nothing_is_lost_and_nothing_paid_twice(
 
 def give_key() -> None:
     os.environ["OPENAI_API_KEY"] = KEY
+    batches.FIRST_POLL_SECONDS = SOON
 
 
 def program(*arguments: object) -> subprocess.Popen[str]:

@@ -59,14 +59,22 @@ def test_every_number_has_bounds() -> None:
         assert BOUNDS[path].hold(default), f"{path}: its own default"  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str, bytes]:
+    """A store with one complete run of two facts, and the file of that run."""
+    made = Store(f"sqlite:///{tmp_path_factory.mktemp('fine') / 'runs.db'}")
+    run = start(RunSpec(model="baseline:random", limit=2, shots=0), made)
+    list(answer(run, made))
+    return made, run, exported(made, run)
+
+
 @pytest.mark.parametrize(("path", "value"), BEYOND)
-def test_nothing_is_recorded_beyond_them(path: str, value: float, store: Store) -> None:
-    spec, fine = with_number(path, value), RunSpec(model="baseline:random", limit=2, shots=0)
+def test_nothing_is_recorded_beyond_them(path: str, value: float, fine: tuple[Store, str, bytes]) -> None:
+    spec, (store, run, _) = with_number(path, value), fine
     with pytest.raises(Mistake, match=r"^The .* is .* Give .* or more, up to "):
         check_numbers(spec)
     with pytest.raises(MedfactError):
         start(spec, store)
-    run = start(fine, store)
     with pytest.raises(Mistake):
         start_again(run, store, spec)
     assert [one.run for one in store.runs()] == [run]
@@ -80,28 +88,39 @@ def test_at_their_ends_numbers_are_fine(path: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "value"), [(path, value) for path, value in BEYOND if math.isfinite(value)])
-def test_no_file_of_a_run_brings_them(path: str, value: float, store: Store, tmp_path: Path, medfact: Any) -> None:
+def test_no_file_of_a_run_brings_them(
+    path: str, value: float, fine: tuple[Store, str, bytes], empty: Store, tmp_path: Path, medfact: Any
+) -> None:
     part, _, name = path.partition(".")
     altered = {name: value} if part == "spec" else {part: {name: value}}
-    file, url = in_file(store, tmp_path, altered)
-    done = medfact("import", file, "--db", url)
+    done = medfact("import", with_spec(fine[2], altered, tmp_path / "run.gz"), "--db", empty.url)
     assert done.code == 2, (path, value)
     assert f"its {name} " in done.err or "its spec is none" in done.err
     assert "Traceback" not in done.err
-    assert Store(url).runs() == []
+    assert empty.runs() == []
 
 
-def in_file(store: Store, tmp_path: Path, altered: dict[str, Any]) -> tuple[Path, str]:
-    """A run's file whose spec says this; and another database."""
-    run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
-    list(answer(run, store))
-    lines = lines_of(exported(store, run))
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A database that no run may come into."""
+    return Store(f"sqlite:///{tmp_path_factory.mktemp('empty') / 'runs.db'}")
+
+
+def with_spec(exported_run: bytes, altered: dict[str, Any], file: Path) -> Path:
+    """A run's file whose spec says this."""
+    lines = lines_of(exported_run)
     spec = lines[1]["run"]["spec"]
     for name, value in altered.items():
         spec[name] = {**spec[name], **value} if isinstance(value, dict) else value
-    file = tmp_path / "run.gz"
     file.write_bytes(packed(lines))
-    return file, f"sqlite:///{tmp_path / 'other.db'}"
+    return file
+
+
+def test_the_same_file_with_its_own_numbers_is_brought(
+    fine: tuple[Store, str, bytes], url: str, tmp_path: Path, medfact: Any
+) -> None:
+    assert medfact("import", with_spec(fine[2], {}, tmp_path / "run.gz"), "--db", url).code == 0
+    assert len(Store(url).runs()) == 1
 
 
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""Nothing that a stranger only names is kept: a thousand long names on every address of the server, and it holds no more."""
+"""Nothing that a stranger only names is kept: hundreds of long names on every address of the server, and it holds no more."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from waiting import until
 from medfact.web.guard import is_used
 from medfact.web.uploads import plain_name
 
-NAMES, LENGTH = 600, 28_000
-"""Kept, they would take 17 MB for each address."""
+NAMES, LENGTH = 400, 28_000
+"""Kept, they would take 11 MB for each address."""
 
 MOST_BYTES = 8_000_000
 
