@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +59,30 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
-    """The app, started as its user starts it, on a free port and in a home of its own."""
+    """The app, started as its user starts it, on a free port, in a home of its own where the demonstration is asked already."""
+    if not (app_home / "medfact.db").exists():
+        shutil.copy(asked_demonstration(), app_home / "medfact.db")
     with served(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
+
+
+@cache
+def asked_demonstration() -> Path:
+    """A database in which the bundled model has answered what a first visitor finds drawn. An app that finds none asks it
+    itself, which takes longer than most tests.
+    """
+    from medfact.runs.run import answer
+    from medfact.runs.start import start
+    from medfact.store import Store
+    from medfact.web.services import DEMONSTRATION, DEMONSTRATION_OWNER
+
+    folder = Path(tempfile.mkdtemp(prefix="medfact-demonstration-"))
+    store = Store(f"sqlite:///{folder / 'asked.db'}", DEMONSTRATION_OWNER)
+    list(answer(start(DEMONSTRATION, store), store))
+    with closing(sqlite3.connect(folder / "asked.db")) as connection:
+        connection.execute("VACUUM INTO ?", [str(folder / "medfact.db")])  # one file, without a log beside it
+    return folder / "medfact.db"
 
 
 @contextmanager
