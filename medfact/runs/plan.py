@@ -244,9 +244,7 @@ def _demonstrations(
 
 def _used(pool: Pool, statements: Sequence[Statement]) -> list[RelationPrototypes]:
     """The relations whose prototypes the statements are made from."""
-    relations = dict.fromkeys(
-        s.fact.relation for s in statements if s.fact.fact_id not in pool.ready
-    )  # few, of many statements
+    relations = dict.fromkeys(s.fact.relation for s in statements if s.fact.fact_id not in pool.ready)
     return [pool.relations[str(name)] for name in dict.fromkeys(map(pool.canonical, relations))]
 
 
