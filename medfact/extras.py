@@ -43,19 +43,31 @@ def run_in_own_process() -> None:
 
 
 @contextmanager
-def importing() -> Iterator[None]:
-    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
-    again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
+def looking_for_no_garbage() -> Iterator[None]:
+    """Meanwhile Python looks for no garbage, in any thread: for a few seconds of work whose many objects stay. Also a
+    decorator, as `looking_for_no_garbage()`. Where several threads are within it, the last one that found it on turns it on.
     """
-    was_enabled, holds_no_model = gc.isenabled(), "torch" not in sys.modules
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if _own_process and holds_no_model:  # a model that is garbage would never be freed
-            gc.freeze()
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
+    again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
+    """
+    holds_no_model = "torch" not in sys.modules
+    with looking_for_no_garbage():
+        try:
+            yield
+        finally:
+            if _own_process and holds_no_model:  # a model that is garbage would never be freed
+                gc.freeze()
 
 
 @contextmanager

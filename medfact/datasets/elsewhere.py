@@ -74,9 +74,11 @@ def _linked() -> Mapping[str, Mapping[str, frozenset[str]]]:
     for name in bundled_names():
         keys = cache(partial(_keys, load_bundled(name).known, everyday))
         for head, relation, tail in _known(name):
-            for ends in ((head, tail), (tail, head)):
-                for key in keys(ends[0]):
-                    linked[relation][key] |= keys(ends[1])
+            heads, tails, others = keys(head), keys(tail), linked[relation]
+            for key in heads:
+                others[key].update(tails)
+            for key in tails:
+                others[key].update(heads)
     return {relation: {key: frozenset(others) for key, others in of.items()} for relation, of in linked.items()}
 
 

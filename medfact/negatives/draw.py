@@ -62,6 +62,8 @@ _NEARNESS = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
 _ROUNDS = 60
 _STEPS = 4
 _MAX_STEP, _LEAST, _LOWEST = 5.0, 1e-12, -700.0
+_STILL = 1e-12
+"""Where no weight and no head's time changes by more than this share of it, further rounds change nothing but the rounding."""
 _MAX_WEIGHT = 1e6
 """A weight goes from 1 / this to this: a tail that is safe for few heads cannot be drawn as often as it is true."""
 _MAX_CELLS = 1_000_000
@@ -301,11 +303,18 @@ def _weights(allowed: Weights, drawn: Weights, times: Weights) -> Weights:
     weights, ends = times, drawn / (allowed @ times)
     wanted = times * drawn.sum() / times.sum()
     for _ in range(_ROUNDS):
+        before = weights, ends
         chances, ends = _chances(allowed * weights, drawn, ends)
         weights = weights * np.clip(wanted / chances.sum(axis=0), 1 / _MAX_STEP, _MAX_STEP)
         middle = np.median(weights)
         weights, ends = np.clip(weights / middle, 1 / _MAX_WEIGHT, _MAX_WEIGHT), ends * middle
+        if all(map(_is_still, (weights, ends), before)):
+            break
     return weights
+
+
+def _is_still(now: Weights, before: Weights) -> bool:
+    return bool((np.abs(now - before) <= _STILL * now).all())
 
 
 def _chances(rates: Weights, drawn: Weights, ends: Weights) -> tuple[Weights, Weights]:

@@ -47,24 +47,22 @@ def sentence(prototype: str, head: str, tail: str, before: str = "") -> str:
 
     `{is|are}` takes the number of the name before it. Slots are filled in one pass: a name may itself contain [X].
     """
-    names = {"X": written(head), "Y": written(tail)}
-    subject, texts = names["X"], [before]
-    for before, slot, singular, plural in _parts(prototype):
-        texts.append(before)
-        if slot:
-            subject = names[slot]
-            texts.append(subject.text)
-        else:
-            texts.append(plural if subject.plural else singular)
-    filled = "".join(texts)
+    x, y = written(head), written(tail)
+    filled = before + _with_verbs(prototype, x.plural, y.plural) % {"X": x.text, "Y": y.text}
     return filled[:1].upper() + filled[1:]
 
 
 @lru_cache(maxsize=1 << 12)
-def _parts(prototype: str) -> tuple[tuple[str, str, str, str], ...]:
-    """A prototype in parts: the text before a slot or a verb, the slot, the verb's two numbers; "" for what is not there."""
+def _with_verbs(prototype: str, x_is_plural: bool, y_is_plural: bool) -> str:
+    """A prototype whose verbs have the number of the name before them; `%(X)s` and `%(Y)s` stand for the names."""
+    is_plural, subject = {"X": x_is_plural, "Y": y_is_plural}, "X"
     parts, end = [], 0
     for found in _PART.finditer(prototype):
-        parts.append((prototype[end : found.start()], found["slot"] or "", found["singular"] or "", found["plural"] or ""))
+        parts.append(prototype[end : found.start()].replace("%", "%%"))
+        if found["slot"]:
+            subject = found["slot"]
+            parts.append(f"%({subject})s")
+        else:
+            parts.append(found["plural" if is_plural[subject] else "singular"].replace("%", "%%"))
         end = found.end()
-    return (*parts, (prototype[end:], "", "", ""))
+    return "".join([*parts, prototype[end:].replace("%", "%%")])

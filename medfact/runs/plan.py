@@ -16,6 +16,7 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, UnknownName
+from medfact.extras import looking_for_no_garbage
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
@@ -106,6 +107,7 @@ def facts_aside(spec: RunSpec) -> Aside:
     return Aside(select_facts(spec, collection).shots, collection.known)
 
 
+@looking_for_no_garbage()
 def plan(
     spec: RunSpec,
     collection: Collection | None = None,
@@ -242,8 +244,8 @@ def _demonstrations(
 
 def _used(pool: Pool, statements: Sequence[Statement]) -> list[RelationPrototypes]:
     """The relations whose prototypes the statements are made from."""
-    filled = (s.fact for s in statements if s.fact.fact_id not in pool.ready)
-    return [pool.relations[str(name)] for name in dict.fromkeys(pool.canonical(fact.relation) for fact in filled)]
+    relations = dict.fromkeys(s.fact.relation for s in statements if s.fact.fact_id not in pool.ready)
+    return [pool.relations[str(name)] for name in dict.fromkeys(map(pool.canonical, relations))]
 
 
 def _pool_name(pool: Pool, statements: Sequence[Statement]) -> str:
