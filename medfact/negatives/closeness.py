@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,20 +57,20 @@ class Closeness:
     """How close tails are to heads, by the facts of a knowledge base."""
 
     def __init__(self, known: KnowledgeBase) -> None:
-        self._known = known
+        self._known, entity = known, cache(known.entity)  # each name stands in many pairs
         traits: defaultdict[str, set[str]] = defaultdict(set)
         heads: defaultdict[str, set[str]] = defaultdict(set)
         for head, tail in known.pairs():
-            traits[known.entity(head)].add(known.entity(tail))
-            heads[known.entity(tail)].add(known.entity(head))
+            traits[entity(head)].add(entity(tail))
+            heads[entity(tail)].add(entity(head))
         self._true: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._own: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in known.facts:
-            head = known.entity(fact.head)
+            head = entity(fact.head)
             if fact.specialty:
                 traits[head].add(f"specialty\x1f{fact.specialty}")
             if fact.tail is not None:
-                self._true[fact.relation, known.entity(fact.tail)].add(head)
+                self._true[fact.relation, entity(fact.tail)].add(head)
                 self._own[fact.relation, head].add(fact.tail)
         self._heads, self._tails = _Shared(traits), _Shared(heads)
 
@@ -87,14 +87,13 @@ class Closeness:
     def of(self, relation: str, head: str, tails: Sequence[str]) -> list[float]:
         """The closeness of each of these names of tails to a head: from 0 to 2."""
         entity = self._known.entity(head)
-        alike, place = self._heads.likeness(entity), self._heads.place
+        alike, place = self._heads.likeness(entity).tolist(), self._heads.place
         own = sorted({self._known.entity(tail) for tail in self._own.get((relation, entity), ())})
-        to_own = np.mean([self._tails.likeness(tail) for tail in own], axis=0) if own else np.zeros(len(self._tails.place))
+        to_own = np.mean([self._tails.likeness(tail) for tail in own], axis=0).tolist() if own else []
 
         def closeness(tail: str) -> float:
-            others = self._true.get((relation, tail), ())
-            by_heads = max((alike[place[other]] for other in others), default=0.0)
-            return float(by_heads + (to_own[self._tails.place[tail]] if tail in self._tails.place else 0.0))
+            by_heads = max((alike[place[other]] for other in self._true.get((relation, tail), ())), default=0.0)
+            return float(by_heads + (to_own[self._tails.place[tail]] if own and tail in self._tails.place else 0.0))
 
         return [closeness(self._known.entity(tail)) for tail in tails]
 
