@@ -62,7 +62,7 @@ class Fact:
     until: the year or day (ISO) after which a fact no longer holds; of a false fact, until when it was true (`holding`).
     region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
     the id where they are filled.
-    difficulty: of a negative: near, far or judged (`negatives.difficulty`).
+    difficulty: of a negative: near, far, judged or closest (`negatives.difficulty`).
     turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
     """

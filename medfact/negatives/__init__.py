@@ -1,15 +1,17 @@
 """Negative facts that are safe to call false, and of known difficulty.
 
 A random tail of the relation is often true, even without the listed ones: `rules` leaves candidates out. `difficulty` tells
-near from far ones by structure, and `draw` draws them so that a tail's frequency gives no hint of the label.
+near from far ones by structure, `closeness` orders them, and `draw` draws them so that a tail's frequency gives no hint of the
+label.
 """
 
-from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR
+from medfact.negatives.difficulty import CLOSEST, DIFFICULTIES, FAR, JUDGED, NEAR
 from medfact.negatives.draw import ANY, PREFERENCES, PUBLISHED, difficulty_of, draw_negatives
 from medfact.negatives.rules import RULES, Explanation, explain
 
 __all__ = [
     "ANY",
+    "CLOSEST",
     "DIFFICULTIES",
     "FAR",
     "JUDGED",

@@ -3,6 +3,8 @@
 - *near*: its tail is true of a kindred head, or stands in the same branch of a known hierarchy as a true tail.
 - *far*: any other safe tail.
 - *judged*: a source says expressly that the fact does not hold.
+- *closest*: its tail is among the CLOSEST_SHARE of the head's safe tails that come closest to being true (`closeness`), and the
+  draw was asked for such ones. Other draws call the same tail near or far.
 
 Two heads are kindred if they belong to the same specialty. Where a head names no specialty, a known hierarchy decides alone;
 where there is none either, two heads are kindred if they have a tail in common.
@@ -17,13 +19,17 @@ from functools import cache
 
 from medfact.facts import KnowledgeBase
 
-NEAR, FAR, JUDGED = "near", "far", "judged"
+NEAR, FAR, JUDGED, CLOSEST = "near", "far", "judged", "closest"
 DIFFICULTIES = {
     NEAR: "true of a related disease",
     FAR: "belongs elsewhere in medicine",
     JUDGED: "a source says expressly that it does not hold",
+    CLOSEST: "true of the diseases that have most in common with this one",
 }
 """Every difficulty, and what it means."""
+
+CLOSEST_SHARE = 0.1
+"""From 0 to 1: this share of a head's safe tails, rounded up, are its closest."""
 
 BRANCH = 2
 """Tails stand in the same branch of a hierarchy if they have an ancestor in common at most this many steps above each."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
-from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
+from medfact.negatives.closeness import Closeness
+from medfact.negatives.difficulty import CLOSEST, CLOSEST_SHARE, DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
 from medfact.negatives.rules import Candidates, Places
 
 
@@ -51,6 +53,7 @@ PREFERENCES = {
     NEAR: "near ones, where a safe one is left",
     FAR: "far ones, where a safe one is left",
     JUDGED: "those that a source calls false, where there are any; else near ones",
+    CLOSEST: "those that come closest to being true: of the diseases with most in common",
     ANY: "every safe tail alike",
     PUBLISHED: "the papers' draw: any tail of the relation that is not listed for the head",
 }
@@ -58,6 +61,9 @@ PREFERENCES = {
 
 _NEARNESS = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
 """How many times a far tail's weight a near one has. Not infinite: where few tails are near, those would always be false."""
+
+_CLOSENESS = -4.0
+"""Under CLOSEST the weight of a head's r-th closest tail is r to the power of this. Not infinite, for the same reason."""
 
 _ROUNDS = 60
 _STEPS = 4
@@ -130,7 +136,7 @@ class _Draws:
     def __init__(self, known: KnowledgeBase) -> None:
         self.known = known
         self.kinship = Kinship(known)
-        self._relation_of = cache(partial(_Relation, known, self.kinship))
+        self._relation_of = cache(partial(_Relation, known, self.kinship, cache(partial(Closeness, known))))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in known.judged:
             self._judged[negative.relation, known.entity(negative.head)].append(negative)
@@ -202,20 +208,28 @@ class _Draws:
 class _Relation:
     """The draws of one relation and type of tails: one order of the safe tails per head, dealt out to the head's facts."""
 
-    def __init__(self, known: KnowledgeBase, kinship: Kinship, relation: str, tail_type: str | None) -> None:
-        self.known, self.kinship, self.relation = known, kinship, relation
+    def __init__(
+        self,
+        known: KnowledgeBase,
+        kinship: Kinship,
+        closeness: Callable[[], Closeness],
+        relation: str,
+        tail_type: str | None,
+    ) -> None:
+        self.known, self.kinship, self.closeness, self.relation = known, kinship, closeness, relation
         self.candidates = Candidates(known, relation, tail_type)
         self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
         for fact in known.facts:
             if fact.tail is not None and (fact.relation, fact.tail_type) == (relation, tail_type):
                 self._facts[known.entity(fact.head)].append(fact)
         self._safe_places, self._balanced, self._dealt_of = cache(self._places), cache(self._fitted), cache(self._dealt)
-        self._orders: tuple[tuple[int, float], dict[str, Places]] = (0, 0.0), {}
+        self._ranks = cache(self._ranked)
+        self._orders: tuple[tuple[int, str], dict[str, Places]] = (0, ""), {}
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """The safe tails for a fact, as strong as it: its share of the head's order first: its facts get different ones."""
         places, near = self._safe_places(fact.head)
-        order = self._order(fact.head, seed, _NEARNESS[preference])
+        order = self._order(fact.head, seed, NEAR if preference == JUDGED else preference)
         if dealt := self._dealt_of(fact.head):
             order = order[[dealt.fit(fact, self.candidates.entities[places[index]]) for index in order]]
         as_strong = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
@@ -224,7 +238,8 @@ class _Relation:
         own, others = order[turn::of], (order[number] for number in range(len(order)) if number % of != turn)
         for index in chain(own, others):
             tail = self.candidates.tails[places[index]]
-            yield _False(tail.name, tail.identifier, NEAR if near[index] else FAR)
+            is_closest = preference == CLOSEST and self._ranks(fact.head)[index] <= math.ceil(CLOSEST_SHARE * len(places))
+            yield _False(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if near[index] else FAR)
 
     def as_strong(self, fact: Fact, tail: str) -> bool:
         """Whether this tail, if it is false of the fact's head, is stated of it as strongly as the fact."""
@@ -240,21 +255,21 @@ class _Relation:
         strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
         return Dealt(entity, self._facts[entity], strata)
 
-    def _order(self, head: str, seed: int, nearness: float) -> Places:
+    def _order(self, head: str, seed: int, preference: str) -> Places:
         """The head's safe tails, by index, in the order in which its facts get them."""
         if len(self._facts) * len(self.candidates.tails) > _MAX_CELLS:
-            return self._drawn_order(head, seed, nearness)
-        if self._orders[0] != (seed, nearness):  # those of one seed are enough to keep
-            self._orders = (seed, nearness), {}
+            return self._drawn_order(head, seed, preference)
+        if self._orders[0] != (seed, preference):  # those of one seed are enough to keep
+            self._orders = (seed, preference), {}
         orders = self._orders[1]
         if head not in orders:
-            orders[head] = self._drawn_order(head, seed, nearness)
+            orders[head] = self._drawn_order(head, seed, preference)
         return orders[head]
 
-    def _drawn_order(self, head: str, seed: int, nearness: float) -> Places:
+    def _drawn_order(self, head: str, seed: int, preference: str) -> Places:
         """The head's safe tails as in a race: each comes first with a chance in proportion to its weight."""
-        places, near = self._safe_places(head)
-        weights = self._balanced(nearness)[places] * np.where(near, nearness, 1.0)
+        places = self._safe_places(head)[0]
+        weights = self._balanced(preference)[places] * self._pull(head, preference)
         own_seed = int(digest(str(seed), self.relation, self.known.entity(head)), 16)
         stream = np.random.PCG64(own_seed).random_raw(len(self.candidates.tails))
         waits = -np.log((stream[places] + np.uint64(1)) / 2.0**64) / weights
@@ -270,7 +285,18 @@ class _Relation:
         near[[place_of[one] for one in place_of.keys() & self.kinship.near(self.relation, head)]] = True
         return places, near[places]
 
-    def _fitted(self, nearness: float) -> Weights:
+    def _pull(self, head: str, preference: str) -> Weights:
+        """How strongly each of the head's safe tails is preferred; balanced by `_fitted`, it is its weight in the race."""
+        if preference == CLOSEST:
+            return np.asarray(self._ranks(head) ** _CLOSENESS)
+        return np.where(self._safe_places(head)[1], _NEARNESS[preference], 1.0)
+
+    def _ranked(self, head: str) -> Places:
+        """Of each of the head's safe tails, its place in the order of closeness: 1 is the closest."""
+        names = [self.candidates.tails[place].name for place in self._safe_places(head)[0]]
+        return self.closeness().ranks(self.relation, head, names)
+
+    def _fitted(self, preference: str) -> Weights:
         """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.
 
         Where a frequent tail is safe for few heads, chance alone would show it mostly true, and its name would tell the label.
@@ -281,18 +307,18 @@ class _Relation:
         times = np.array(self.candidates.times, dtype=np.float64)
         if len(self._facts) * len(times) > _MAX_CELLS:
             return times
-        allowed, drawn = self._allowed(nearness, list(self._facts.values()))
+        allowed, drawn = self._allowed(preference, list(self._facts.values()))
         drawable = allowed.any(axis=0)
         if drawable.any():
             times[drawable] = _weights(np.ascontiguousarray(allowed[:, drawable]), drawn, times[drawable])
         return times
 
-    def _allowed(self, nearness: float, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
-        """Heads × tails: 0 where a tail is not safe, `nearness` where near, else 1; and the tails per head."""
+    def _allowed(self, preference: str, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
+        """Heads × tails: 0 where a tail is not safe, else how strongly it is preferred; and the tails per head."""
         allowed = np.zeros((len(groups), len(self.candidates.tails)))
         for row, group in enumerate(groups):
-            places, near = self._safe_places(group[0].head)
-            allowed[row, places] = np.where(near, nearness, 1.0)
+            head = group[0].head
+            allowed[row, self._safe_places(head)[0]] = self._pull(head, preference)
         open_rows = allowed.any(axis=1)
         drawn = np.minimum([len(group) for group in groups], (allowed > 0).sum(axis=1) - 0.5)
         return allowed[open_rows], drawn[open_rows]

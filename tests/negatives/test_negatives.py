@@ -15,7 +15,7 @@ from small_facts import facts_of, rows_of_facts
 
 from medfact.datasets import Collection, select
 from medfact.facts import Fact, KnowledgeBase
-from medfact.negatives import RULES, draw_negatives, explain
+from medfact.negatives import CLOSEST, NEAR, RULES, draw_negatives, explain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,8 +68,10 @@ def pairs(known: KnowledgeBase) -> list[tuple[str, str]]:
 
 
 @settings(max_examples=150)
-@given(known=KNOWLEDGE, seed=st.integers(0, 5))
-def test_no_drawn_negative_is_known_under_any_name_or_identifier_in_either_direction(known: KnowledgeBase, seed: int) -> None:
+@given(known=KNOWLEDGE, seed=st.integers(0, 5), difficulty=st.sampled_from([NEAR, CLOSEST]))
+def test_no_drawn_negative_is_known_under_any_name_or_identifier_in_either_direction(
+    known: KnowledgeBase, seed: int, difficulty: str
+) -> None:
     groups = things(known)
 
     def thing(name: str) -> int:
@@ -79,7 +81,7 @@ def test_no_drawn_negative_is_known_under_any_name_or_identifier_in_either_direc
     links = {frozenset((thing(a), thing(b))) for a, b in pairs(known)}
     for fact in known.facts:
         listed = [tail for head, tail in pairs(known) if thing(head) == thing(fact.head)]
-        drawn = draw_negatives(fact, known, 3, seed)
+        drawn = draw_negatives(fact, known, 3, seed, difficulty=difficulty)
         for negative in drawn:
             assert thing(negative.tail) != thing(fact.head)
             assert frozenset((thing(negative.tail), thing(fact.head))) not in links
@@ -100,7 +102,9 @@ def test_a_draw_does_not_depend_on_the_order_of_anything(known: KnowledgeBase, t
 
     other = KnowledgeBase(turned(known.facts), turned(known.also_true), tuple(turned(g) for g in turned(known.synonyms)))
     for fact in known.facts:
-        assert draw_negatives(fact, other, 2, 0) == draw_negatives(fact, known, 2, 0)
+        for difficulty in (NEAR, CLOSEST):
+            draws = [draw_negatives(fact, one, 2, 0, difficulty=difficulty) for one in (other, known)]
+            assert draws[0] == draws[1]
 
 
 def test_a_draw_does_not_depend_on_which_facts_are_under_test() -> None:

@@ -12,6 +12,7 @@ import gradio as gr
 
 from medfact.datasets.documents import TEXTS
 from medfact.models.encoder import ENCODER
+from medfact.negatives import DIFFICULTIES
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import RETRIEVERS
@@ -77,8 +78,8 @@ def _method() -> Inputs:
         difficulty = _control(
             "negative_difficulty",
             "difficulty",
-            info="near: true of another condition of the same specialty; far: from elsewhere in medicine; as usual: "
-            + by_method(lambda name: PROTOCOLS[name].negative_difficulty),
+            info="; ".join(f"{name}: {meaning}" for name, meaning in DIFFICULTIES.items())
+            + f"; as usual: {by_method(lambda name: PROTOCOLS[name].negative_difficulty)}",
         )
         pools = [("the method's own", ""), *((load_pool(name).title, name) for name in pool_names())]
         pool = gr.Dropdown(pools, value="", label=LABELS["pool"], elem_id="pool", filterable=False)
