@@ -3,8 +3,8 @@
     python benchmarks/sources_opened.py FOLDER                     # look the quoted words of the list up again
     python benchmarks/sources_opened.py FOLDER --draw 60 --seed 44      # another sample to read
 
-FOLDER holds `medquad.parquet` (columns source, url, answer) and `cdsi_vaccines.tsv` (disease, observation_code, text). The list is
-`assets/datasets/sources_opened.csv`: what somebody read at each source, with at most twelve of its words. *yes*: it says the
+FOLDER holds `medquad.parquet` (columns source, url, answer) and `cdsi_vaccines.tsv` (disease, observation_code, text). The list
+is `assets/datasets/sources_opened.csv`: what somebody read at each source, with at most twelve of its words. *yes*: it says the
 fact; *partly*: it says so of a wider or narrower disease or group, or less plainly; *no*: it does not.
 """
 

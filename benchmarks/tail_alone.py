@@ -25,7 +25,8 @@ from pathlib import Path
 from random import Random
 from statistics import mean
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from negatives import auc, drawn
 
