@@ -31,7 +31,7 @@ MOST_TRUE = 0.6
 """A disease of which a larger share of the findings is true is left out: one of its annotations is too general."""
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
 FINDING_TYPES, GENE_TYPES = ("Disease or Syndrome", "Finding"), ("Disease or Syndrome", "Gene or Genome")
-SOURCE = "Orphanet (HPO annotations)"
+SOURCE, OMIM = "Orphanet (HPO annotations)", "OMIM (HPO annotations)"
 OFTEN = {"HP:0040280": "obligate", "HP:0040281": "very frequent"}
 FREQUENT = "HP:0040282"
 GENES_IN_DOUBT = {
@@ -220,7 +220,8 @@ def denied_of(disease: str, name: str, rows: Iterable[Row], true: set[str], onto
         if same and row.denied and row.term not in true and usable(row.term, ontology):
             term, source = ontology.terms[row.term].name, f"{row.disease} {row.term} {row.frequency or 'NOT'}"
             if not is_told(name, term):
-                yield [name, FINDING, term, *FINDING_TYPES, disease, row.term, SOURCE, source]
+                whose = OMIM if row.disease.startswith("OMIM:") else SOURCE
+                yield [name, FINDING, term, *FINDING_TYPES, disease, row.term, whose, source]
 
 
 def steps_above(terms: set[str], ontology: Ontology) -> list[tuple[str, str]]:

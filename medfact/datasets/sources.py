@@ -87,9 +87,13 @@ KINDS: Mapping[str, Kind] = {
         r"https://web.archive.org/web/2017/http://\1",
     ),
     "NINDS": _pages("NINDS, NIH", "www.ninds.nih.gov"),
-    "OMIM (HPO annotations)": Kind("OMIM, by HPO's annotations", r"OMIM:(\d{6})(?: HP:\d{7})?", r"https://omim.org/entry/\1"),
+    "OMIM (HPO annotations)": Kind(
+        "OMIM, by HPO's annotations", r"OMIM:(\d{6})(?: HP:\d{7}(?: \d{1,4}/\d{1,4})?)?", r"https://omim.org/entry/\1"
+    ),
     "Orphanet (HPO annotations)": Kind(
-        "Orphanet, by HPO's annotations", r"ORPHA:(\d{1,6})(?: HP:\d{7})?", r"https://www.orpha.net/en/disease/detail/\1"
+        "Orphanet, by HPO's annotations",
+        r"ORPHA:(\d{1,6})(?: HP:\d{7}(?: NOT)?)?",
+        r"https://www.orpha.net/en/disease/detail/\1",
     ),
     "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK),
     "PubMed (HPO annotations)": Kind(
