@@ -14,13 +14,7 @@ from medfact.negatives import JUDGED, NEAR
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
 FIRST = ("caused by", "diagnosed by", "risk factors")
-LEAST = {
-    **dict.fromkeys(FIRST, 60),
-    "adverse effects": 60,
-    "may prevent": 50,
-    "first choice for": 30,
-    "drugs used in pregnancy": 10,
-}
+LEAST = dict.fromkeys((*FIRST, "adverse effects", "may prevent", "first choice for", "drugs used in pregnancy"), 60)
 """Relation → how many facts it has at least."""
 UNSPECIFIC = {
     "nausea",
@@ -61,12 +55,18 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
     assert f"has {len(rows('.judged'))} drugs of which a page says expressly" in card
 
 
-def test_every_fact_was_read_on_a_page_that_opens() -> None:
+def test_every_fact_names_a_page_that_opens_and_the_card_says_which_were_not_read() -> None:
     read = {(row["head"], row["relation"], row["tail"]): row for row in rows(".sources")}
     for fact in load_bundled("clinical-relations").facts:
         row = read[fact.head, fact.relation, fact.tail or ""]
         assert (row["source"], row["source_id"], row["decision"]) == (fact.source, fact.source_id, "states")
         assert sources_of(fact)[0].address.startswith("https://")
+        assert row["decided_by"] == "editor, read" or fact.relation == "drugs used in pregnancy"
+    how = Counter(row["decided_by"] for row in read.values())
+    card = " ".join((FOLDER / "clinical-relations.md").read_text(encoding="utf-8").split())
+    assert f"for {how['editor, read']} of the {how.total()}:" in card
+    assert f"**{how['editor, page not at hand']} were not read on that day**" in card
+    assert f"- {how['editor, read in a copy']} (tuberculosis," in card
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
@@ -106,6 +106,14 @@ def test_every_fact_has_a_partner_of_its_kind_and_none_is_true_or_arguable(seed:
         ("rifampin", "anaplasmosis"),
         ("prednisone", "Kimura disease"),
         ("deep vein thrombosis", "aspirin"),
+        ("surgical removal", "loiasis"),
+        ("MMR vaccine", "genital warts"),
+        ("varicella vaccine", "measles"),
+        ("immune globulin", "dermatomyositis"),
+        ("stem cell transplantation", "thalassemia"),
+        ("toxoplasmosis", "trimethoprim-sulfamethoxazole"),
+        ("chlamydia", "erythromycin"),
+        ("pubic lice", "trimethoprim-sulfamethoxazole"),
     ],
 )
 def test_what_a_clinician_could_defend_is_never_called_false(head: str, tail: str) -> None:
@@ -129,10 +137,18 @@ def test_an_adverse_effect_is_a_specific_one() -> None:
     assert tails.isdisjoint(UNSPECIFIC)
 
 
-def test_a_first_choice_is_said_of_its_country_and_year_and_nothing_else_is() -> None:
+def test_first_choices_and_drugs_in_pregnancy_are_said_of_a_country_and_year_and_nothing_else_is() -> None:
+    without = Counter[str]()
     for fact in load_bundled("clinical-relations").facts:
-        is_choice = fact.relation == "first choice for"
-        assert (fact.region, fact.as_of) == (("United States", "2019") if is_choice else (None, None))
+        if fact.region is None:
+            assert fact.as_of is None
+            without[fact.relation] += 1
+        else:
+            assert fact.relation in ("first choice for", "drugs used in pregnancy")
+            assert fact.region == "United States"
+            assert 1998 <= int(fact.as_of or "") <= 2024
+    assert without["first choice for"] == 0
+    assert without["drugs used in pregnancy"] == 12, "those that came first"
 
 
 def test_what_pregnant_women_do_not_get_is_drawn_where_a_source_says_so() -> None:
