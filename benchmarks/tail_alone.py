@@ -28,7 +28,7 @@ from statistics import mean
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from negatives import auc, drawn
+from negatives import Draw, auc, drawn
 
 from medfact.datasets import bundled_names, load_bundled
 from medfact.datasets.collection import Collection
@@ -61,7 +61,7 @@ def facts_of(collection: Collection, seed: int) -> list[Fact]:
     """True and false facts: those of the file where it has false ones, else a draw with one partner each."""
     if has_own_negatives(collection):
         return list(collection.facts)
-    return [fact for pair in drawn(collection, seed) for fact in pair]
+    return [fact for pair in drawn(collection, Draw(seed)) for fact in pair]
 
 
 def has_own_negatives(collection: Collection) -> bool:
