@@ -19,7 +19,7 @@ from medfact.runs.plan import plan, select_facts
 from medfact.spec import RunSpec
 from medfact.views.fragments import environment
 
-DECISIONS = {"states", "repeats", "does not state", "denies"}
+DECISIONS = {"states", "repeats", "does not state", "denies", "not read"}
 
 
 def shown(fact: Fact) -> str:
