@@ -38,7 +38,7 @@ def test_what_a_language_states_is_found_again(code: str) -> None:
     [
         ("es", "Las sibilancias acompañan al asma.", "[Y] acompañan a [X]."),
         ("es", "Los pacientes con asma tienen sibilancias.", "Los pacientes con ~[X] tienen ~[Y]."),
-        ("fr", "Les sibilants accompagnent l'asthme.", "[Y] accompagnent [X]."),
+        ("fr", "Les sifflements respiratoires accompagnent l'asthme.", "[Y] accompagnent [X]."),
         ("de", "Beim Asthma hört man oft Giemen.", "bei [X]{dat} hört man oft [Y]."),
         ("zh", "哮喘患者有哮鸣音。", "[X]患者有[Y]。"),
     ],
