@@ -124,7 +124,8 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
     pool = pool_of(spec, collection.ready)
     collection = in_direction(collection, pool)
-    found = list(_matching(collection, pool, show))
+    askable = pool.statable(collection.facts)
+    found = list(_matching(askable, collection.known, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
     show = show.model_copy(update={"page": listed.page})
     lines = _lines(visitor, show, collection, pool, listed.part)
@@ -133,7 +134,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
         "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
-        "filters": _filters(show, kept.source, facts, pool.note_on(facts)),
+        "filters": _filters(show, kept.source, facts, pool.note_on(collection.facts)),
         "in-use": _own_file(collection, show),
         "mapping": mapping(kept),
         "cards": render(
@@ -143,7 +144,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
             language_title=language_titles()[show.language],
             listed=[one for line in lines for one in (line.fact, *line.partners)],
             reasons=REASONS,
-            unknown=_unknown_relation(show, facts, pool),
+            unknown=_unknown_relation(show, facts, askable, pool),
             **listed.numbers,
         ),
         "rejected": _statistics(collection) + _rejections(visitor, facts),
@@ -231,11 +232,11 @@ def _reviewed(said: Mapping[str, Mapping[str, Opinion]], facts: Sequence[Fact]) 
     return [f"{'True fact' if fact.positive else f'False partner “{fact.tail}”'}: {words}." for fact, words in found if words]
 
 
-def _matching(collection: Collection, pool: Pool, show: FactsShow) -> Iterator[Fact]:
+def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
     """Facts that the pool states and the filters pass, without the false partners of true ones. A search finds the other names
     of a thing, and those in the language that is shown, too.
     """
-    for fact in holding(collection.facts, show.search, collection.known, partial(names_in, show.language)):
+    for fact in holding(facts, show.search, known, partial(names_in, show.language)):
         stated = fact.negative_of is None and pool.states(fact)
         if stated and show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or ""):
             yield fact
@@ -247,10 +248,12 @@ def _named(language: str, facts: Sequence[Fact]) -> list[tuple[str, Name]]:
     return [(entity, name) for entity in entities if (name := name_in(language, entity))]
 
 
-def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str:
-    """Why nothing is shown of a relation that the pool has no sentences for; "" where it has."""
+def _unknown_relation(show: FactsShow, facts: Sequence[Fact], askable: Sequence[Fact], pool: Pool) -> str:
+    """Why nothing is shown of a relation that the pool has no sentences for; "" where it has. askable: those of the facts that
+    the language can state.
+    """
     relations = [show.relation] if show.relation else sorted({fact.relation for fact in facts})
-    if show.language != ENGLISH and not any(pool.states(fact) for fact in facts if fact.relation in relations):
+    if show.language != ENGLISH and not any(fact.relation in relations for fact in askable):
         of = f"“{show.relation}” of {show.data}" if show.relation else show.data
         return (
             f"Nothing of {of} can be asked in {language_titles()[show.language]}: its names, or sentences for it, are missing "
