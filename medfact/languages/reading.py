@@ -35,6 +35,9 @@ _COMMA = re.compile("[,，]")
 _BEFORE_A_KEYWORD = " \t\n\"'“”«»:,-–—「『【：，、"
 """What may stand between the start of a clause and a word that answers."""
 
+_COLON = re.compile(r"[:：→]\s*\Z")
+"""A word alone behind it answers, whatever was said before: "La gota causa tos: Falso"."""
+
 _NEAR = 600
 """How many characters of its clause beside a word are looked at: a statement fits in, and a long reply is read in time in
 proportion to its length.
@@ -223,7 +226,8 @@ class _OwnReader:
         if self._attribute.match(after) or self._attribute_before.search(before):
             return None
         turned = self._turned.search(before) is not None
-        if before.strip(_BEFORE_A_KEYWORD) and not turned and not self._said_of.search(before):
+        begins = not before.strip(_BEFORE_A_KEYWORD) or (_COLON.search(before) and self._opening_alone.match(after))
+        if not begins and not turned and not self._said_of.search(before):
             return None
         return ReadAnswer((keyword["true"] is not None) != turned, offset + keyword.start())
 
