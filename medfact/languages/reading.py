@@ -1,8 +1,9 @@
 """The answer that a reply in another language commits to, by the words that its language's file lists.
 
 The order is that of the reading in English (`answers.committed`): what follows a correction; an opening answer; the last answer
-behind a label; then, clause by clause, the words that say it of the statement, of which those after the last "but" count. A
-sentence that refuses or doubts answers nothing. Where no word of the language answers, the reply is read in English.
+behind a label; then, clause by clause, the words that say it of the statement, or stand alone behind a colon, of which those
+after the last "but" count. A sentence that refuses or doubts answers nothing. Where no word of the language answers, the reply
+is read in English.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _OPTION = re.compile(r"\s*[(（]?[A-Da-d]\s*[).:：）、．]\s*")
 _COMMA = re.compile("[,，]")
 _BEFORE_A_KEYWORD = " \t\n\"'“”«»:,-–—「『【：，、"
 """What may stand between the start of a clause and a word that answers."""
+
+_COLON = re.compile(r"[:：→]\s*\Z")
+"""A word alone behind it answers, whatever was said before: "La gota causa tos: Falso"."""
 
 _NEAR = 600
 """How many characters of its clause beside a word are looked at: a statement fits in, and a long reply is read in time in
@@ -223,7 +227,8 @@ class _OwnReader:
         if self._attribute.match(after) or self._attribute_before.search(before):
             return None
         turned = self._turned.search(before) is not None
-        if before.strip(_BEFORE_A_KEYWORD) and not turned and not self._said_of.search(before):
+        begins = not before.strip(_BEFORE_A_KEYWORD) or (_COLON.search(before) and self._opening_alone.match(after))
+        if not begins and not turned and not self._said_of.search(before):
             return None
         return ReadAnswer((keyword["true"] is not None) != turned, offset + keyword.start())
 

@@ -44,6 +44,37 @@ def test_a_reply_in_english_is_read_and_known_as_such(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
+def test_a_word_alone_behind_a_colon_answers_and_one_in_a_sentence_there_does_not(code: str) -> None:
+    asking = load_language(code).asking
+    for word, answer in zip(asking.answers, (True, False), strict=True):
+        assert asking.read(f"Aaa bbb ccc: {word}.").answer is answer
+        assert asking.read(f"Aaa bbb ccc {word} ddd.").answer is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("No es verdad que sea falso.", True),
+        ("No es cierto que la afirmación sea falsa.", True),
+        ("No es cierto que la gota cause tos.", False),
+        ("Es falso que sea verdadera.", False),
+        ("No es falso que sea falso.", False),
+        ("No es falso que sea verdadero.", True),
+        ("Es cierto que no es falso.", True),
+        ("Es cierto que la gota duele, pero la afirmación es falsa.", False),
+        ("Es cierto que la gota duele, pero no causa tos.", None),
+        ("Sería incorrecto decir que es falsa.", True),
+        ("Es improbable que la afirmación sea falsa.", True),
+        ("No es probable que sea verdad.", False),
+        ("Dudo que sea falso.", True),
+        ("No es cierto que no sea verdadera.", None),
+    ],
+)
+def test_spanish_denials_of_denials_are_read_as_what_they_come_to_or_not_at_all(reply: str, answer: bool | None) -> None:
+    assert load_language("es").asking.read(reply).answer is answer
+
+
+@pytest.mark.parametrize("code", CODES)
 @given(st.text(max_size=300))
 def test_any_text_is_read_and_the_place_of_its_answer_lies_within_it(code: str, reply: str) -> None:
     read = load_language(code).asking.read(reply)
