@@ -8,6 +8,7 @@ remarked on, as they were judged before anything was mended. Prints a table in M
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections import Counter
@@ -57,5 +58,10 @@ def table() -> Iterator[str]:
         yield f"| {language.asking.title} | " + " | ".join(map(str, cells)) + " |"
 
 
-if __name__ == "__main__":
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(*table(), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
