@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -232,3 +233,31 @@ def test_what_cannot_be_is_said(
     else:
         assert (done.code, done.rows) == (0, []), "without a name it lists, and there is nothing"
     assert not (tmp_path / "invitations.jsonl").exists()
+
+
+def test_a_clinician_is_invited_to_a_language(
+    laptop: str, home: Path, run: str, invite: Callable[..., str], medfact: Callable[..., Any]
+) -> None:
+    assert invite("Hana", "--packet", 2), "sets the home of the command line"
+    done = medfact("invite", "Inés", "--dataset", "clinical-core", "--language", "es", "--packet", 2, "--address", laptop)
+    (token,) = re.findall(r"invited=([0-9a-f]{32}\.[0-9a-f]{32})", done.out)
+    with Guest(laptop, token) as guest:
+        shown = guest.opened("&language=fr", language="de")
+        assert shown["fragments"]["fact"].count('class="mf-sentence" lang="es"') == 8, "whatever the address asks for"
+        guest.judged(shown)
+    (said,) = [one for one in store_of(home).verdicts.log() if one.reviewer == "Inés"]
+    assert said.language == "es"
+    assert {row["name"]: row["language"] for row in medfact("invite").rows}["Inés"] == "es"
+    assert "A run has a language already" in medfact("invite", "Jo", "--on", run, "--language", "es").err
+    assert medfact("invite", "Jo", "--language", "../es").code == 2
+
+
+def test_an_address_from_before_there_was_a_language_stays_good(laptop: str, home: Path, invite: Callable[..., str]) -> None:
+    token = invite("Kim", "--packet", 2)
+    file = home / "invitations.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line.pop("language")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with Guest(laptop, token) as guest:
+        assert "You were invited to judge 2 facts" in guest.opened()["fragments"]["choice"]

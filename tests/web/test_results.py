@@ -60,6 +60,8 @@ def test_facts_and_their_cards_are_shown_and_found_in_the_language_that_was_aske
     shown = look(services, run=runs[0], tab="facts")
     english, name = re.findall('<bdi lang="es" title="([^"]+)">([^<]+)</bdi>', unescape(part(shown, "tab")))[0]
     assert found(look(services, run=runs[0], tab="facts", search=name)) >= 1
+    reviewed = look(services, "review", run=runs[0], data="run", reviewer="Inés", search=name)
+    assert f'<bdi lang="es" title="{english}">{name}</bdi>' in unescape(part(reviewed, "fact"))
     opened = part(look(services, run=runs[0], tab="facts", fact=0), "drawer")
     assert "In English: " in opened
     assert opened.count('lang="es"') >= 16

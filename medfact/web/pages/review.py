@@ -12,8 +12,8 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.assets import ENGLISH, language_codes, language_of_pools, language_titles
-from medfact.datasets.search import Names, holding
+from medfact.assets import ENGLISH, language_codes, language_titles
+from medfact.datasets.search import holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.languages import names_in
@@ -137,7 +137,7 @@ def material_of(visitor: Visitor, show: ReviewShow) -> Material:
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
     if show.invited:
         return invitation_of(show.invited).packet(material.facts)
-    found = _matching(material.facts, show.relation, show.search, partial(names_in, show.language))
+    found = _matching(material, show.relation, show.search)
     if show.queue == RANDOM:
         return found
     order: Iterable[str] = (
@@ -147,8 +147,9 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
 
 
-def _matching(facts: Sequence[Fact], relation: str, search: str, also: Names) -> list[Fact]:
-    return [fact for fact in holding(facts, search, also=also) if relation in ("", fact.relation)]
+def _matching(material: Material, relation: str, search: str) -> list[Fact]:
+    found = holding(material.facts, search, also=partial(names_in, material.language))
+    return [fact for fact in found if relation in ("", fact.relation)]
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:
@@ -356,11 +357,11 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     is_shown = show.checking or opinion is not None
     if is_shown and visitor.owner != NOBODY:
         show_labels(visitor.services.store.of(visitor.owner), [fact])
-    packet, statements = _packet_at(queue, show.place), statements_of(show, material, fact)
+    packet = _packet_at(queue, show.place)
     return render(
         "review_fact",
         fact=fact,
-        language=language_of_pools(one.pool for one in statements),
+        language=material.language,
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         show=show,
         in_packet=show.place % PACKET + 1,
@@ -373,7 +374,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         has_false=not all(one.positive for one in queue),
         others=others,
         afterwards=_afterwards(visitor, show, material, fact, opinion) if opinion and opinion.fact.verdict else None,
-        lines=[_line(one, opinion, others) for one in statements],
+        lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),
         titles=FACT_VERDICTS,
         choices=[("", "fine"), *STATEMENT_VERDICTS.items()],
@@ -477,7 +478,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact,
         seconds=action.seconds,
         blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
-        language=language_of_pools(one.pool for one in material.statements(fact)),
+        language=material.language,
     )
 
 

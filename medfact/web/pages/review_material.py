@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from medfact.assets import language_of_pools
 from medfact.datasets import grouping
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
@@ -30,11 +31,14 @@ MOST_STATEMENTS = 24
 
 @dataclass(frozen=True)
 class Material:
-    """Facts in the order of the random queue, and the statements of each. runs: those whose answers show what is contested."""
+    """Facts in the order of the random queue, and the statements of each. runs: those whose answers show what is contested.
+    language: of the statements; English where they are in several.
+    """
 
     facts: tuple[Fact, ...]
     statements: Callable[[Fact], Sequence[Statement]]
     runs: Callable[[], Sequence[Run]]
+    language: str
 
     def fact(self, fact_id: str) -> Fact:
         """The fact of an id. Raises Mistake."""
@@ -52,7 +56,7 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
     runs.sort(key=lambda run: run.imported or run.owner not in visitor.owners)  # one's own first: they name the facts
     by_fact = _asked(visitor.services, tuple(run.run for run in runs))
     facts = tuple(statements[0].fact for statements in by_fact.values())
-    return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs)
+    return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs, language_of_pools(run.pool for run in runs))
 
 
 @keep(16)
@@ -70,7 +74,7 @@ def of_source(visitor: Visitor, source: Source, language: str) -> Material:
     """The facts of a source that our own sentences state in a language, each with its false partner."""
     spec = spec_of(source, asked_in=language)
     pool = pool_of(spec, collection_of_spec(spec).ready)
-    return Material(_facts(spec), lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec))
+    return Material(_facts(spec), lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec), language)
 
 
 def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
