@@ -30,8 +30,10 @@ OF_ADDRESS = {
         "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper",
         "sort", "estimand", "writing", "drafts", "studio",
     },
-    "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact"},
-    "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited"},
+    "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact", "language"},
+    "review": {
+        "reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place", "invited", "language",
+    },
     "studio": {"pool", "data", "relation"},
     "write": {"kind", "writing"},
     "curate": {"project", "reviewer", "place"},
