@@ -2,10 +2,10 @@
 
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
-states), `NAME.synonyms.csv` (pairs of names for one entity), `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what
-is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease), `NAME.sources.csv` (what an
-editor read at the sources that were proposed for its facts, see `sources`); its data card is `NAME.md`. `sources.csv` says
-what the sources of all sets are.
+states), `NAME.withdrawn.csv` (false facts that have left the set), `NAME.synonyms.csv` (pairs of names for one entity),
+`NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what is a kind, and what a part of what), `NAME.label-words.csv`
+(what a drug's label says of a disease), `NAME.sources.csv` (what an editor read at the sources that were proposed for its
+facts, see `sources`); its data card is `NAME.md`. `sources.csv` says what the sources of all sets are.
 """
 
 from __future__ import annotations
@@ -67,13 +67,17 @@ def load_bundled(name: str) -> Collection:
         ),
         judged=tuple(_negative(row) for row in rows_of(f"{name}.judged.csv")),
     )
-    return replace(collection, name=name, known=known)
+    return replace(collection, name=name, known=known, withdrawn=tuple(map(_left, rows_of(f"{name}.withdrawn.csv"))))
 
 
 def also_true(name: str) -> Iterator[tuple[str, str, str]]:
     """Head, relation and tail of what a bundled set holds true, or too close to true to be called false, beside its facts."""
     for row in rows_of(f"{name}.also-true.csv"):
         yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
+
+
+def _left(row: dict[str, str]) -> Fact:
+    return Fact(row["head"], row["relation"], row["tail"], positive=False, negative_of=row["negative_of"] or None)
 
 
 def _negative(row: dict[str, str]) -> Fact:

@@ -35,6 +35,7 @@ class Collection:
     facts: the source's positive facts and its own negative ones, if it has any.
     ready: fact id → the sentence in which the source states that fact.
     alone: id of a false fact that was paired without the file saying so → the same fact without a partner.
+    withdrawn: false facts that have left the source: neither asked nor drawn, and no others are drawn in their place.
     read_from: the fingerprint of what was read, where facts were turned since (`prototypes.direction`).
     """
 
@@ -45,6 +46,7 @@ class Collection:
     notes: tuple[str, ...] = ()
     ready: Mapping[str, str] = field(default_factory=dict)
     alone: Mapping[str, Fact] = field(default_factory=dict)
+    withdrawn: tuple[Fact, ...] = ()
     read_from: str = ""
 
     @cached_property

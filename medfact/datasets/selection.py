@@ -92,7 +92,7 @@ def select(
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
         shots=tuple(chain(*map(shown, shots), *lent)),
-        without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
+        without_negative=(lacking := lacking_of(incomplete, collection, negatives)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
         population=_population(free, last, chosen, limited),
@@ -150,16 +150,18 @@ def grouping(
 ) -> Callable[[Fact], Group]:
     """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones.
 
-    What the file calls false of a head besides is not drawn: it is asked anyway. A negative is a group of its own.
+    What the file calls false of a head besides is not drawn: it is asked anyway. A negative is a group of its own. What has
+    been withdrawn is not drawn either, and a fact that was paired with it has no partner instead.
     """
     paired = _paired_negatives(collection.stated(negatives))
-    stated = _false_tails(collection.facts)
+    stated = _false_tails((*collection.facts, *collection.withdrawn))
+    bereft = bereft_in(collection, negatives)
 
     def group(fact: Fact) -> Group:
         if not fact.positive:
             return tuple(_of_known_difficulty([fact], collection.known))
         own = paired.get(fact.fact_id, [])[:negatives]
-        if len(own) == negatives or fact.fact_id in collection.ready:
+        if len(own) == negatives or fact.fact_id in collection.ready or fact.fact_id in bereft:
             return (fact, *_of_known_difficulty(own, collection.known))
         asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
@@ -167,6 +169,11 @@ def grouping(
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
 
     return group
+
+
+def bereft_in(collection: Collection, negatives: int) -> frozenset[str]:
+    """Ids of the positive facts whose partner has been withdrawn. Where several partners are asked for, all are drawn."""
+    return frozenset(fact.negative_of for fact in collection.withdrawn if fact.negative_of) if negatives == 1 else frozenset()
 
 
 def _of_known_difficulty(negatives: Iterable[Fact], known: KnowledgeBase) -> Iterator[Fact]:
@@ -351,20 +358,23 @@ def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
 
 
 class Lacking(NamedTuple):
-    """Positive facts with too few false partners: those that are ready statements, those of whose head and relation the file
-    itself calls something false, and those whose partners all had to be drawn.
+    """Positive facts with too few false partners: those that are ready statements, those whose partner has been withdrawn,
+    those of whose head and relation the file itself calls something false, and those whose partners all had to be drawn.
     """
 
     ready: tuple[Fact, ...]
+    bereft: tuple[Fact, ...]
     written: tuple[Fact, ...]
     to_be_drawn: tuple[Fact, ...]
 
 
-def lacking_of(incomplete: Iterable[Fact], collection: Collection) -> Lacking:
+def lacking_of(incomplete: Iterable[Fact], collection: Collection, negatives: int) -> Lacking:
     """These facts, by where their false partners would come from."""
     false_of = {place_of(fact) for fact in collection.facts if not fact.positive}
+    left = bereft_in(collection, negatives)
     ready, others = partition(incomplete, lambda fact: fact.fact_id in collection.ready)
-    return Lacking(ready, *partition(others, lambda fact: place_of(fact) in false_of))
+    bereft, others = partition(others, lambda fact: fact.fact_id in left)
+    return Lacking(ready, bereft, *partition(others, lambda fact: place_of(fact) in false_of))
 
 
 def partition(facts: Iterable[Fact], holds: Callable[[Fact], bool]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
@@ -402,6 +412,9 @@ def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:
         have = "1 fact has beside it" if written == 1 else f"{written} facts have beside them"
         asked = "a false partner" if negatives == 1 else f"{negatives} false partners"
         yield f"{have} only what the file itself calls false: {too_few} for {asked}."
+    if bereft := len(lacking.bereft):
+        have = "1 fact has" if bereft == 1 else f"{bereft} facts have"
+        yield f"{have} no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead."
     if ready := len(lacking.ready):
         come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"
         yield f"{come} with fewer than {negatives} false ones; none are drawn."

@@ -2,7 +2,8 @@
 
 `NAME.sources.csv` beside a bundled set holds what an editor read at each proposed source, or what identifiers tell: whether it
 states the fact. What states it counts, as does the source that the set itself names. Where a source's identifiers open is told
-once, in `KINDS`: an address that is of no such shape becomes no link, and a user's file adds none.
+once, in `KINDS`: an address that is of no such shape becomes no link, and a user's file adds none. A page of a site that is
+no kind of its own is a "web page", if `SITES` lists its host.
 """
 
 from __future__ import annotations
@@ -35,6 +36,45 @@ def _pages(title: str, host: str) -> Kind:
     """A kind whose identifiers are the addresses of its pages."""
     return Kind(title, rf"https?://({re.escape(host)}/[\w./%?=&+,:;()~#-]*)", r"https://\1")
 
+
+SITES: Mapping[str, str] = {
+    "acgcasereports.gi.org": "ACG Case Reports Journal",
+    "beta.nhs.uk": "NHS, United Kingdom",
+    "choosingwiselyitaly.org": "Choosing Wisely Italy",
+    "dailymed.nlm.nih.gov": "FDA label, at DailyMed",
+    "emedicine.medscape.com": "Medscape",
+    "jcsm.aasm.org": "Journal of Clinical Sleep Medicine",
+    "jnnp.bmj.com": "Journal of Neurology, Neurosurgery and Psychiatry",
+    "journals.lww.com": "Obstetrics & Gynecology",
+    "jsurgacad.com": "Journal of Surgical Academia",
+    "karger.com": "article, at Karger",
+    "kclpure.kcl.ac.uk": "article, at King's College London",
+    "koreamed.org": "article, at KoreaMed",
+    "medicinesinpregnancy.org": "UK Teratology Information Service",
+    "oncotarget.com": "Oncotarget",
+    "pfizermedicalinformation.com": "FDA label, at Pfizer",
+    "research.rug.nl": "article, at the University of Groningen",
+    "rightdecisions.scot.nhs.uk": "NHS Scotland",
+    "scilit.com": "article, at Scilit",
+    "sma.org": "Southern Medical Journal",
+    "synapse.koreamed.org": "article, at KoreaMed",
+    "uktis.org": "UK Teratology Information Service",
+    "www.aafp.org": "American Family Physician",
+    "www.accessdata.fda.gov": "US Food and Drug Administration",
+    "www.acog.org": "American College of Obstetricians and Gynecologists",
+    "www.bloodresearch.or.kr": "Blood Research",
+    "www.cdph.ca.gov": "California Department of Public Health",
+    "www.cureus.com": "Cureus",
+    "www.drugs.com": "package leaflet, at Drugs.com",
+    "www.lhp.leedsth.nhs.uk": "NHS, Leeds Teaching Hospitals",
+    "www.medicinesinpregnancy.org": "UK Teratology Information Service",
+    "www.mhra.gov.uk": "MHRA, United Kingdom",
+    "www.msdmanuals.com": "MSD Manual",
+    "www.nps.org.au": "package leaflet, at NPS MedicineWise",
+    "www.scilit.net": "article, at Scilit",
+    "wwwnc.cdc.gov": "CDC, Emerging Infectious Diseases",
+}
+"""Host of a page that an editor read → what a reader of the link is told."""
 
 _DRUGBANK = r"https://go.drugbank.com/drugs/\1"
 
@@ -78,6 +118,7 @@ KINDS: Mapping[str, Kind] = {
         "MedlinePlus", r"https?://www\.nlm\.nih\.gov/medlineplus/([\w%.-]+\.html)", r"https://medlineplus.gov/\1"
     ),
     "Mondo": Kind("Mondo", r"MONDO[:_](\d{7})(?:\|UBERON_\d{7})?", r"https://monarchinitiative.org/MONDO:\1"),
+    "NCBI Bookshelf": Kind("NCBI Bookshelf", r"(NBK\d{1,9}(?:/table/[\w-]+)?)", r"https://www.ncbi.nlm.nih.gov/books/\1/"),
     "NCBI Gene": Kind("NCBI Gene", r"(\d{1,9})", r"https://www.ncbi.nlm.nih.gov/gene/\1"),
     "NHLBI": _pages("NHLBI, NIH", "www.nhlbi.nih.gov"),
     "NIDDK": _pages("NIDDK, NIH", "www.niddk.nih.gov"),
@@ -96,11 +137,20 @@ KINDS: Mapping[str, Kind] = {
         r"https://www.orpha.net/en/disease/detail/\1",
     ),
     "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK),
+    "PubMed": Kind("article, at PubMed", r"PMID:(\d{1,8})", r"https://pubmed.ncbi.nlm.nih.gov/\1/"),
     "PubMed (HPO annotations)": Kind(
         "article, by HPO's annotations", r"PMID:(\d{1,8}) HP:\d{7}", r"https://pubmed.ncbi.nlm.nih.gov/\1/"
     ),
+    "PubMed Central": Kind(
+        "article, at PubMed Central", r"(PMC\d{1,9}(?:/table/[\w-]+)?)", r"https://pmc.ncbi.nlm.nih.gov/articles/\1/"
+    ),
     "UniProt": Kind("UniProt", r"DI-(\d{5})", r"https://www.uniprot.org/diseases/DI-\1"),
-    "article": Kind("article", r"doi:(10\.\d{4,9}/[\w.()-]+)", r"https://doi.org/\1"),
+    "article": Kind("article", r"doi:(10\.\d{4,9}/[\w.()/-]+)", r"https://doi.org/\1"),
+    "web page": Kind(
+        "web page",
+        rf"https?://(?P<site>{'|'.join(map(re.escape, SITES))})(/[\w./%?=&+,:;()~#-]*)",
+        r"https://\g<site>\2",
+    ),
 }
 """Name of a source, as the files of the bundled sets have it → its kind."""
 
@@ -167,4 +217,7 @@ def source_at(name: str, identifier: str, read_on: str = "") -> Source:
     """A source by its name and identifier, with an address if both are of a declared kind."""
     kind = KINDS.get(name)
     found = re.fullmatch(kind.shape, identifier, re.ASCII) if kind else None
-    return Source(kind.title if kind else name, identifier, found.expand(kind.address) if kind and found else "", read_on)
+    if not kind or not found:
+        return Source(kind.title if kind else name, identifier, "", read_on)
+    title = SITES.get(found.groupdict().get("site", ""), kind.title)
+    return Source(title, identifier, found.expand(kind.address), read_on)

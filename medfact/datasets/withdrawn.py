@@ -1,5 +1,5 @@
 """What a bundled set says now of facts that an earlier version of it had: true ones that left it, false ones that it now holds
-true or arguable.
+true or arguable, or no longer calls false.
 
 Facts are compared by their ids, and where a name or an identifier has been mended since, by what they say: the same relation
 between the same entities, for the same people and place. An id that is still there ends the comparison.
@@ -48,9 +48,10 @@ class Withdrawal:
 def withdrawals(name: str, facts: Iterable[Fact], are_free: bool = False) -> dict[str, Withdrawal]:
     """Fact id → what a bundled set says of it now; only of facts that it no longer says, or of which it now says otherwise.
 
-    A true fact is withdrawn where the set no longer holds it. A false one is where the set now holds it true or arguable, or
-    where its source called it false (*judged*) and the set no longer does. are_free: false partners were drawn among all that
-    is not listed as true, arguable or not: then only those that are held true by now are named.
+    A true fact is withdrawn where the set no longer holds it. A false one is where the set now holds it true or arguable,
+    where its source called it false (*judged*) and the set no longer does, or where the set itself had called it so. are_free:
+    false partners were drawn among all that is not listed as true, arguable or not: then only those that are held true by now
+    are named.
     """
     said = _said(name)
     found = ((fact, said.of(fact.as_written())) for fact in facts if fact.tail is not None)
@@ -66,14 +67,14 @@ def withdrawals(name: str, facts: Iterable[Fact], are_free: bool = False) -> dic
             now=now,
         )
         for fact, now in found
-        if _differs(fact, now) and not (are_free and not fact.positive and now == ARGUABLE)
+        if _differs(fact, now, said) and not (are_free and not fact.positive and now == ARGUABLE)
     }
 
 
-def _differs(fact: Fact, now: str) -> bool:
+def _differs(fact: Fact, now: str, said: _Said) -> bool:
     if fact.positive:
         return now != TRUE
-    return now in {TRUE, ARGUABLE} or (now == ABSENT and fact.difficulty == JUDGED)
+    return now in {TRUE, ARGUABLE} or (now == ABSENT and (fact.difficulty == JUDGED or said.had_called_false(fact)))
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class _Said:
     true: dict[_Pair, frozenset[_Bounds]]
     false: dict[_Pair, frozenset[_Bounds]]
     arguable: frozenset[_Pair]
+    left: frozenset[_Pair]
+
+    def had_called_false(self, fact: Fact) -> bool:
+        """Whether the set itself called a fact false, until that left it."""
+        return _pair(self.known, fact.head, fact.relation, fact.tail or "") in self.left
 
     def of(self, fact: Fact) -> str:
         """What it says of a fact."""
@@ -112,6 +118,7 @@ def _said(name: str) -> _Said:
         _bounds_by_pair(known, known.facts),
         _bounds_by_pair(known, false),
         frozenset(_pair(known, *row) for row in also_true(name)),
+        frozenset(_pair(known, fact.head, fact.relation, fact.tail or "") for fact in collection.withdrawn),
     )
 
 

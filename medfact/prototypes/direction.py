@@ -69,6 +69,7 @@ def _turned(collection: Collection, inverses: Mapping[str, str], canonical: Call
         collection,
         facts=facts,
         alone=alone,
+        withdrawn=tuple(map(turning.turned, collection.withdrawn)),
         known=replace(
             collection.known,
             facts=tuple(fact for fact in known if turning.triplet(fact) not in barred),

@@ -1,7 +1,7 @@
 """clinical-relations: its card and its files agree, each fact was read at its source, and no false partner may be true."""
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
         assert len(own) >= least
         assert f"| {relation} | {len(own)} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
     assert f"| in all | {len(facts)} | {len({row['head'] for row in facts})} | | {also.total():,} |" in card
-    assert f"lists all {len(facts)} decisions" in card
+    assert f"lists all {len(rows('.sources'))} decisions" in card
     kinds = Counter(row["tail_type"] for row in facts if row["relation"] == "caused by")
     pathogens, genes, others = kinds["Organism"], kinds["Cell or Molecular Dysfunction"], kinds["Finding"]
     assert f"{pathogens} are pathogens, {genes} changes of a gene and {others} others" in card
@@ -56,21 +56,35 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
 
 
 def test_a_page_that_opens_states_each_fact_but_those_that_the_card_says_nobody_read() -> None:
-    read = {(row["head"], row["relation"], row["tail"]): row for row in rows(".sources")}
-    for fact in load_bundled("clinical-relations").facts:
-        row = read[fact.head, fact.relation, fact.tail or ""]
-        if row["decision"] == "not read":
-            assert not has_source(fact), "a page that nobody opened states nothing"
-            assert row["decided_by"] == "editor, page not at hand"
-            continue
-        assert (row["source"], row["source_id"], row["decision"]) == (fact.source, fact.source_id, "states")
-        assert sources_of(fact)[0].address.startswith("https://")
-        assert row["decided_by"] == "editor, read" or fact.relation == "drugs used in pregnancy"
-    how = Counter(row["decided_by"] for row in read.values())
+    read: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+    for row in rows(".sources"):
+        read[row["head"], row["relation"], row["tail"]].append(row)
+    facts = load_bundled("clinical-relations").facts
+    for fact in facts:
+        places = read[fact.head, fact.relation, fact.tail or ""]
+        stating = [row for row in places if row["decision"] == "states"]
+        assert has_source(fact) == bool(stating), "a page that nobody opened states nothing"
+        for row in places:
+            assert row["decision"] == "states" or row["decided_by"] == "editor, page not at hand"
+        for row in stating:
+            assert row["decided_by"] == "editor, read" or fact.relation == "drugs used in pregnancy"
+            assert len(places) == 2 or (row["source"], row["source_id"]) == (fact.source, fact.source_id)
+        assert all(one.address.startswith("https://") for one in sources_of(fact))
+    days = Counter((row["decided_by"], row["read_on"]) for row in rows(".sources"))
     card = " ".join((FOLDER / "clinical-relations.md").read_text(encoding="utf-8").split())
-    assert f"for {how['editor, read']} of the {how.total()}:" in card
-    assert f"**{how['editor, page not at hand']} have no source that was read**" in card
-    assert f"- {how['editor, read in a copy']} (tuberculosis," in card
+    assert f"{sum(map(has_source, facts))} facts have one" in card
+    assert f"on 27 November 2026 for {days['editor, read', '2026-11-27']} of the {len(facts)}:" in card
+    assert f"For {days['editor, read', '2026-11-28']} of them the editor read another page on 28 November" in card
+    without = [(fact.head, fact.tail) for fact in facts if not has_source(fact)]
+    assert without == [("plague", "ciprofloxacin"), ("plague", "gentamicin")]
+    assert f"**{len(without)} have no source that was read**: ciprofloxacin and gentamicin in plague" in card
+    assert f"- {days['editor, read in a copy', '2026-11-27']} (tuberculosis," in card
+    by = Counter(row["source"] for row in rows(".sources") if row["decision"] == "states")
+    assert f"CDC {by['CDC']}, NHLBI {by['NHLBI']}," in card
+    assert (
+        f"other web pages {by['web page']}, PubMed Central {by['PubMed Central']}, NCBI Bookshelf {by['NCBI Bookshelf']}."
+        in card
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])

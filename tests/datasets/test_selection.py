@@ -1,6 +1,7 @@
 """Which facts are tested: even, spread over heads, nested; and which are kept aside for the shots."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -231,6 +232,28 @@ def test_that_there_is_no_safe_partner_is_said_of_facts_alone_whose_partner_had_
         "1 fact has no safe false partner: too few other tails of the same type are left.",
         *(() if complete else (written + asked,)),
     )
+
+
+def test_a_withdrawn_false_fact_is_not_drawn_and_nothing_is_drawn_in_its_place() -> None:
+    """Ten heads of two facts each; the first lost its own false partner, sign 3."""
+    facts = [Fact(f"h{n}", "symptoms", f"sign {tail}") for n in range(10) for tail in (n, n + 10)]
+    left = Fact("h0", "symptoms", "sign 3", positive=False, negative_of=facts[0].fact_id)
+    before = collection(*facts, left)
+    now = replace(collection(*facts), withdrawn=(replace(left),))
+    for seed in range(5):
+        was, group = grouping(before, 1, seed, ANY), grouping(now, 1, seed, ANY)
+        assert [fact.tail for fact in was(facts[0])] == ["sign 0", "sign 3"]
+        assert group(facts[0]) == (facts[0],)
+        for fact in facts[1:]:
+            assert group(fact) == was(fact), "draws of the others are as they were"
+        two = grouping(now, 2, seed, ANY)
+        assert len(two(facts[0])) == 3, "where two are asked for, all are drawn anyway"
+        assert "sign 3" not in {fact.tail for own in facts[:2] for fact in two(own)}
+    notes = chosen(now, heads_aside=0).notes
+    assert notes == (
+        "1 fact has no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead.",
+    )
+    assert chosen(now, heads_aside=0).without_negative == ()
 
 
 def test_a_negative_without_a_partner_comes_with_the_facts_of_its_head() -> None:

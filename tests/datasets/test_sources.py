@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from small_facts import rows_of_facts, write_csv
 
 from medfact.datasets import bundled_names, load_bundled
 from medfact.datasets.bundled import rows_of
-from medfact.datasets.sources import EDITORS, KINDS, has_source, source_at, sources_of
+from medfact.datasets.sources import EDITORS, KINDS, SITES, has_source, source_at, sources_of
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.runs.plan import plan, select_facts
@@ -45,7 +46,7 @@ def test_what_was_decided_is_of_the_sets_facts_and_opens(name: str) -> None:
         ("clinical-core", 0.63, 0.33),
         ("core-medicine", 0.36, 0.12),
         ("biomedical-core", 0.59, 0.2),
-        ("not-indicated", 0.76, 0.14),
+        ("not-indicated", 0.87, 0.14),
         ("rare-core", 1, 0.42),
     ],
 )
@@ -116,10 +117,58 @@ def test_a_users_fact_has_no_link_of_ours_and_none_of_its_own() -> None:
         ("Mondo", "MONDO:0000001/../x"),
         ("LabeledIn", "१|C0000001"),
         ("nobody", "https://www.niddk.nih.gov/page"),
+        ("web page", "https://example.org/page"),
+        ("web page", "https://uktis.org.example.org/page"),
+        ("web page", "https://example.org/?to=https://uktis.org/page"),
+        ("web page", "https://uktis.org"),
+        ("PubMed", "16469680"),
+        ("PubMed Central", "PMC6148195/../x"),
+        ("NCBI Bookshelf", "NBK572854/table/a/b"),
     ],
 )
 def test_what_is_of_no_declared_shape_is_no_link(source: str, identifier: str) -> None:
     assert source_at(source, identifier).address == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "identifier", "title", "address"),
+    [
+        ("PubMed", "PMID:449947", "article, at PubMed", "https://pubmed.ncbi.nlm.nih.gov/449947/"),
+        (
+            "PubMed Central",
+            "PMC6148195/table/T3",
+            "article, at PubMed Central",
+            "https://pmc.ncbi.nlm.nih.gov/articles/PMC6148195/table/T3/",
+        ),
+        ("NCBI Bookshelf", "NBK548249", "NCBI Bookshelf", "https://www.ncbi.nlm.nih.gov/books/NBK548249/"),
+        ("article", "doi:10.1155/2018/2170484", "article", "https://doi.org/10.1155/2018/2170484"),
+        (
+            "web page",
+            "http://jcsm.aasm.org/ViewAbstract.aspx?pid=31579",
+            "Journal of Clinical Sleep Medicine",
+            "https://jcsm.aasm.org/ViewAbstract.aspx?pid=31579",
+        ),
+    ],
+)
+def test_articles_and_listed_sites_open_under_a_plain_title(source: str, identifier: str, title: str, address: str) -> None:
+    found = source_at(source, identifier)
+    assert (found.title, found.address) == (title, address)
+
+
+def test_a_listed_site_is_one_of_a_page_that_was_read_and_no_copy_of_another() -> None:
+    """Whoever reads one more site lists it; no proxy, search or redirection is a source."""
+    read = [
+        row["source_id"] for name in bundled_names() for row in rows_of(f"{name}.sources.csv") if row["source"] == "web page"
+    ]
+    assert {urlsplit(page).netloc for page in read} == set(SITES)
+    assert not [page for page in read if re.search(r"external-ref|utm_|proxy|scribd|researchgate", page)]
+
+
+def test_every_false_fact_of_not_indicated_says_where_it_is_written() -> None:
+    false = [fact for fact in load_bundled("not-indicated").facts if not fact.positive]
+    assert len(false) > 500
+    for fact in false:
+        assert any(one.address.startswith("https://") for one in sources_of(fact)), (fact.head, fact.tail)
 
 
 def test_the_page_links_each_source_with_its_day() -> None:

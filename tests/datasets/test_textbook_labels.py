@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -308,6 +309,50 @@ def _phrases(name: str) -> list[str]:
         f"The other {of_us:,} have the source",
         f"{len(rows('clinical-core.part-of.csv'))} pairs of a part and its whole",
     ]
+
+
+def test_the_card_of_not_indicated_counts_what_was_read() -> None:
+    card = " ".join((FOLDER / "not-indicated.md").read_text(encoding="utf-8").split())
+    read, facts = rows("not-indicated.sources.csv"), rows("not-indicated.csv")
+    by = Counter(row["decision"] for row in read)
+    later = Counter(row["source"] for row in read if row["read_on"] == "2026-11-28")
+    false = [row for row in facts if row["positive"] == "false"]
+    of_us = sum(row["source"] == "medfact editors (contraindicated)" for row in false)
+    for phrase in (
+        f"All {len(false)} false facts name a label or page",
+        f"{len(false) - of_us} the label that they were taken from, the other {of_us} a page that an editor read",
+        f"For {later.total()} of these that was on 28 November 2026: {later['PubMed']} abstracts at PubMed, "
+        f"{later['article'] + later['PubMed Central']} articles elsewhere, {later['web page']} pages of other sites, "
+        f"{later['CDC']} of CDC and {later['NCBI Bookshelf']} of NCBI's bookshelf",
+        f"read {len(read)} places for what is in the set: {by['states']} state the fact, {by['does not state']} do not, "
+        f"{by['repeats']} repeats another source, none denies one",
+    ):
+        assert phrase in card, phrase
+
+
+def test_false_facts_that_left_not_indicated_are_listed_and_neither_asked_nor_drawn_nor_true() -> None:
+    card = " ".join((FOLDER / "not-indicated.md").read_text(encoding="utf-8").split())
+    left = rows("not-indicated.withdrawn.csv")
+    listed_there = re.search(r"Left because no source plainly says so: (.*?)\.", card)
+    assert listed_there is not None
+    pairs = {(row["head"], row["tail"]) for row in left}
+    assert pairs == {tuple(pair.split(" – ")) for pair in listed_there[1].split("; ")}
+    why = Counter(row["why"] for row in left)
+    assert f"{len(left)} false facts left the set" in card
+    assert f"for {why['no source found']} no page was found, for {why['sources disagree']} pages disagree, " in card
+    assert f"and for {why['no plain source']} what was found speaks of a similar condition" in card
+    ids = {fact.fact_id: fact for fact in load_bundled("not-indicated").facts if fact.positive}
+    for row in left:
+        partner = ids.get(row["negative_of"])
+        assert partner.head == row["head"] if partner else not row["negative_of"], "its partner is still a true fact"
+    bereft = {row["negative_of"] for row in left} - {fact.negative_of for fact in load_bundled("not-indicated").facts} - {""}
+    assert f"the {len(bereft)} true facts that were paired with one of them have no false partner now" in card
+    assert not pairs & {(row["head"], row["tail"]) for row in rows("not-indicated.csv")}
+    assert not pairs & {pair for name in bundled_names() for pair in true_pairs(name)}
+    for seed in SEEDS:
+        asked = false_facts("not-indicated", seed)
+        assert not pairs & {(fact.head, fact.tail) for fact in asked}
+        assert not bereft & {fact.negative_of for fact in asked}, "nobody read what would be drawn in their place"
 
 
 def test_what_a_card_says_is_left_out_is_not_in_the_file() -> None:

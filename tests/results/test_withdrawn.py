@@ -208,6 +208,29 @@ def test_false_facts_that_a_source_had_called_false_and_freely_drawn_ones() -> N
     assert withdrawals(SET, [true_now], are_free=True)[true_now.fact_id].now == TRUE
 
 
+def test_false_facts_that_the_set_itself_no_longer_calls_false(store: Store) -> None:
+    """An earlier not-indicated called ibuprofen false for von Willebrand disease; its partner for gout has left as well."""
+    name = "not-indicated"
+    gout = next(one for one in load_bundled(name).facts if one.head == "gout" and one.positive)
+    alone = Fact("von Willebrand disease", gout.relation, "ibuprofen", positive=False)
+    old = Collection(name, (gout, gout.negative("furosemide", None, 1), alone), KnowledgeBase((gout,)))
+    run = asked(store, old, replace(SPEC, dataset=name, limit=None))
+    found = report_of(store, store.run(run)).withdrawn
+    assert found is not None
+    assert {(one.tail, one.asked_as, one.now) for one in found.doubted} == {
+        ("furosemide", FALSE, ABSENT),
+        ("ibuprofen", FALSE, ABSENT),
+    }
+    assert not found.gone
+    words = words_of(store, run)
+    assert (
+        "2 of 2 false facts were asked as false, and are now held true or arguable in not-indicated, or no longer called false."
+        in words
+    )
+    assert "furosemide: it was called false, and is no longer" in words
+    assert not withdrawals(SET, [alone]), "another set never called it false"
+
+
 def test_true_facts_that_are_only_no_longer_asked_are_told_apart(store: Store) -> None:
     """FGFR2 is a cause that the set holds true or arguable, and asks no more."""
     run = asked(store, earlier(Fact("achondroplasia", "caused by", "FGFR2 gene mutations"), left=3), replace(SPEC, negatives=0))

@@ -21,7 +21,7 @@ _NOW = {
     FALSE: "now called false",
     ABSENT: "no longer there",
 }
-_NO_LONGER_JUDGED = "a source called it false, and that is no longer there"
+_NO_LONGER_JUDGED = "it was called false, and is no longer"
 
 
 @section("withdrawn facts", 5, tab="summary", where=NOT_IN_A_PAPER - {NOTEBOOK})
@@ -60,7 +60,7 @@ def said(of: Withdrawn) -> list[str]:
         were, are = ("was", "is") if len(of.doubted) == 1 else ("were", "are")
         lines.append(
             f"{_of(of.doubted, of.false_facts, 'false fact')} {were} asked as false, and {are} now held true or arguable in "
-            f"{of.dataset}, or no longer called false by its sources."
+            f"{of.dataset}, or no longer called false."
         )
     return lines
 

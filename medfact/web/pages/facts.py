@@ -14,7 +14,7 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
 from medfact.datasets.search import holding
-from medfact.datasets.selection import Rejections
+from medfact.datasets.selection import Rejections, bereft_in
 from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase
@@ -175,7 +175,7 @@ def _opened(
     return Opened(
         card_of_statements(fact, partners, [(one, _remark(one, pool)) for one in pool.statements(facts)]),
         _named(show.language, facts),
-        _explanation(fact, partners, collection.known, rejections),
+        _explanation(fact, partners, collection, rejections),
         [partner.tail for partner in partners if partner.tail is not None and partner.negative_of is not None],
         _reviewed(said, facts),
     )
@@ -277,11 +277,13 @@ def _remark(statement: Statement, pool: Pool) -> str:
     return f"Labelled by the paper's rule: {why}." if why else ""
 
 
-def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
+def _explanation(fact: Fact, partners: Sequence[Fact], collection: Collection, rejections: Rejections) -> list[str]:
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
     if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
-    found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
+    if not partners and fact.fact_id in bereft_in(collection, 1):
+        return ["What the set called false beside it has been withdrawn, and nothing is drawn instead."]
+    found = explain(fact, collection.known, rejections.get(fact.fact_id, frozenset()))
     first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
