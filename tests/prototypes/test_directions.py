@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.datasets import bundled_names, load, load_bundled, select
+from medfact.datasets import Collection, bundled_names, load, load_bundled, select
 from medfact.datasets.elsewhere import other_kind_notes
 from medfact.errors import PoolError
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.prototypes import in_direction, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
 from medfact.runs.plan import plan
@@ -239,6 +239,13 @@ def test_a_table_that_says_treats_is_turned_and_says_so(tmp_path: Path) -> None:
     texts = {one.statement.text for one in plan(spec).statements if one.statement.fact.positive}
     assert "Allopurinol is a medication used to treat gout." in texts
     assert "Medications used to treat gout do not include allopurinol." in texts
+
+
+def test_what_has_left_a_set_is_turned_with_it() -> None:
+    facts = tuple(Fact(f"drug {n}", "treats", f"illness {n}") for n in range(4))
+    left = Fact("drug 0", "treats", "illness 3", positive=False)
+    made = in_direction(Collection("set", facts, KnowledgeBase(facts), withdrawn=(left,)), POOL)
+    assert [(one.head, one.relation, one.tail) for one in made.withdrawn] == [("illness 3", "therapeutic drugs", "drug 0")]
 
 
 def test_the_fingerprint_stays_that_of_the_file_and_nothing_is_turned_twice(tmp_path: Path) -> None:
