@@ -44,8 +44,8 @@ KEEP_ALIVE_SECONDS = 30
 """How long a connection stays open after an answer."""
 
 THREADS = 8
-"""Requests that are computed at the same time; the others wait in order. With the web framework's forty, a crowd's requests all take
-part in one interpreter's time: none is quicker, and the process that asks the models gets a third of its own.
+"""Requests that are computed at the same time; the others wait in order. With the web framework's forty, a crowd's requests
+share one interpreter's time, so that none is quicker, and the process that asks the models gets a third of its own.
 """
 
 
