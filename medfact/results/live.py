@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cachetools import LRUCache
 
+from medfact.computing import computing
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import Alone
@@ -199,7 +200,7 @@ class Reports:
 
         def work() -> None:
             try:
-                with contextlib.suppress(MedfactError):  # a run may be deleted meanwhile
+                with contextlib.suppress(MedfactError), computing():  # a run may be deleted meanwhile
                     self._make(run)
             finally:
                 with self._lock:

@@ -20,7 +20,6 @@ from medfact.proxies import unusable_proxies, without_unusable_proxies
 with without_unusable_proxies():
     import gradio as gr
 import uvicorn
-from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from medfact.errors import MedfactError, Mistake
@@ -43,11 +42,6 @@ from medfact.web.uploads import LARGEST_UPLOAD_BYTES
 KEEP_ALIVE_SECONDS = 30
 """How long a connection stays open after an answer."""
 
-THREADS = 8
-"""Requests that are computed at the same time; the others wait in order. With the web framework's forty, a crowd's requests
-share one interpreter's time, so that none is quicker, and the process that asks the models gets a third of its own.
-"""
-
 
 def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
@@ -65,7 +59,6 @@ def create_app(url: str | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        current_default_thread_limiter().total_tokens = THREADS
         if is_public_server():
             housekeeping.begin()
         if copying is not None:
