@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import psutil
 
+from medfact.computing import waiting_elsewhere
 from medfact.datasets import load_alone
 from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
@@ -123,7 +124,7 @@ def read_frequencies_isolated(path: Path) -> Frequencies:
 def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result:
     """What a function of a module makes of its arguments and the limits for visitors, in a process of its own."""
     context = _context()
-    with reading() as turn:
+    with reading() as turn, waiting_elsewhere():
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, read, arguments), daemon=True)
         process.start()

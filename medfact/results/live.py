@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cachetools import LRUCache
 
+from medfact.computing import computing
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import Alone
@@ -127,8 +128,8 @@ class Reports:
         with self._lock:
             made = self._made.get(run)
             seconds, ended = self._took.get(run, (0.0, 0.0))
-        if made is not None and made.version == version:
-            return made
+        if made is not None and made.version[:2] == version[:2]:  # its job alone has moved: the figures are as they were
+            return made if made.version == version else replace(made, version=version, job=self._jobs.snapshot(run))
         if made is None:
             return self._make_first(run)
         job = self._jobs.snapshot(run)
@@ -199,7 +200,7 @@ class Reports:
 
         def work() -> None:
             try:
-                with contextlib.suppress(MedfactError):  # a run may be deleted meanwhile
+                with contextlib.suppress(MedfactError), computing():  # a run may be deleted meanwhile
                     self._make(run)
             finally:
                 with self._lock:

@@ -7,8 +7,10 @@ import re
 import socket
 from datetime import UTC, datetime
 from functools import lru_cache
+from threading import Lock
 
 import psutil
+from cachetools import TTLCache, cached
 
 BEAT_SECONDS = 15.0
 """Time between two heartbeats of a process that works on a run."""
@@ -19,6 +21,11 @@ _SILENT_SECONDS = 90.0
 _CLOCK_CHANGE_SECONDS = 3600.0
 """How much the clock, which dates the start of processes, may be changed while one runs."""
 
+
+_LOOK_SECONDS = 0.2
+"""How long it counts that a process was there: a page reads the state of each run several times, and each look asks the system
+thrice.
+"""
 
 _NAME = re.compile(r"(.*):(\d{1,10}):(\d+\.\d*(?:/\d+\.\d*)?)")
 
@@ -63,6 +70,7 @@ def is_alive(worker: str | None, beat_at: str | None) -> bool:
     return beat_at is not None and (datetime.now(UTC) - datetime.fromisoformat(beat_at)).total_seconds() < _SILENT_SECONDS
 
 
+@cached(TTLCache(1_000, _LOOK_SECONDS), lock=Lock())
 def _exists(pid: int, began: float, since_boot: float) -> bool:
     try:
         process = psutil.Process(pid)

@@ -29,7 +29,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 def environment() -> Environment:
     """The templates of `templates/`, with the wording of numbers and names as filters."""
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,  # else each use of a template asks the disk whether its file has changed
     )
     made.filters |= {
         "percent": wording.percent,

@@ -22,7 +22,7 @@ from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
-from medfact.results.live import Reports, state_now
+from medfact.results.live import Live, Reports, state_now
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import files_of, plan
@@ -74,6 +74,16 @@ def _rate(store: Store, model: str, _: int) -> float | None:
         return None
     seconds = (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(begun[-1])).total_seconds()
     return calls_of(run.spec.pressure, run.statements) / max(seconds, 0.1)
+
+
+def _is_whole_id(run: object) -> bool:
+    return isinstance(run, str) and bool(re.fullmatch(r"[0-9a-f]{32}", run))
+
+
+@keep(1_000)
+def _writes(store: Store, run: str) -> bool:
+    """Whether a run has a model write; what a run was recorded for never changes."""
+    return store.run(run).spec.writes
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +148,7 @@ class Services:
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
         try:
-            return isinstance(run, str) and bool(re.fullmatch(r"[0-9a-f]{32}", run) and self.store.pulse(run))
+            return _is_whole_id(run) and bool(self.store.pulse(str(run)))
         except UnknownName:
             return False
 
@@ -152,12 +162,16 @@ class Services:
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
+        return self.live(run) is not None
+
+    def live(self, run: object) -> Live | None:
+        """Such a run as it stands now, None where there is none."""
         try:
-            return self.has(run) and not self.store.run(str(run)).spec.writes and bool(self.reports.live(str(run)))
+            return self.reports.live(str(run)) if _is_whole_id(run) and not _writes(self.store, str(run)) else None
         except StoreError:
             raise
         except MedfactError:
-            return False
+            return None
 
     def token_for(self, owner: str, spec: RunSpec) -> str | None:
         """The token of one who has signed in, to go on with a run at the router; None where a run's file alone names it."""

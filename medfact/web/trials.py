@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from cachetools import TTLCache
 
+from medfact.computing import waiting_elsewhere
 from medfact.errors import Mistake
 
 MOST_KEPT, KEPT_SECONDS = 4_000, 12 * 3_600
@@ -102,7 +103,8 @@ class Trials:
                 raise Mistake("Other services are being tested just now.", "Try again in a few seconds.")
             self._trying[owner] += 1
         try:
-            yield
+            with waiting_elsewhere():
+                yield
         finally:
             with self._lock:
                 self._trying[owner] -= 1

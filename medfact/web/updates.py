@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
+from medfact.computing import computing
 from medfact.datasets import elsewhere
 from medfact.errors import MedfactError
 from medfact.models.local import zero_gpu
@@ -73,7 +74,8 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        return Response(answer(visitor, page, question, acted), media_type="application/json")
+        with computing():
+            return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router
 

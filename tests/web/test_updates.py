@@ -123,6 +123,21 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
     assert end["again"] is None
 
 
+@pytest.mark.usefixtures("at_once")
+def test_a_run_that_moves_up_in_the_queue_keeps_its_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was answered meanwhile; how far it is in the queue is told all the same."""
+    monkeypatch.setattr("medfact.runs.jobs.manager.Jobs._start_next", lambda self, kind: None)
+    before = services.reports.live(run)
+    services.jobs.submit(run)
+    after = services.reports.live(run)
+    assert (before.job, after.job and after.job.state) == (None, WAITING)
+    assert after.version != before.version
+    assert not after.behind
+    assert after.report is before.report
+    services.store.set_state(run, STOPPED)
+    assert services.reports.live(run).report is not before.report
+
+
 def test_the_first_page_is_made_before_anybody_comes(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plans._planned.cache_clear()
     prepare(services, run)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from medfact.computing import waiting_elsewhere
 from medfact.errors import MedfactError, Mistake
 from medfact.models import ServiceSettings
 from medfact.models.services.policy import host_of
@@ -110,7 +111,7 @@ def tried_rows(services: Services, owner: str, setup: Setup) -> str:
     rows = [row for row in setup.rows if row.is_remote and row.id not in passed]
     if not rows:
         return ""
-    with ThreadPoolExecutor(len(rows)) as threads:
+    with waiting_elsewhere(), ThreadPoolExecutor(len(rows)) as threads:
         trials = list(threads.map(lambda row: _tried_or_not(services, owner, row), rows))
     return " ".join(
         f"{model_name(row.spec)}: {trial.problem}" for row, trial in zip(rows, trials, strict=True) if trial.problem

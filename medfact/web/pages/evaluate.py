@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from medfact.results.live import Live
-from medfact.store import GOING, INTERRUPTED, PAUSED
+from medfact.store import GOING, INTERRUPTED, PAUSED, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate import begin, files, rows
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, keep_setup, setup_in
@@ -38,14 +40,15 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         show = show.model_copy(update={"run": "", "missing": missing})
         return _new_evaluation(visitor, show, setup)
     shown = results(visitor, show.model_copy(update={"missing": missing}), runs)
-    said = {"notice": _notice(visitor, missing) + signing_in(visitor, "evaluate"), **dict.fromkeys(INPUTS, "")}
+    said = {"notice": _notice(_unfinished(visitor), missing) + signing_in(visitor, "evaluate"), **dict.fromkeys(INPUTS, "")}
     return replace(shown, fragments={**said, **shown.fragments}, query=_query(shown.show))
 
 
 def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
     """The three steps, below what goes on already."""
-    going = _going(visitor)
-    notice = _notice(visitor, show.missing) + signing_in(visitor, "evaluate")
+    unfinished = _unfinished(visitor)
+    going = _going(visitor, unfinished)
+    notice = _notice(unfinished, show.missing) + signing_in(visitor, "evaluate")
     notice += render("running", heading=_heading(show), lives=going)
     inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
     again = visitor.services.reports.pace(*going) if going else None
@@ -75,11 +78,15 @@ def _query(show: Any) -> str:
     return f"?{urlencode(told, safe=',')}" if told else ""
 
 
-def _notice(visitor: Visitor, missing: bool) -> Markup:
+def _unfinished(visitor: Visitor) -> list[Run]:
+    """The visitor's runs that wait, go on, pause or were interrupted, as they are now."""
+    return visitor.services.as_now(visitor.services.store.unfinished(*visitor.owners))
+
+
+def _notice(unfinished: Sequence[Run], missing: bool) -> Markup:
     """What a visitor should know before anything else."""
     if missing:
         return render("message", message=Message("There is no run of that link; it may have been deleted.", "warn"))
-    unfinished = visitor.services.as_now(visitor.services.store.unfinished(*visitor.owners))
     waiting = sum(run.state in {INTERRUPTED, PAUSED} for run in unfinished)
     if not waiting:
         return Markup()
@@ -87,12 +94,10 @@ def _notice(visitor: Visitor, missing: bool) -> Markup:
     return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
 
 
-def _going(visitor: Visitor) -> list[Live]:
-    """The visitor's runs that go on, which the set-up leads to."""
-    services = visitor.services
-    unfinished = services.as_now(services.store.unfinished(*visitor.owners))
-    going = [run.run for run in unfinished if run.state in GOING and services.asked(run.run)]
-    return [services.reports.live(run) for run in going[:MOST_MODELS]]
+def _going(visitor: Visitor, unfinished: Sequence[Run]) -> list[Live]:
+    """The visitor's runs that go on, as many as stand side by side, which the set-up leads to."""
+    going = (visitor.services.live(run.run) for run in unfinished if run.state in GOING)
+    return list(islice(filter(None, going), MOST_MODELS))
 
 
 def _build(site: Any) -> None:
