@@ -124,7 +124,7 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_run_that_moves_up_in_the_queue_keeps_its_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_moves_up_in_the_queue_keeps_its_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was answered meanwhile; how far it is in the queue is told all the same."""
     monkeypatch.setattr("medfact.runs.jobs.manager.Jobs._start_next", lambda self, kind: None)
     before = services.reports.live(run)
