@@ -1,52 +1,126 @@
 """So many requests compute at the same time; the others wait, and whoever waits for something else lets them go on.
 
 A crowd's requests share one interpreter's time: forty threads at once make none of them quicker, and leave the process that
-asks the models a third of its own.
+asks the models a third of its own. Of those who wait, whoever has computed least lately comes first, so that a look never waits
+for another visitor's many runs; each second of waiting makes up for a second of computing, so that everybody's turn comes.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
 
 AT_ONCE = 8
+
+HALF_LIFE_SECONDS = 60.0
+"""After so long, half of what somebody has computed is forgiven."""
+
+MOST_REMEMBERED = 10_000
 
 PATIENCE_SECONDS = 10.0
 """After so long, whoever has had a place before goes on without one: nothing here may keep a server from answering."""
 
-_places = threading.BoundedSemaphore(AT_ONCE)
-_mine: ContextVar[list[bool]] = ContextVar("mine")
-"""Whether this thread has a place; unset where it takes no part."""
+
+@dataclass(eq=False)
+class _Waiting:
+    who: Hashable
+    since: float
+    has_place: threading.Event = field(default_factory=threading.Event)
+
+
+class Places:
+    """Places for those who compute, and how much each has computed lately."""
+
+    def __init__(self, number: int) -> None:
+        self.free = number
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MOST_REMEMBERED)
+
+    def take(self, who: Hashable, seconds: float | None = None) -> bool:
+        """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one."""
+        with self._lock:
+            if self.free:
+                self.free -= 1
+                return True
+            mine = _Waiting(who, time.monotonic())
+            self._waiting.append(mine)
+        if mine.has_place.wait(seconds):
+            return True
+        with self._lock:  # it may have been given just now
+            if not mine.has_place.is_set():
+                self._waiting.remove(mine)
+            return mine.has_place.is_set()
+
+    def give_back(self, who: Hashable, seconds: float) -> None:
+        """Gives a place to the next, or back. seconds: how long it was taken."""
+        with self._lock:
+            now = time.monotonic()
+            self._used[who] = self._lately(who, now) + seconds, now
+            if not self._waiting:
+                self.free += 1
+                return
+            first = min(self._waiting, key=lambda one: self._lately(one.who, now) - (now - one.since))
+            self._waiting.remove(first)
+            first.has_place.set()
+
+    def _lately(self, who: Hashable, now: float) -> float:
+        seconds, at = self._used.get(who, (0.0, now))
+        return float(seconds * 0.5 ** ((now - at) / HALF_LIFE_SECONDS))
+
+
+@dataclass
+class _Place:
+    """A place of this thread, for whom, and since when; None while it has given it away."""
+
+    who: Hashable
+    since: float | None
+
+
+_places = Places(AT_ONCE)
+_mine: ContextVar[_Place | None] = ContextVar("mine", default=None)
 
 
 @contextmanager
-def computing() -> Iterator[None]:
-    """Within it this thread is one of AT_ONCE that compute. Waits for a place, unless it takes part already."""
-    if _mine.get(None) is not None:
+def computing(who: Hashable) -> Iterator[None]:
+    """Within it this thread is one of AT_ONCE that compute. Waits for a place, unless it takes part already.
+
+    who: for whom; those who have computed little come first.
+    """
+    if _mine.get() is not None:
         yield
         return
-    _places.acquire()
-    token = _mine.set(mine := [True])
+    _places.take(who)
+    token = _mine.set(mine := _Place(who, time.monotonic()))
     try:
         yield
     finally:
         _mine.reset(token)
-        if mine[0]:
-            _places.release()
+        _give_back(mine)
 
 
 @contextmanager
 def waiting_elsewhere() -> Iterator[None]:
     """Within it a thread that computes has given its place away: it waits for a service, or for another process."""
-    mine = _mine.get([False])
-    if not mine[0]:
+    mine = _mine.get()
+    if mine is None or mine.since is None:
         yield
         return
-    mine[0] = False
-    _places.release()
+    _give_back(mine)
     try:
         yield
     finally:
-        mine[0] = _places.acquire(timeout=PATIENCE_SECONDS)
+        if _places.take(mine.who, PATIENCE_SECONDS):
+            mine.since = time.monotonic()
+
+
+def _give_back(mine: _Place) -> None:
+    if mine.since is not None:
+        _places.give_back(mine.who, time.monotonic() - mine.since)
+        mine.since = None

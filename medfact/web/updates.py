@@ -74,7 +74,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        with computing():
+        with computing(address_of(request.scope)):
             return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from medfact import computing as places
-from medfact.computing import AT_ONCE, computing, waiting_elsewhere
+from medfact.computing import AT_ONCE, Places, computing, waiting_elsewhere
 
 SOON = 20.0
 
@@ -23,7 +23,7 @@ def busy(until: threading.Event, here: threading.Semaphore) -> Callable[[], None
     """Computes until it is told."""
 
     def work() -> None:
-        with computing():
+        with computing("a"):
             here.release()
             until.wait(SOON)
 
@@ -45,7 +45,7 @@ def test_who_waits_for_a_service_takes_no_place() -> None:
     answered, there, over, here = threading.Event(), threading.Semaphore(0), threading.Event(), threading.Semaphore(0)
 
     def tried() -> None:
-        with computing(), computing(), waiting_elsewhere(), waiting_elsewhere():
+        with computing("a"), computing("a"), waiting_elsewhere(), waiting_elsewhere():
             there.release()
             answered.wait(SOON)
 
@@ -58,8 +58,8 @@ def test_who_waits_for_a_service_takes_no_place() -> None:
     for thread in [*waiting, *threads]:
         thread.join(SOON)
         assert not thread.is_alive()
-    with computing():  # and all places are there again
-        assert places._places._value == AT_ONCE - 1  # type: ignore[attr-defined]
+    with computing("a"):  # and all places are there again
+        assert places._places.free == AT_ONCE - 1
 
 
 def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
     filled = threading.Event()
 
     def first() -> None:
-        with computing():
+        with computing("a"):
             with waiting_elsewhere():
                 mine.release()
                 filled.wait(SOON)
@@ -84,4 +84,41 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
     over.set()
     for one in [thread, *others]:
         one.join(SOON)
-    assert places._places._value == AT_ONCE  # type: ignore[attr-defined]
+    assert places._places.free == AT_ONCE
+
+
+def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One place. “many” has computed 8 s, “few” 1 s: of two who came at the same moment “few” is first. Where “many” came 10 s
+    before, a sixth of a half-life, 8 · 0.5^(1/6) - 10 = -2.9 are less than the 1 · 0.5^(1/6) - 0 = 0.9 of “few”.
+    """
+    now = [100.0]
+    monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
+
+    def order(seconds_before: float) -> list[str]:
+        one, came, got = Places(1), list[str](), threading.Semaphore(0)
+
+        def comes(who: str) -> threading.Thread:
+            def work() -> None:
+                one.take(who)
+                came.append(who)
+                got.release()
+
+            thread = begun(work)
+            while not any(waiting.who == who for waiting in one._waiting):
+                thread.join(0.01)
+            return thread
+
+        for who, seconds in (("many", 8.0), ("few", 1.0)):
+            one.take(who)
+            one.give_back(who, seconds)
+        one.take("other")
+        comes("many")
+        now[0] += seconds_before
+        comes("few")
+        for who in ("other", "many"):
+            one.give_back(who, 0.0)
+            assert got.acquire(timeout=SOON)
+        return came
+
+    assert order(0.0) == ["few", "many"]
+    assert order(10.0) == ["many", "few"]
