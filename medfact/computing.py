@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
-AT_ONCE = 8
+AT_ONCE = 4
+"""More are no quicker in one interpreter, and a short request waits longer beside them (`benchmarks/README.md`)."""
 
 HALF_LIFE_SECONDS = 60.0
 """After so long, half of what somebody has computed is forgiven."""
