@@ -113,7 +113,7 @@ def test_a_plain_origin_statement_begins_so_too_and_a_ready_sentence_stays_as_it
 
 
 letters = st.characters(categories=("Lu", "Ll", "Nd"), max_codepoint=0x24F).filter(lambda letter: len(letter.upper()) == 1)
-"""Not those that are written as two at the beginning of a sentence, as ß and ŉ are: what follows the first letter is compared."""
+"""Not those that are two at the beginning of a sentence, as ß and ŉ are: what follows the first letter is compared."""
 
 names = st.text(letters, min_size=1, max_size=12)
 
