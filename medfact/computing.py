@@ -14,15 +14,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from cachetools import LRUCache
+from medfact.usage import Usage
 
 AT_ONCE = 4
 """More are no quicker in one interpreter, and a short request waits longer beside them (`benchmarks/README.md`)."""
 
 HALF_LIFE_SECONDS = 60.0
 """After so long, half of what somebody has computed is forgiven."""
-
-MOST_REMEMBERED = 10_000
 
 PATIENCE_SECONDS = 10.0
 """After so long, whoever has had a place before goes on without one: nothing here may keep a server from answering."""
@@ -42,7 +40,7 @@ class Places:
         self.free = number
         self._lock = threading.Lock()
         self._waiting: list[_Waiting] = []
-        self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MOST_REMEMBERED)
+        self._usage = Usage(HALF_LIFE_SECONDS)
 
     def take(self, who: Hashable, seconds: float | None = None) -> bool:
         """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one."""
@@ -62,18 +60,14 @@ class Places:
     def give_back(self, who: Hashable, seconds: float) -> None:
         """Gives a place to the next, or back. seconds: how long it was taken."""
         with self._lock:
-            now = time.monotonic()
-            self._used[who] = self._lately(who, now) + seconds, now
+            self._usage.add(who, seconds)
             if not self._waiting:
                 self.free += 1
                 return
-            first = min(self._waiting, key=lambda one: self._lately(one.who, now) - (now - one.since))
+            now = time.monotonic()
+            first = min(self._waiting, key=lambda one: self._usage.lately(one.who) - (now - one.since))
             self._waiting.remove(first)
             first.has_place.set()
-
-    def _lately(self, who: Hashable, now: float) -> float:
-        seconds, at = self._used.get(who, (0.0, now))
-        return float(seconds * 0.5 ** ((now - at) / HALF_LIFE_SECONDS))
 
 
 @dataclass

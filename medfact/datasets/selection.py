@@ -155,13 +155,13 @@ def grouping(
     """
     paired = _paired_negatives(collection.stated(negatives))
     stated = _false_tails((*collection.facts, *collection.withdrawn))
-    bereft = bereft_in(collection, negatives)
+    lost = lost_partner_in(collection, negatives)
 
     def group(fact: Fact) -> Group:
         if not fact.positive:
             return tuple(_of_known_difficulty([fact], collection.known))
         own = paired.get(fact.fact_id, [])[:negatives]
-        if len(own) == negatives or fact.fact_id in collection.ready or fact.fact_id in bereft:
+        if len(own) == negatives or fact.fact_id in collection.ready or fact.fact_id in lost:
             return (fact, *_of_known_difficulty(own, collection.known))
         asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
@@ -171,7 +171,7 @@ def grouping(
     return group
 
 
-def bereft_in(collection: Collection, negatives: int) -> frozenset[str]:
+def lost_partner_in(collection: Collection, negatives: int) -> frozenset[str]:
     """Ids of the positive facts whose partner has been withdrawn. Where several partners are asked for, all are drawn."""
     return frozenset(fact.negative_of for fact in collection.withdrawn if fact.negative_of) if negatives == 1 else frozenset()
 
@@ -363,7 +363,7 @@ class Lacking(NamedTuple):
     """
 
     ready: tuple[Fact, ...]
-    bereft: tuple[Fact, ...]
+    withdrawn: tuple[Fact, ...]
     written: tuple[Fact, ...]
     to_be_drawn: tuple[Fact, ...]
 
@@ -371,10 +371,10 @@ class Lacking(NamedTuple):
 def lacking_of(incomplete: Iterable[Fact], collection: Collection, negatives: int) -> Lacking:
     """These facts, by where their false partners would come from."""
     false_of = {place_of(fact) for fact in collection.facts if not fact.positive}
-    left = bereft_in(collection, negatives)
+    lost = lost_partner_in(collection, negatives)
     ready, others = partition(incomplete, lambda fact: fact.fact_id in collection.ready)
-    bereft, others = partition(others, lambda fact: fact.fact_id in left)
-    return Lacking(ready, bereft, *partition(others, lambda fact: place_of(fact) in false_of))
+    withdrawn, others = partition(others, lambda fact: fact.fact_id in lost)
+    return Lacking(ready, withdrawn, *partition(others, lambda fact: place_of(fact) in false_of))
 
 
 def partition(facts: Iterable[Fact], holds: Callable[[Fact], bool]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
@@ -412,8 +412,8 @@ def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:
         have = "1 fact has beside it" if written == 1 else f"{written} facts have beside them"
         asked = "a false partner" if negatives == 1 else f"{negatives} false partners"
         yield f"{have} only what the file itself calls false: {too_few} for {asked}."
-    if bereft := len(lacking.bereft):
-        have = "1 fact has" if bereft == 1 else f"{bereft} facts have"
+    if lost := len(lacking.withdrawn):
+        have = "1 fact has" if lost == 1 else f"{lost} facts have"
         yield f"{have} no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead."
     if ready := len(lacking.ready):
         come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"

@@ -345,14 +345,14 @@ def test_false_facts_that_left_not_indicated_are_listed_and_neither_asked_nor_dr
     for row in left:
         partner = ids.get(row["negative_of"])
         assert partner.head == row["head"] if partner else not row["negative_of"], "its partner is still a true fact"
-    bereft = {row["negative_of"] for row in left} - {fact.negative_of for fact in load_bundled("not-indicated").facts} - {""}
-    assert f"the {len(bereft)} true facts that were paired with one of them have no false partner now" in card
+    alone = {row["negative_of"] for row in left} - {fact.negative_of for fact in load_bundled("not-indicated").facts} - {""}
+    assert f"the {len(alone)} true facts that were paired with one of them have no false partner now" in card
     assert not pairs & {(row["head"], row["tail"]) for row in rows("not-indicated.csv")}
     assert not pairs & {pair for name in bundled_names() for pair in true_pairs(name)}
     for seed in SEEDS:
         asked = false_facts("not-indicated", seed)
         assert not pairs & {(fact.head, fact.tail) for fact in asked}
-        assert not bereft & {fact.negative_of for fact in asked}, "nobody read what would be drawn in their place"
+        assert not alone & {fact.negative_of for fact in asked}, "nobody read what would be drawn in their place"
 
 
 def test_what_a_card_says_is_left_out_is_not_in_the_file() -> None:

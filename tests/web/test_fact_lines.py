@@ -129,8 +129,8 @@ def test_sources_are_named_and_linked_by_what_the_bundled_files_give_alone(visit
 
 
 def test_a_fact_whose_false_partner_has_left_the_set_says_so_and_links_of_others_name_the_page(visitor: Visitor) -> None:
-    (bereft, *_) = ids(visitor.look("facts", data="not-indicated", search="febuxostat gout"))
-    shown = visitor.look("facts", data="not-indicated", fact=bereft, search="febuxostat gout")["fragments"]["cards"]
+    (alone, *_) = ids(visitor.look("facts", data="not-indicated", search="febuxostat gout"))
+    shown = visitor.look("facts", data="not-indicated", fact=alone, search="febuxostat gout")["fragments"]["cards"]
     assert "What the set called false beside it has been withdrawn, and nothing is drawn instead." in shown
     assert "safe to call false" not in shown
     (false, *_) = ids(visitor.look("facts", data="not-indicated", search="domperidone prolactinoma"))

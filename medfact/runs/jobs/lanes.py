@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+
+from cachetools import LRUCache
 
 from medfact.models import BASELINE, LOCAL, SERVICE, provider_of
 from medfact.runs.jobs.job import Job
+from medfact.usage import Usage
 
 HALF_LIFE_SECONDS = 600.0
 """After so long, half of what an owner has used is forgiven."""
@@ -19,37 +20,24 @@ MOST_OWNERS = 10_000
 """Owners whose use is remembered, the latest ones."""
 
 
-@dataclass
-class _Used:
-    at: float
-    lately: float = 0.0
-    today: float = 0.0
+class UsedToday:
+    """Seconds that runs of each owner took since midnight, UTC."""
 
-
-class Usage:
-    """Seconds that runs of each owner took. clock: seconds since 1970, UTC."""
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._used: OrderedDict[str, _Used] = OrderedDict()
+    def __init__(self) -> None:
+        self._used: LRUCache[str, tuple[float, float]] = LRUCache(MOST_OWNERS)
 
     def add(self, owner: str, seconds: float) -> None:
         """Charges an owner."""
-        used = self._used.setdefault(owner, _Used(self._clock()))
-        used.lately, used.today, used.at = self.lately(owner) + seconds, self.today(owner) + seconds, self._clock()
-        self._used.move_to_end(owner)
-        while len(self._used) > MOST_OWNERS:
-            self._used.popitem(last=False)
+        self._used[owner] = _day(), self.seconds(owner) + seconds
 
-    def lately(self, owner: str) -> float:
-        """Seconds that an owner has used; what is long ago counts less."""
-        used = self._used.get(owner)
-        return used.lately * 0.5 ** ((self._clock() - used.at) / HALF_LIFE_SECONDS) if used else 0.0
+    def seconds(self, owner: str) -> float:
+        """Seconds that an owner has used today."""
+        day, seconds = self._used.get(owner, (_day(), 0.0))
+        return seconds if day == _day() else 0.0
 
-    def today(self, owner: str) -> float:
-        """Seconds that an owner has used since midnight, UTC."""
-        used = self._used.get(owner)
-        return used.today if used and used.at // DAY_SECONDS == self._clock() // DAY_SECONDS else 0.0
+
+def _day() -> float:
+    return time.time() // DAY_SECONDS
 
 
 SLICE_SECONDS, SHORT_SLICE_SECONDS = 0.5, 0.2
@@ -84,7 +72,7 @@ class Lane:
 
     def __init__(self, most: int, most_of_owner: int, calm_seconds: float = CALM_SECONDS) -> None:
         self.running: list[Job] = []
-        self.usage = Usage()
+        self._usage, self._today = Usage(HALF_LIFE_SECONDS), UsedToday()
         self._waiting: list[Job] = []
         self._most, self._most_of_owner, self._calm_seconds = most, most_of_owner, calm_seconds
         self._last_came: tuple[str, float] | None = None
@@ -103,7 +91,8 @@ class Lane:
             self._waiting.remove(job)
         if job in self.running:
             self.running.remove(job)
-            self.usage.add(job.owner, job.turn_seconds)
+            for used in (self._usage, self._today):
+                used.add(job.owner, job.turn_seconds)
             self.last_rate = job.rate or job.rate_of_turn or self.last_rate
         return waited
 
@@ -159,11 +148,11 @@ class Lane:
 
     def used(self, owner: str) -> float:
         """Seconds that runs of an owner took lately, those under way among them."""
-        return self.usage.lately(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
+        return self._usage.lately(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
 
     def used_today(self, owner: str) -> float:
         """Seconds that runs of an owner took since midnight, UTC."""
-        return self.usage.today(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
+        return self._today.seconds(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
 
     def _allowed(self) -> list[Job]:
         """The waiting jobs that do not rest and whose owners may have one more running, in order."""

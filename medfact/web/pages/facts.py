@@ -14,7 +14,7 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
 from medfact.datasets.search import holding
-from medfact.datasets.selection import Rejections, bereft_in
+from medfact.datasets.selection import Rejections, lost_partner_in
 from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase
@@ -281,7 +281,7 @@ def _explanation(fact: Fact, partners: Sequence[Fact], collection: Collection, r
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
     if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
-    if not partners and fact.fact_id in bereft_in(collection, 1):
+    if not partners and fact.fact_id in lost_partner_in(collection, 1):
         return ["What the set called false beside it has been withdrawn, and nothing is drawn instead."]
     found = explain(fact, collection.known, rejections.get(fact.fact_id, frozenset()))
     first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
