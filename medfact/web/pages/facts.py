@@ -94,13 +94,14 @@ class Opened:
 @dataclass(frozen=True)
 class Line:
     """A fact in the list, its false partners, and in how many ways it is asked: none where a language lacks one of their names.
-    opened: None for all but one.
+    opened: None for all but one. lost: whether its false partner has been withdrawn.
     """
 
     fact: Fact
     partners: Sequence[Fact]
     ways: int
     opened: Opened | None
+    lost: bool
 
 
 def view(visitor: Visitor, show: FactsShow) -> View:
@@ -157,12 +158,12 @@ def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool
     rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
     protocol = PROTOCOLS[show.protocol]
     group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, rejections)
-    lines = []
+    lines, lost = [], lost_partner_in(collection, protocol.negatives)
     for fact, *partners in map(group, facts):
         ways = len({statement.variant for statement in pool.statements(pool.statable([fact, *partners]))})
         is_open = fact.fact_id == show.fact
         opened = _opened(visitor, show, collection, pool, rejections, [fact, *partners]) if is_open else None
-        lines.append(Line(fact, partners, ways, opened))
+        lines.append(Line(fact, partners, ways, opened, not partners and fact.fact_id in lost))
     return lines
 
 
@@ -175,7 +176,7 @@ def _opened(
     return Opened(
         card_of_statements(fact, partners, [(one, _remark(one, pool)) for one in pool.statements(facts)]),
         _named(show.language, facts),
-        _explanation(fact, partners, collection, rejections),
+        _explanation(fact, partners, collection.known, rejections),
         [partner.tail for partner in partners if partner.tail is not None and partner.negative_of is not None],
         _reviewed(said, facts),
     )
@@ -277,13 +278,11 @@ def _remark(statement: Statement, pool: Pool) -> str:
     return f"Labelled by the paper's rule: {why}." if why else ""
 
 
-def _explanation(fact: Fact, partners: Sequence[Fact], collection: Collection, rejections: Rejections) -> list[str]:
+def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
     if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
-    if not partners and fact.fact_id in lost_partner_in(collection, 1):
-        return ["What the set called false beside it has been withdrawn, and nothing is drawn instead."]
-    found = explain(fact, collection.known, rejections.get(fact.fact_id, frozenset()))
+    found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
     first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
