@@ -7,10 +7,8 @@ import re
 import socket
 from datetime import UTC, datetime
 from functools import lru_cache
-from threading import Lock
 
 import psutil
-from cachetools import TTLCache, cached
 
 BEAT_SECONDS = 15.0
 """Time between two heartbeats of a process that works on a run."""
@@ -20,12 +18,6 @@ _SILENT_SECONDS = 90.0
 
 _CLOCK_CHANGE_SECONDS = 3600.0
 """How much the clock, which dates the start of processes, may be changed while one runs."""
-
-
-_LOOK_SECONDS = 0.2
-"""How long it counts that a process was there: a page reads the state of each run several times, and each look asks the system
-thrice.
-"""
 
 _NAME = re.compile(r"(.*):(\d{1,10}):(\d+\.\d*(?:/\d+\.\d*)?)")
 
@@ -37,14 +29,8 @@ def myself() -> str:
 
 @lru_cache(maxsize=1)
 def _name(pid: int) -> str:
-    began, since_boot = _start(psutil.Process(pid))
-    return f"{socket.gethostname()}:{pid}:{began:.1f}/{since_boot:.2f}"
-
-
-def _start(process: psutil.Process) -> tuple[float, float]:
-    """When a process started, by the clock and since the machine booted; changing the clock does not move the second."""
-    began = process.create_time()
-    return began, began - psutil.boot_time()
+    began = psutil.Process(pid).create_time()
+    return f"{socket.gethostname()}:{pid}:{began:.1f}/{began - psutil.boot_time():.2f}"
 
 
 def in_words(worker: str | None) -> str:
@@ -70,15 +56,17 @@ def is_alive(worker: str | None, beat_at: str | None) -> bool:
     return beat_at is not None and (datetime.now(UTC) - datetime.fromisoformat(beat_at)).total_seconds() < _SILENT_SECONDS
 
 
-@cached(TTLCache(1_000, _LOOK_SECONDS), lock=Lock())
 def _exists(pid: int, began: float, since_boot: float) -> bool:
     try:
         process = psutil.Process(pid)
-        now, since = _start(process)
-        off = abs(now - began)
-        same = off < 1 or (abs(since - since_boot) < 0.05 and off < _CLOCK_CHANGE_SECONDS)
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        return _began_so(process.create_time(), began, since_boot) and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
         return True
+
+
+def _began_so(now: float, began: float, since_boot: float) -> bool:
+    """Whether a start told by today's clock is the one that was noted: setting the clock does not move the time since the boot."""
+    off = abs(now - began)
+    return off < 1 or (off < _CLOCK_CHANGE_SECONDS and abs(now - psutil.boot_time() - since_boot) < 0.05)
