@@ -200,7 +200,7 @@ class Reports:
 
         def work() -> None:
             try:
-                with contextlib.suppress(MedfactError), computing(run):  # a run may be deleted meanwhile
+                with contextlib.suppress(MedfactError), computing(self._store.run(run).owner):  # it may be deleted meanwhile
                     self._make(run)
             finally:
                 with self._lock:

@@ -67,6 +67,6 @@ def _exists(pid: int, began: float, since_boot: float) -> bool:
 
 
 def _began_so(now: float, began: float, since_boot: float) -> bool:
-    """Whether a start told by today's clock is the one that was noted: setting the clock does not move the time since the boot."""
+    """Whether a start, by today's clock, is the one that was noted. Setting the clock does not move the time since the boot."""
     off = abs(now - began)
     return off < 1 or (off < _CLOCK_CHANGE_SECONDS and abs(now - psutil.boot_time() - since_boot) < 0.05)
