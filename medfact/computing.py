@@ -23,8 +23,8 @@ AT_ONCE = 4
 HALF_LIFE_SECONDS = 60.0
 """After so long, half of what somebody has computed is forgiven."""
 
-MUCH_SECONDS = 5.0
-"""Whoever has computed for so long lately shares FOR_MANY places with others like them."""
+MUCH_SECONDS = 3.0
+"""Whoever has used so much of the processor's time lately shares FOR_MANY places with others like them. A visit uses 0.4 s."""
 
 FOR_MANY = 2
 """Two, so that somebody alone on a server can look at a page while their large run is being recorded."""
@@ -35,7 +35,7 @@ PATIENCE_SECONDS = 10.0
 
 @dataclass(eq=False)
 class Place:
-    """Of one who computes, or waits to. since: when they came, then when they began. of_many: they had computed much."""
+    """Of one who computes, or waits to. since: when they came. of_many: they had computed much."""
 
     who: Hashable
     since: float
@@ -66,10 +66,10 @@ class Places:
             self._waiting.remove(mine)
             return None
 
-    def give_back(self, place: Place) -> None:
-        """Gives a place to the next."""
+    def give_back(self, place: Place, seconds: float) -> None:
+        """Gives a place to the next. seconds: of the processor's time, which were used there."""
         with self._lock:
-            self._usage.add(place.who, time.monotonic() - place.since)
+            self._usage.add(place.who, seconds)
             self.free += 1
             self._free_for_many += place.of_many
             self._give()
@@ -78,7 +78,7 @@ class Places:
         """Gives what is free to those who wait."""
         while self.free and (first := self._first()) is not None:
             self._waiting.remove(first)
-            first.of_many, first.since = self._computed_much(first), time.monotonic()
+            first.of_many = self._computed_much(first)
             self.free -= 1
             self._free_for_many -= first.of_many
             first.is_given.set()
@@ -95,10 +95,11 @@ class Places:
 
 @dataclass
 class _Mine:
-    """The place of this thread; None while it has given it away."""
+    """The place of this thread, None while it has given it away. before: the processor's time that it had used by then."""
 
     who: Hashable
     place: Place | None
+    before: float
 
 
 _places = Places(AT_ONCE)
@@ -114,7 +115,7 @@ def computing(who: Hashable) -> Iterator[None]:
     if _mine.get() is not None:
         yield
         return
-    token = _mine.set(mine := _Mine(who, _places.take(who)))
+    token = _mine.set(mine := _Mine(who, _places.take(who), time.thread_time()))
     try:
         yield
     finally:
@@ -133,10 +134,10 @@ def waiting_elsewhere() -> Iterator[None]:
     try:
         yield
     finally:
-        mine.place = _places.take(mine.who, PATIENCE_SECONDS)
+        mine.place, mine.before = _places.take(mine.who, PATIENCE_SECONDS), time.thread_time()
 
 
 def _give_back(mine: _Mine) -> None:
     if mine.place is not None:
-        _places.give_back(mine.place)
+        _places.give_back(mine.place, time.thread_time() - mine.before)
         mine.place = None

@@ -112,7 +112,7 @@ class Line:
             thread.join(0.01)
 
     def goes(self, who: str) -> None:
-        self.places.give_back(self.has.pop(who))
+        self.places.give_back(self.has.pop(who), 0.0)
 
     def next(self) -> str:
         """Who has got a place, once it has."""
@@ -126,13 +126,13 @@ def got(place: Place | None) -> Place:
 
 
 def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One place. “many” has computed 4 s, “few” 1 s: of two who came at the same moment “few” is first. Where “many” came 10 s
-    before, a sixth of a half-life, 4 · 0.5^(1/6) - 10 = -6.4 are less than the 1 · 0.5^(1/6) - 0 = 0.9 of “few”.
+    """One place. “many” has computed 2 s, “few” 1 s: of two who came at the same moment “few” is first. Where “many” came 10 s
+    before, a sixth of a half-life, 2 · 0.5^(1/6) - 10 = -8.2 are less than the 1 · 0.5^(1/6) - 0 = 0.9 of “few”.
     """
 
     def order(seconds_before: float) -> list[str]:
         line = Line(1, monkeypatch)
-        line.has_computed("many", 4.0)
+        line.has_computed("many", 2.0)
         line.has_computed("few", 1.0)
         line.comes("other")
         assert line.next() == "other"
@@ -149,7 +149,7 @@ def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypa
 
 
 def test_those_who_computed_much_lately_share_some_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three places, one of them for those with 5 s or more. “much” has it: “more” waits although two places are free, others
+    """Three places, one of them for those with 3 s or more. “much” has it: “more” waits although two places are free, others
     do not, and “more” gets the place that “much” gives back.
     """
     line = Line(3, monkeypatch, for_many=1)
@@ -168,9 +168,9 @@ def test_those_who_computed_much_lately_share_some_of_the_places(monkeypatch: py
 
 
 def test_what_was_computed_long_ago_is_forgiven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """6 s are 3 s after a half-life of 60 s: less than 5, so that “more” need not wait for “much” any more."""
+    """4 s are 2 s after a half-life of 60 s: less than 3, so that “more” need not wait for “much” any more."""
     line = Line(3, monkeypatch, for_many=1)
-    line.has_computed("more", 6.0)
+    line.has_computed("more", 4.0)
     line.now += 60.0
     line.has_computed("much", 6.0)
     for who in ("much", "more"):
