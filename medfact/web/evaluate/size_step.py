@@ -62,30 +62,35 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
     """Quick, standard and all, without those that the facts are too few for."""
     plan = any_plan(visitor, setup)
     ways = len(plan.statements) // max(len(plan.facts), 1)
-    pairs = max(sum(fact.positive for fact in plan.facts), 1)
+    pairs = max(_positive(plan.facts), 1)
     draws = len(plan.statements) / pairs
     runs = _runs(visitor, setup)
-    found = {value: _tested(visitor, setup, value) for value in (DEFAULT_PAIRS, STANDARD_PAIRS, MOST_PAIRS)}
-    positive = {value: sum(fact.positive for fact in facts) for value, facts in found.items()}
+    every = _tested(visitor, setup, MOST_PAIRS)
+    fewer = (value for value in (DEFAULT_PAIRS, STANDARD_PAIRS) if value < _positive(every))
+    found = {value: _tested(visitor, setup, value) for value in fewer} | {MOST_PAIRS: every}
     names = {DEFAULT_PAIRS: "Quick", STANDARD_PAIRS: "Standard", MOST_PAIRS: "All"}
-    if positive[MOST_PAIRS] == MOST_PAIRS < _true_facts(visitor, setup):
+    if _positive(every) == MOST_PAIRS < _true_facts(visitor, setup):
         names[MOST_PAIRS] = "Most"
     return [
         Size(
             names[value],
             value,
-            positive[value],
-            " · ".join(_takes(visitor, runs, positive[value] / pairs, round(draws * positive[value]))),
+            count := _positive(facts),
+            " · ".join(_takes(visitor, runs, count / pairs, round(draws * count))),
             points_in_words(facts, ways),
         )
         for value, facts in found.items()
-        if value == MOST_PAIRS or positive[value] == value < positive[MOST_PAIRS]
+        if value == MOST_PAIRS or _positive(facts) == value
     ]
+
+
+def _positive(facts: Sequence[Fact]) -> int:
+    return sum(fact.positive for fact in facts)
 
 
 def _true_facts(visitor: Visitor, setup: Setup) -> int:
     collection = collection_of(source_of(visitor.services, visitor.owner, setup))
-    return sum(fact.positive for fact in collection.facts)
+    return _positive(collection.facts)
 
 
 def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
@@ -195,7 +200,7 @@ def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
     """How many pairs and statements are asked, and what that takes."""
     runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     plan = runs[0].plan
-    pairs = sum(fact.positive for fact in plan.facts)
+    pairs = _positive(plan.facts)
     models = f" × {counted(len(setup.chosen), 'model')}" if len(setup.chosen) > 1 else ""
     sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
     if not setup.sets and (settings := len(runs) // len(setup.chosen)) > 1:
