@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from medfact.computing import waiting_elsewhere
+
 _LOCKS = 64
 
 
@@ -23,8 +25,14 @@ class Beginnings:
     @contextmanager
     def alone(self, owner: str) -> Iterator[None]:
         """Holds back what else this visitor begins, and now and then somebody else's."""
-        with self._of_owners[hash(owner) % _LOCKS]:
+        lock = self._of_owners[hash(owner) % _LOCKS]
+        if not lock.acquire(blocking=False):
+            with waiting_elsewhere():
+                lock.acquire()
+        try:
             yield
+        finally:
+            lock.release()
 
     @contextmanager
     def counted(self, owner: str, more: int, check: Callable[[], None]) -> Iterator[None]:
