@@ -124,7 +124,8 @@ def read_frequencies_isolated(path: Path) -> Frequencies:
 def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result:
     """What a function of a module makes of its arguments and the limits for visitors, in a process of its own."""
     context = _context()
-    with reading() as turn, waiting_elsewhere():
+    check_turn()
+    with waiting_elsewhere(), reading() as turn:  # in this order: the turn is over before it waits to go on
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, read, arguments), daemon=True)
         process.start()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from medfact import computing as places
 from medfact.computing import AT_ONCE, Places, computing, waiting_elsewhere
+from medfact.datasets.isolated import count_passages, in_turn
 
 SOON = 20.0
 
@@ -85,6 +87,50 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
     for one in [thread, *others]:
         one.join(SOON)
     assert places._places.free == AT_ONCE
+
+
+def test_who_has_read_a_file_gives_the_turn_back_before_waiting_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All places are taken while it is read: another request may read the next file meanwhile."""
+    monkeypatch.setattr(places, "PATIENCE_SECONDS", 3 * SOON)
+    file, turn = tmp_path / "passages.csv", Taken()
+    file.write_text("text\nGout is painful.\n", encoding="utf-8")
+    over, has_place, go, finished = (threading.Event() for _ in range(4))
+    here = threading.Semaphore(0)
+
+    def takes_a_file() -> None:
+        with computing("a"), in_turn(turn):
+            has_place.set()
+            go.wait(SOON)
+            assert count_passages(str(file), "text") == 1
+            finished.set()
+
+    reader = begun(takes_a_file)
+    assert has_place.wait(SOON)
+    others = [begun(busy(over, here)) for _ in range(AT_ONCE)]
+    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE - 1))
+    go.set()
+    assert here.acquire(timeout=SOON), "the last of them has the place that the reader gave away"
+    assert turn.ended.wait(SOON / 2), "before the others give a place back"
+    assert not finished.is_set()
+    over.set()
+    for one in [reader, *others]:
+        one.join(SOON)
+    assert finished.is_set()
+
+
+class Taken:
+    """A turn to read."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+    def becomes_long(self) -> bool:
+        return True
+
+    def end(self) -> None:
+        self.ended.set()
 
 
 def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
