@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from medfact.facts import Fact, name_key, visible
 
@@ -104,6 +104,9 @@ def alone_note(number: int) -> str:
     return f"{number} false facts have no partner in the file: negative_of does not say to which true fact each belongs."
 
 
+_cells = attrgetter(*[column.name for column in fields(Fact)])
+
+
 def sort_key(fact: Fact) -> list[str]:
     """An order of facts that does not depend on the file."""
-    return [str(value or "") for value in dataclasses.astuple(fact)]
+    return [str(value or "") for value in _cells(fact)]

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import sys
 import tempfile
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -805,6 +806,21 @@ def test_a_process_that_takes_too_much_of_a_file_is_ended(
     with pytest.raises(FactsError, match=f"facts.csv takes .*{said}|facts.csv {said}"):
         load_isolated(spec)
     assert not multiprocessing.active_children()
+
+
+def _waits(seconds: float, limits: Limits) -> str:
+    """A reader that gets no processor meanwhile."""
+    time.sleep(seconds)
+    return "read"
+
+
+def test_a_file_is_refused_for_what_it_computes_and_not_for_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a second of the clock counts at least: 1.5 s of waiting are 0.15 s, of which 1 is allowed and 0.05 are not."""
+    monkeypatch.setattr(isolated, "MAX_SECONDS", 1.0)
+    assert isolated._isolated("facts.csv", _waits, 1.5) == "read"
+    monkeypatch.setattr(isolated, "MAX_SECONDS", 0.05)
+    with pytest.raises(FactsError, match="takes longer than"):
+        isolated._isolated("facts.csv", _waits, 60.0)
 
 
 @pytest.mark.parametrize("rows", [16_000, 100_000], ids=["at its end", "in its rows"])
