@@ -1,6 +1,6 @@
 """A public server under a hundred visitors, a tenth of them hostile, beside a quiet day of ten.
 
-    python benchmarks/public.py --seconds 300 [--visitors 100] [--hostile 10]
+    python benchmarks/public.py --seconds 300 [--visitors 100] [--hostile 10] [--beside FOLDER]
 
 Starts the app as a Space would (SPACE_ID is set, with a home of its own), twice: with ten visitors, then with all. Each visitor
 speaks plain HTTP as a page's script does, from a cookie and an address of their own: opens the page, uploads a table of 60
@@ -8,7 +8,8 @@ facts, browses, presses Evaluate (60 pairs of the bundled facts, or of the table
 run is complete, opens its tabs, and comes again. Ten seconds pass between clicks, 5 to 15. Of the hostile ones a third upload
 files of 50 MB in a loop, a third press Evaluate with 1,000 pairs as soon as they may, and a third load the page ten times a
 second. They are another process, with the lowest priority. Clients and server share the processors, so only the ratio of the
-two days means something on another machine.
+two days means something on another machine. With --beside both days are as full, and the first is that of the app in another
+folder: `git worktree add FOLDER COMMIT` makes one.
 """
 
 from __future__ import annotations
@@ -171,15 +172,15 @@ def attack(url: str, count: int, seconds: float, ended: Any) -> None:
 
 
 @contextlib.contextmanager
-def served(home: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """The app as a Space starts it."""
+def served(home: Path, tree: Path = ROOT) -> Iterator[tuple[str, psutil.Process]]:
+    """The app of a folder as a Space starts it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
     environment = {**os.environ, **space, "MEDFACT_HOME": str(home), "HF_HUB_OFFLINE": "1"}
     with (home / "log.txt").open("w") as log:
-        app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        app = subprocess.Popen([sys.executable, "app.py"], cwd=tree, env=environment, stdout=log, stderr=log)
         url = f"http://127.0.0.1:{port}"
         try:
             for _ in range(240):
@@ -212,11 +213,11 @@ class Watch:
         self._over.set()
 
 
-def day(visitors: int, attackers: int, seconds: float) -> dict[str, Any]:
+def day(visitors: int, attackers: int, seconds: float, tree: Path = ROOT) -> dict[str, Any]:
     """A day in `seconds`: what honest visitors saw, and what became of the app."""
     seen: dict[str, list[float]] = defaultdict(list)
     answers: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, app):
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), tree) as (url, app):
         time.sleep(10)  # the demonstration
         watch, ended = Watch(app, Path(folder)), multiprocessing.Queue()
         process = multiprocessing.Process(target=attack, args=(url, attackers, seconds, ended))
@@ -247,14 +248,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--visitors", type=int, default=100)
     parser.add_argument("--hostile", type=int, default=10)
+    parser.add_argument("--beside", type=Path, help="a folder with another state of medfact")
     chosen = parser.parse_args()
-    quiet = day(QUIET, 0, chosen.seconds)
-    print(f"quiet day over: a whole run took {figures(quiet['seen']['wait for the whole run'])} s", file=sys.stderr)
-    busy = day(chosen.visitors - chosen.hostile, chosen.hostile, chosen.seconds)
-    print(
-        f"seconds: median / 95th percentile / longest, of {QUIET} visitors and of {chosen.visitors}, {chosen.hostile} hostile\n"
-    )
-    print("| | n | quiet day | n | busy day | ratio of medians |\n|---|---|---|---|---|---|")
+    many = chosen.visitors - chosen.hostile, chosen.hostile
+    first = "the same day, the app in " + chosen.beside.name if chosen.beside else "quiet day"
+    calm_day = day(*many, chosen.seconds, chosen.beside) if chosen.beside else day(QUIET, 0, chosen.seconds)
+    print(f"{first} over: a whole run took {figures(calm_day['seen']['wait for the whole run'])} s", file=sys.stderr)
+    busy = day(*many, chosen.seconds)
+    of_first = f"{chosen.visitors} in another state" if chosen.beside else f"{QUIET}"
+    print(f"seconds: median / 95th percentile / longest, of {of_first} and of {chosen.visitors}, {chosen.hostile} hostile\n")
+    print(f"| | n | {first} | n | busy day | ratio of medians |\n|---|---|---|---|---|---|")
     for what in (
         "open the page",
         "click",
@@ -266,10 +269,10 @@ def main() -> None:
         "wait for the whole run",
         "all waiting of a visit",
     ):
-        calm, full = quiet["seen"][what], busy["seen"][what]
+        calm, full = calm_day["seen"][what], busy["seen"][what]
         ratio = f"{statistics.median(full) / statistics.median(calm):.1f}" if calm and full else "no value"
         print(f"| {what} | {len(calm)} | {figures(calm)} | {len(full)} | {figures(full)} | {ratio} |")
-    for name, found in (("quiet", quiet), ("busy", busy)):
+    for name, found in ((first, calm_day), ("busy day", busy)):
         most = found["watch"]
         print(f"\n{name}: memory at most {most.memory:,.0f} MB, disk {most.disk:,.0f} MB, crashes {found['crashes']}")
         print("  answers to honest visitors: " + ", ".join(f"{what} {n:,}" for what, n in sorted(found["answers"].items())))

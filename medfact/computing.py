@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,22 +35,24 @@ class _Waiting:
 
 
 class Places:
-    """Places for those who compute, and how much each has computed lately."""
+    """Places for those who compute, and how much each has computed lately. One place is left for somebody else, whoever takes
+    the others.
+    """
 
     def __init__(self, number: int) -> None:
         self.free = number
+        self._most = max(1, number - 1)
         self._lock = threading.Lock()
+        self._taken: Counter[Hashable] = Counter()
         self._waiting: list[_Waiting] = []
         self._usage = Usage(HALF_LIFE_SECONDS)
 
     def take(self, who: Hashable, seconds: float | None = None) -> bool:
         """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one."""
+        mine = _Waiting(who, time.monotonic())
         with self._lock:
-            if self.free:
-                self.free -= 1
-                return True
-            mine = _Waiting(who, time.monotonic())
             self._waiting.append(mine)
+            self._hand_out()
         if mine.has_place.wait(seconds):
             return True
         with self._lock:  # it may have been given just now
@@ -61,21 +64,36 @@ class Places:
         """Gives a place to the next, or back. seconds: how long it was taken."""
         with self._lock:
             self._usage.add(who, seconds)
-            if not self._waiting:
-                self.free += 1
-                return
+            self._taken[who] -= 1
+            if not self._taken[who]:
+                del self._taken[who]
+            self.free += 1
+            self._hand_out()
+
+    def charge(self, who: Hashable, seconds: float) -> None:
+        """Counts what somebody has computed without a place."""
+        with self._lock:
+            self._usage.add(who, seconds)
+
+    def _hand_out(self) -> None:
+        while self.free and (may := [one for one in self._waiting if self._taken[one.who] < self._most]):
             now = time.monotonic()
-            first = min(self._waiting, key=lambda one: self._usage.lately(one.who) - (now - one.since))
+            first = min(may, key=lambda one: self._usage.lately(one.who) - (now - one.since))
             self._waiting.remove(first)
+            self.free -= 1
+            self._taken[first.who] += 1
             first.has_place.set()
 
 
 @dataclass
 class _Place:
-    """A place of this thread, for whom, and since when; None while it has given it away."""
+    """What this thread computes, for whom, and since when; None while it waits for something else. has: whether it has a place,
+    or has waited too long for one.
+    """
 
     who: Hashable
     since: float | None
+    has: bool = True
 
 
 _places = Places(AT_ONCE)
@@ -111,11 +129,12 @@ def waiting_elsewhere() -> Iterator[None]:
     try:
         yield
     finally:
-        if _places.take(mine.who, PATIENCE_SECONDS):
-            mine.since = time.monotonic()
+        mine.has = _places.take(mine.who, PATIENCE_SECONDS)
+        mine.since = time.monotonic()
 
 
 def _give_back(mine: _Place) -> None:
     if mine.since is not None:
-        _places.give_back(mine.who, time.monotonic() - mine.since)
+        end = _places.give_back if mine.has else _places.charge
+        end(mine.who, time.monotonic() - mine.since)
         mine.since = None

@@ -14,6 +14,7 @@ from medfact.computing import computing
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import Alone
+from medfact.metrics import PENDING
 from medfact.metrics.estimand import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, readable, report
@@ -56,17 +57,11 @@ def state_now(run: Run, job: Snapshot | None) -> str:
 
 
 @dataclass(frozen=True)
-class Live:
-    """A run at one moment: its record, its job in this process (None where there is none), and its report.
+class Moment:
+    """A run at one moment: its record, and its job in this process (None where there is none)."""
 
-    version: what was known when the figures were made. behind: whether there is something newer by now.
-    """
-
-    version: Version
     run: Run
     job: Snapshot | None
-    report: Report
-    behind: bool = False
 
     @property
     def state(self) -> str:
@@ -79,16 +74,6 @@ class Live:
         return self.state in {WAITING, RUNNING}
 
     @property
-    def is_telling(self) -> bool:
-        """Whether its figures can be shown: they say nothing while a run has only begun."""
-        return not self.going or self.report.joint_accuracy.n >= FEWEST_TOLD
-
-    @property
-    def resumable(self) -> bool:
-        """Whether anything is left to ask, and nobody asks it now."""
-        return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
-
-    @property
     def seconds_until_news(self) -> float | None:
         """About how long until its end or, where it waits, its turn and some answers; None if not known, or not going on."""
         if self.job is None or not self.going:
@@ -97,6 +82,35 @@ class Live:
         if self.job.state == WAITING:
             return None if ahead is None else ahead + min(PACE, answering or 0.0)
         return PACE if answering is None or self.job.loading else answering
+
+
+@dataclass(frozen=True)
+class Progress(Moment):
+    """How far a run is, without its figures. done: statements of `run.statements` that were answered, or failed."""
+
+    done: int
+
+
+@dataclass(frozen=True)
+class Live(Moment):
+    """A run at one moment with its report.
+
+    version: what was known when the figures were made. behind: whether there is something newer by now.
+    """
+
+    report: Report
+    version: Version
+    behind: bool = False
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether its figures can be shown: they say nothing while a run has only begun."""
+        return not self.going or self.report.joint_accuracy.n >= FEWEST_TOLD
+
+    @property
+    def resumable(self) -> bool:
+        """Whether anything is left to ask, and nobody asks it now."""
+        return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
 
 def _size_of(board: Board) -> int:
@@ -140,13 +154,19 @@ class Reports:
             self._make_beside(run)
         return replace(made, job=job, behind=True)
 
-    def pace(self, *lives: Live) -> float:
+    def progress(self, run: Run) -> Progress:
+        """How far a run is, without its figures, which take much longer. Raises UnreadableRun."""
+        with readable(run.run):
+            done = int((self._board(run.run, run.changed).answer != PENDING).sum())
+        return Progress(run, self._jobs.snapshot(run.run), done)
+
+    def pace(self, *moments: Moment) -> float:
         """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
         It doubles where these double: to change a page's clock takes a request too. Where it is known when the turn or the end
         of one of these runs comes, and that is sooner, the page looks then.
         """
         usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
-        return min([usual, *(max(QUICKEST, seconds) for live in lives if (seconds := live.seconds_until_news) is not None)])
+        return min([usual, *(max(QUICKEST, left) for one in moments if (left := one.seconds_until_news) is not None)])
 
     def about(self, live: Live, estimand: str) -> Live:
         """The same, with intervals that are about these facts alone where that is asked."""
@@ -162,6 +182,10 @@ class Reports:
 
     def board(self, run: str) -> Board:
         """A run's records, up to date."""
+        return self._board(run, self._store.pulse(run)[0])
+
+    def _board(self, run: str, changed: int) -> Board:
+        """The same, where it is known when its answers have changed last."""
         with self._lock:
             board = self._boards.get(run)
         board = board or Board(self._store.answers.sheet(run))
@@ -169,7 +193,7 @@ class Reports:
             board = self._boards.get(run) or board
             self._boards[run] = board
         with board.alone:  # not those of all runs: whoever reads the database keeps nobody else waiting
-            if board.changed != self._store.pulse(run)[0]:
+            if board.changed != changed:
                 board.take(self._store.answers.news(run, board.changed))
         return board
 
@@ -214,7 +238,7 @@ class Reports:
         begun = time.monotonic()
         with readable(run):
             found = kept_report(self._store, record) or self._report(record)
-        made = Live(version, record, self._jobs.snapshot(run), found)
+        made = Live(record, self._jobs.snapshot(run), found, version)
         with self._lock:
             self._took[run] = time.monotonic() - begun, time.monotonic()
             self._made[run] = made

@@ -47,6 +47,8 @@ def _parts(worker: str) -> tuple[str, str, str]:
 
 def is_alive(worker: str | None, beat_at: str | None) -> bool:
     """Whether a process may be alive: it exists on this machine, or sent a recent heartbeat from another."""
+    if worker == myself():
+        return True
     host, pid, start = _parts(worker or "")
     if not pid:
         return False

@@ -20,6 +20,7 @@ from medfact.proxies import unusable_proxies, without_unusable_proxies
 with without_unusable_proxies():
     import gradio as gr
 import uvicorn
+from anyio import to_thread
 from fastapi import FastAPI
 
 from medfact.errors import MedfactError, Mistake
@@ -38,6 +39,9 @@ from medfact.web.layout import build_site, theme
 from medfact.web.pages.every import PAGES
 from medfact.web.services import demonstration_run, keep_up, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
+
+MOST_AT_ONCE = 200
+"""Requests that each have a thread. `computing` decides who of them comes next; of more, whoever came first."""
 
 KEEP_ALIVE_SECONDS = 30
 """How long a connection stays open after an answer."""
@@ -59,6 +63,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = MOST_AT_ONCE
         if is_public_server():
             housekeeping.begin()
         if copying is not None:

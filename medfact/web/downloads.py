@@ -28,6 +28,7 @@ from medfact.reviews.verdicts import show_labels
 from medfact.store import Run
 from medfact.table_formats import media_type
 from medfact.views.report import html_report
+from medfact.web.computed import computed
 from medfact.web.curated import rows_curated
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
@@ -53,6 +54,7 @@ def _add_visitors(router: APIRouter, services: Services) -> None:
     """What a visitor has said and made, and nobody else's."""
 
     @router.get("/download/reviews/verdicts.{kind}")
+    @computed
     def verdicts(kind: str, request: Request) -> Response:
         owner = owner_of(request)
         log = services.store.verdicts.log(owners=[owner])
@@ -64,6 +66,7 @@ def _add_visitors(router: APIRouter, services: Services) -> None:
         return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
 
     @router.get("/download/curate/{curation}-{rule}.{kind}")
+    @computed
     def curated(curation: str, rule: str, kind: str, request: Request) -> Response:
         if not media_type(kind) or rule not in RULES:
             return _no_file()
@@ -74,13 +77,15 @@ def _add_visitors(router: APIRouter, services: Services) -> None:
         return _table(rows, f"medfact-facts-{curation[:8]}-{rule}", kind)
 
     @router.get("/download/studio/{pool}.yaml")
+    @computed
     def studio(pool: str, request: Request, data: str = "") -> Response:
         return edited_pool(services, owner_of(request), pool, data)
 
 
 def _add_runs(router: APIRouter, services: Services) -> None:
     @router.get("/export/{run}")
-    def export(run: str) -> Response:
+    @computed
+    def export(run: str, request: Request) -> Response:
         if not services.has(run):
             return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
@@ -93,7 +98,8 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         return _sent(file, f"{_plain(record)}.gz", "application/gzip")
 
     @router.get("/download/{runs}/card.{kind}")
-    def card(runs: str, kind: Literal["png", "txt"]) -> Response:
+    @computed
+    def card(runs: str, kind: Literal["png", "txt"], request: Request) -> Response:
         ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
         if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
             return _no_file()
@@ -103,7 +109,8 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         return Response(picture_now(services, ids), media_type="image/png", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
-    def log(run: str, harness: str) -> Response:
+    @computed
+    def log(run: str, harness: str, request: Request) -> Response:
         if harness not in LOGS or not services.asked(run):
             return _no_file()
         record = services.run(run)
@@ -114,6 +121,7 @@ def _add_runs(router: APIRouter, services: Services) -> None:
 
 def _add_tables(router: APIRouter, services: Services) -> None:
     @router.get("/download/{runs}/report.html")
+    @computed
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         if not (records := _asked(services, runs)):
             return _no_file()
@@ -123,7 +131,8 @@ def _add_tables(router: APIRouter, services: Services) -> None:
         return Response(text, media_type="text/html; charset=utf-8", headers=_headers(f"{_plain(*records)}-report.html"))
 
     @router.get("/download/{runs}/{name}.{kind}")
-    def table(runs: str, name: str, kind: str) -> Response:
+    @computed
+    def table(runs: str, name: str, kind: str, request: Request) -> Response:
         records = _asked(services, runs)
         if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
             return _no_file()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from medfact.results import wording
 from medfact.results.gallery import marks
 from medfact.results.verdict import verdict
 from medfact.views.fragments import render
+from medfact.web.computed import computed
 from medfact.web.services import Services
 
 
@@ -17,7 +18,8 @@ def routes(services: Services) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/embed/{run}")
-    def embed(run: str) -> Response:
+    @computed
+    def embed(run: str, request: Request) -> Response:
         name = next((one.name for one in services.store.publications.published() if one.run == run), None)
         if name is None or not services.asked(run):
             return PlainTextResponse("There is no published run of this name.", status_code=404)

@@ -22,7 +22,7 @@ from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
-from medfact.results.live import Live, Reports, state_now
+from medfact.results.live import Live, Progress, Reports, state_now
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import files_of, plan
@@ -168,6 +168,15 @@ class Services:
         """Such a run as it stands now, None where there is none."""
         try:
             return self.reports.live(str(run)) if _is_whole_id(run) and not _writes(self.store, str(run)) else None
+        except StoreError:
+            raise
+        except MedfactError:
+            return None
+
+    def progress(self, run: Run) -> Progress | None:
+        """How far a run is, None where it was deleted just now or cannot be read."""
+        try:
+            return self.reports.progress(run)
         except StoreError:
             raise
         except MedfactError:

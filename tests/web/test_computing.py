@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +22,11 @@ def begun(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def busy(until: threading.Event, here: threading.Semaphore) -> Callable[[], None]:
+def busy(until: threading.Event, here: threading.Semaphore, who: str) -> Callable[[], None]:
     """Computes until it is told."""
 
     def work() -> None:
-        with computing("a"):
+        with computing(who):
             here.release()
             until.wait(SOON)
 
@@ -34,13 +35,47 @@ def busy(until: threading.Event, here: threading.Semaphore) -> Callable[[], None
 
 def test_one_more_than_there_are_places_waits_until_one_is_free() -> None:
     over, here = threading.Event(), threading.Semaphore(0)
-    threads = [begun(busy(over, here)) for _ in range(AT_ONCE + 1)]
+    threads = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE + 1)]
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
     assert not here.acquire(timeout=0.2)
     over.set()
     assert here.acquire(timeout=SOON)
     for thread in threads:
         thread.join(SOON)
+
+
+def test_one_place_is_left_for_somebody_else() -> None:
+    over, here, other = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
+    threads = [begun(busy(over, here, "a")) for _ in range(2 * AT_ONCE)]
+    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE - 1))
+    assert not here.acquire(timeout=0.2), "one is free, and “a” waits"
+    threads.append(begun(busy(over, other, "b")))
+    assert other.acquire(timeout=SOON)
+    over.set()
+    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE + 1)), "those of “a” that waited come, too"
+    for thread in threads:
+        thread.join(SOON)
+    assert places._places.free == AT_ONCE
+
+
+def test_what_is_computed_without_a_place_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has waited too long for a place goes on, and comes later the next time."""
+    monkeypatch.setattr(places, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(places, "_places", mine := Places(1))
+    over, here = threading.Event(), threading.Semaphore(0)
+    with computing("a"):
+        with waiting_elsewhere():
+            thread = begun(busy(over, here, "b"))
+            assert here.acquire(timeout=SOON)
+        before = mine._usage.lately("a")
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            pass
+    assert mine._usage.lately("a") - before >= 0.15
+    assert mine.free == 0, "of “b” nothing was given back"
+    over.set()
+    thread.join(SOON)
+    assert mine.free == 1
 
 
 def test_who_waits_for_a_service_takes_no_place() -> None:
@@ -53,7 +88,7 @@ def test_who_waits_for_a_service_takes_no_place() -> None:
 
     waiting = [begun(tried) for _ in range(3 * AT_ONCE)]
     assert all(there.acquire(timeout=SOON) for _ in waiting)
-    threads = [begun(busy(over, here)) for _ in range(AT_ONCE)]
+    threads = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
     over.set()
     answered.set()
@@ -79,7 +114,7 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
 
     thread = begun(first)
     assert mine.acquire(timeout=SOON)
-    others = [begun(busy(over, here)) for _ in range(AT_ONCE)]
+    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
     filled.set()
     assert finished.wait(SOON)
@@ -108,7 +143,7 @@ def test_who_has_read_a_file_gives_the_turn_back_before_waiting_to_go_on(
 
     reader = begun(takes_a_file)
     assert has_place.wait(SOON)
-    others = [begun(busy(over, here)) for _ in range(AT_ONCE)]
+    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE - 1))
     go.set()
     assert here.acquire(timeout=SOON), "the last of them has the place that the reader gave away"

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
+from medfact.computing import computing
 from medfact.limits import is_public_server
 from medfact.spec import LOCAL_OWNER
 from medfact.web.clients import address_of
@@ -38,8 +39,12 @@ class Caller:
         """What a function says to this caller, in a thread, when it is the caller's turn. Raises MedfactError, NotNow."""
         found: list[Any] = []
 
+        def call() -> Any:
+            with computing(self.address):
+                return function(services, self, **arguments)
+
         async def answer() -> None:
-            found.append(await run_in_threadpool(function, services, self, **arguments))
+            found.append(await run_in_threadpool(call))
 
         services.neighbours.note(self.owner, self.address)
         await self.turns.answered(self.address, answer)

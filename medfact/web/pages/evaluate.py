@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.results.live import Live
+from medfact.results.live import Progress
 from medfact.store import GOING, INTERRUPTED, PAUSED, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate import begin, files, rows
@@ -49,7 +49,7 @@ def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
     unfinished = _unfinished(visitor)
     going = _going(visitor, unfinished)
     notice = _notice(unfinished, show.missing) + signing_in(visitor, "evaluate")
-    notice += render("running", heading=_heading(show), lives=going)
+    notice += render("running", heading=_heading(show), going=going)
     inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
     again = visitor.services.reports.pace(*going) if going else None
     drawn = {**dict.fromkeys(RESULTS, ""), **inputs}
@@ -94,10 +94,10 @@ def _notice(unfinished: Sequence[Run], missing: bool) -> Markup:
     return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
 
 
-def _going(visitor: Visitor, unfinished: Sequence[Run]) -> list[Live]:
+def _going(visitor: Visitor, unfinished: Sequence[Run]) -> list[Progress]:
     """The visitor's runs that go on, as many as stand side by side, which the set-up leads to."""
-    going = (visitor.services.live(run.run) for run in unfinished if run.state in GOING)
-    return list(islice(filter(None, going), MOST_MODELS))
+    going = (run for run in unfinished if run.state in GOING)
+    return list(islice(filter(None, map(visitor.services.progress, going)), MOST_MODELS))
 
 
 def _build(site: Any) -> None:

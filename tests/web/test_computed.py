@@ -1,0 +1,97 @@
+"""Files, views for frames and answers to programs take one of the few places, as pages do."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from medfact import computing as places
+from medfact.computing import AT_ONCE
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+from medfact.web import downloads, embed
+from medfact.web.api.caller import Caller
+from medfact.web.services import Services
+from medfact.web.turns import Turns
+from medfact.web.upload_gate import UploadGate
+
+SOON = 20.0
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    yield Services(store, jobs, reports, Comparisons(store, reports))
+    jobs.close()
+
+
+@pytest.fixture
+def run(services: Services) -> str:
+    made = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
+    list(answer(made, services.store))
+    return made
+
+
+def by_address(address: str) -> Callable[[Services, str], int]:
+    """Asks at an address; the answer's status."""
+
+    def asked(services: Services, run: str) -> int:
+        app = FastAPI()
+        for router in (downloads.routes(services), embed.routes(services)):
+            app.include_router(router)
+        return TestClient(app).get(address.format(run=run)).status_code
+
+    return asked
+
+
+def by_a_program(services: Services, run: str) -> int:
+    """Calls what an endpoint calls."""
+
+    def called(services: Services, caller: Caller) -> int:
+        return 200 if services.asked(run) else 404
+
+    caller = Caller("caller-1", "9.9.9.9", (), Turns(), UploadGate())
+    found: Any = asyncio.run(caller.answered(called, services))
+    return int(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        (by_address("/download/{run}/scores.csv"), 200),
+        (by_address("/download/{run}/report.html"), 200),
+        (by_address("/download/{run}/card.txt"), 200),
+        (by_address("/export/{run}"), 200),
+        (by_address("/embed/{run}"), 404),  # it is not published
+        (by_a_program, 200),
+    ],
+)
+def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int, services: Services, run: str) -> None:
+    answers: list[int] = []
+    thread = threading.Thread(target=lambda: answers.append(asked(services, run)), daemon=True)
+    with ExitStack() as taken:
+        for n in range(AT_ONCE):
+            assert places._places.take(f"{n}", SOON)
+            taken.callback(places._places.give_back, f"{n}", 0.0)
+        thread.start()
+        thread.join(1.0)
+        assert thread.is_alive()
+        assert not answers
+    thread.join(SOON)
+    assert answers == [status]
+    assert places._places.free == AT_ONCE
