@@ -266,6 +266,23 @@ def test_which_runs_a_page_shows(services: Services, run: str) -> None:
     assert "no run of that link" in shown(gone + "," + run)[1]
 
 
+def test_how_far_a_run_is_is_told_without_its_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set-up shows what goes on: it needs no figure of it, and they take long where there is much."""
+
+    def no_figures(_: object, run: str) -> None:
+        raise AssertionError("figures are made")
+
+    asking = answer(run, services.store)
+    assert next(event for event in asking if isinstance(event, AnswersSaved))
+    monkeypatch.setattr("medfact.results.live.Reports._make", no_figures)
+    record, done = services.store.run(run), sum(item.answer is not None for item in services.store.answers.asked(run))
+    assert 0 < done < record.statements
+    visitor = Visitor(services, OWNER, (OWNER,), "")
+    made = json.loads(updates(visitor, PAGES["evaluate"], Question(page="evaluate")))
+    assert f"Running: always says true on clinical-core, {100 * done // record.statements} %" in made["fragments"]["notice"]
+    asking.close()
+
+
 def test_a_visitor_is_told_of_interrupted_runs(services: Services, run: str) -> None:
     interrupted = start(RunSpec(model="baseline:always-true", limit=10, shots=0), services.store.of(OWNER))
     services.store.set_state(interrupted, "interrupted")
