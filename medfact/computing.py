@@ -24,7 +24,7 @@ HALF_LIFE_SECONDS = 60.0
 """After so long, half of what somebody has computed is forgiven."""
 
 PATIENCE_SECONDS = 10.0
-"""After so long, whoever gave a place away goes on without one: others may wait for what they hold."""
+"""After so long, whoever gave a place away, or holds a turn to read a file, goes on without one: others may wait for it."""
 
 
 @dataclass(eq=False)
@@ -101,16 +101,16 @@ _mine: ContextVar[_Place | None] = ContextVar("mine", default=None)
 
 
 @contextmanager
-def computing(who: Hashable) -> Iterator[None]:
+def computing(who: Hashable, seconds: float | None = None) -> Iterator[None]:
     """Within it this thread is one of AT_ONCE that compute. Waits for a place, unless it takes part already.
 
-    who: for whom; those who have computed little come first.
+    who: for whom; those who have computed little come first. seconds: after so long it goes on without a place.
     """
     if _mine.get() is not None:
         yield
         return
-    _places.take(who)
-    token = _mine.set(mine := _Place(who, time.monotonic()))
+    has = _places.take(who, seconds)
+    token = _mine.set(mine := _Place(who, time.monotonic(), has))
     try:
         yield
     finally:
@@ -131,6 +131,12 @@ def waiting_elsewhere() -> Iterator[None]:
     finally:
         mine.has = _places.take(mine.who, PATIENCE_SECONDS)
         mine.since = time.monotonic()
+
+
+def give_way() -> None:
+    """Lets those go on who have computed less; for what takes long, now and then."""
+    with waiting_elsewhere():
+        pass
 
 
 def _give_back(mine: _Place) -> None:

@@ -30,7 +30,7 @@ MAX_SECONDS = 60.0
 MAX_BYTES = 1 << 30
 """Processor time and memory for reading one file."""
 
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.25
 """A file is read in time that others leave. So much of each second of the clock counts at least, should it compute nothing."""
 
 MAX_PROCESSES = 2
@@ -72,6 +72,11 @@ class NeedsTurn(Exception):
 
 _turn: ContextVar[list[Turn] | None] = ContextVar("turn", default=None)
 """The turn of whoever asks, if any is left; None where nobody gives turns and whoever asks waits here."""
+
+
+def has_turn() -> bool:
+    """Whether whoever asks has a turn that is not used yet: others wait for it."""
+    return bool(_turn.get())
 
 
 @contextmanager

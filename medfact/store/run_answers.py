@@ -14,7 +14,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 
 from medfact.answers import Demonstration
-from medfact.errors import StoreError, UnreadableRun
+from medfact.errors import StoreError, UnknownName, UnreadableRun
 from medfact.facts import Fact
 from medfact.models.prompt import LENGTH, is_cut_in_thinking
 from medfact.statements import FAILED, UNREADABLE, Statement
@@ -155,7 +155,9 @@ class Answers(Part):
         answer = sql.case((row.failure.is_not(None), FAILED), (row.answer.is_(None), UNREADABLE), else_=said)
         query = sql.select(row.position, answer, row.p_true, row.p_mass).where(row.run == run, row.batch > since)
         with self.database.reading() as connection:
-            changed = connection.execute(sql.select(runs.changed).where(runs.run == run)).scalar_one()
+            changed = connection.execute(sql.select(runs.changed).where(runs.run == run)).scalar_one_or_none()
+            if changed is None:
+                raise UnknownName("run", run)  # it was deleted just now
             rows = connection.execute(query).all()
         columns = list(zip(*rows, strict=True)) or [()] * 4
         types = (np.int64, np.int8, np.float64, np.float64)

@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
+from medfact.computing import give_way
 from medfact.curation.checks import RULES
 from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, MedfactError
@@ -37,8 +38,15 @@ from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing, owners_seen_by
 
 CHUNK_BYTES = 1 << 16
+
+ROWS_AT_ONCE = 500
+"""Rows of a file that are made before others may compute."""
+
 PLAIN_COLUMN = "None (plain)"
 """PretextTrans' column None, in files whose readers take that word alone for a missing value."""
+
+
+Row = TypeVar("Row")
 
 
 def routes(services: Services) -> APIRouter:
@@ -114,9 +122,10 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         if harness not in LOGS or not services.asked(run):
             return _no_file()
         record = services.run(run)
-        parts = log_of(services.store, record, services.reports.live(record.run).report, harness)
-        headers = _headers(f"{_plain(record)}-{harness}.{LOGS[harness]}")
-        return StreamingResponse(parts, media_type="application/json; charset=utf-8", headers=headers)
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
+        for part in _giving_way(log_of(services.store, record, services.reports.live(record.run).report, harness)):
+            file.write(part.encode("utf-8"))
+        return _sent(file, f"{_plain(record)}-{harness}.{LOGS[harness]}", "application/json; charset=utf-8")
 
 
 def _add_tables(router: APIRouter, services: Services) -> None:
@@ -166,13 +175,21 @@ def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{kind}"
         try:
-            write_table(rows, path)
+            write_table(_giving_way(rows), path)
         except FactsError as error:
             if isinstance(error.__context__, OSError):  # its sentence names a folder of the server
                 raise error.__context__ from None
             raise
         file = path.open("rb")  # stays open when the folder goes
     return _sent(file, f"{name}.{kind}", media_type(kind))
+
+
+def _giving_way(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows of a file that may be long: others compute meanwhile."""
+    for number, row in enumerate(rows, 1):
+        yield row
+        if number % ROWS_AT_ONCE == 0:
+            give_way()
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:

@@ -9,9 +9,8 @@ import asyncio
 import ipaddress
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import orjson
@@ -21,10 +20,10 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.errors import Mistake
-from medfact.limits import is_public_server
 from medfact.web import only_invited
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
+from medfact.web.at_once import AtOnce
 from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
@@ -40,9 +39,6 @@ UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 
 RECEIVED_BYTES = 1_000_000
 """A body that is refused is received to its end up to this size, so that whoever sent it surely reads why."""
-
-AT_ONCE = 12
-"""So many questions and downloads of one network address are answered at once: all share the threads of the server."""
 
 BODY_SECONDS, PIECE_SECONDS, UPLOAD_SECONDS = 20.0, 30.0, 900.0
 """How long the body of a question may take to arrive, the next piece of an upload, and a whole upload."""
@@ -112,7 +108,7 @@ class Guarded:
         """has_answer: whether there is something to read of a call, or of a session of calls."""
         self.app, self.uploads, self.has_answer = app, uploads, has_answer
         self._pace, self._gate = Pace(), UploadGate()
-        self._busy: Counter[str] = Counter()
+        self._answered, self._called_now = AtOnce(), AtOnce()
         self._turns = Turns()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -188,26 +184,10 @@ class Guarded:
             await self.app({**as_seen(scope), "state": state}, receive_whole, send)
 
         try:
-            with self._answering(scope):
+            with self._answered.one_more(address_of(scope)) if _may_take_long(scope["path"]) else nullcontext():
                 await self._turns.answered(address_of(scope), answer)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)
-
-    @contextmanager
-    def _answering(self, scope: Any) -> Iterator[None]:
-        """Meanwhile a request is answered that may take a thread for long. Raises NotNow where its address has many."""
-        path, address = scope["path"], address_of(scope)
-        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"})):
-            yield
-            return
-        if self._busy[address] >= AT_ONCE:
-            raise NotNow(f"{AT_ONCE} requests of your network address are being answered, which is the most at once.", 1)
-        self._busy[address] += 1
-        try:
-            yield
-        finally:
-            self._busy[address] -= 1
-            self._busy += Counter()  # without those at nought
 
     def _read(self, scope: Any, body: bytes) -> bytes | Response:
         """A body as its answerer gets it; the refusal of one that no page or program sends, and of a button where a visitor
@@ -224,7 +204,7 @@ class Guarded:
     def _called(self, scope: Any, sent: Any, body: bytes) -> bytes | Response:
         """What the library gets of a call; who calls, and what is said, stays with the request."""
         state = scope["state"]
-        state["caller"] = caller_of(Request(scope), self._turns, self._gate)
+        state["caller"] = caller_of(Request(scope), self._turns, self._gate, self._called_now)
         if scope["path"].rstrip("/") == calls.TOOLS:
             return body
         try:
@@ -265,6 +245,11 @@ class Guarded:
             await self.app(scope, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
+
+
+def _may_take_long(path: str) -> bool:
+    """Whether what answers at an address may take a thread for long."""
+    return path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"} or EMBED.fullmatch(path) is not None
 
 
 def _not_here(path: str, request: Request) -> Response | None:

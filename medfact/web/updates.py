@@ -16,8 +16,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
-from medfact.computing import computing
+from medfact.computing import PATIENCE_SECONDS, computing
 from medfact.datasets import elsewhere
+from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
 from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
@@ -74,7 +75,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        with computing(address_of(request.scope)):
+        with computing(address_of(request.scope), PATIENCE_SECONDS if has_turn() else None):
             return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router

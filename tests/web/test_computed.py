@@ -24,6 +24,7 @@ from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web import downloads, embed
 from medfact.web.api.caller import Caller
+from medfact.web.at_once import AtOnce
 from medfact.web.services import Services
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import UploadGate
@@ -65,7 +66,7 @@ def by_a_program(services: Services, run: str) -> int:
     def called(services: Services, caller: Caller) -> int:
         return 200 if services.asked(run) else 404
 
-    caller = Caller("caller-1", "9.9.9.9", (), Turns(), UploadGate())
+    caller = Caller("caller-1", "9.9.9.9", (), Turns(), UploadGate(), AtOnce())
     found: Any = asyncio.run(caller.answered(called, services))
     return int(found)
 

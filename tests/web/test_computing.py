@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,9 @@ import pytest
 from medfact import computing as places
 from medfact.computing import AT_ONCE, Places, computing, waiting_elsewhere
 from medfact.datasets.isolated import count_passages, in_turn
+from medfact.errors import ModelError
+from medfact.models.services.policy import check_public_url
+from medfact.web.downloads import ROWS_AT_ONCE, _giving_way
 
 SOON = 20.0
 
@@ -122,6 +126,57 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
     for one in [thread, *others]:
         one.join(SOON)
     assert places._places.free == AT_ONCE
+
+
+def test_who_holds_what_others_wait_for_goes_on_without_a_place() -> None:
+    over, here = threading.Event(), threading.Semaphore(0)
+    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
+    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
+    with computing("a", 0.05):
+        assert places._places.free == 0
+    assert places._places.free == 0, "none was taken, and none is given back"
+    over.set()
+    for one in others:
+        one.join(SOON)
+    assert places._places.free == AT_ONCE
+
+
+def test_to_look_a_host_up_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name server may take long to answer, or never do."""
+    free: list[int] = []
+
+    def looked_up(*_: object, **__: object) -> list[object]:
+        free.append(places._places.free)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    with computing("a"), pytest.raises(ModelError, match="not a public address"):
+        check_public_url("https://models.example/v1")
+    assert free == [AT_ONCE]
+
+
+def test_a_long_file_lets_others_compute() -> None:
+    """Whoever has computed least comes after so many rows, and the file goes on after that."""
+    over, here, done = threading.Event(), threading.Semaphore(0), threading.Event()
+    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE - 1)]
+    assert all(here.acquire(timeout=SOON) for _ in others)
+
+    def waits() -> None:
+        with computing("b"):
+            done.set()
+
+    with computing("a"):
+        thread = begun(waits)
+        while not places._places._waiting:
+            thread.join(0.01)
+        rows = _giving_way({"row": n} for n in range(2 * ROWS_AT_ONCE))
+        assert [next(rows)["row"] for _ in range(ROWS_AT_ONCE)][-1] == ROWS_AT_ONCE - 1
+        assert not done.is_set()
+        assert next(rows)["row"] == ROWS_AT_ONCE
+        assert done.is_set()
+    over.set()
+    for one in [*others, thread]:
+        one.join(SOON)
 
 
 def test_who_has_read_a_file_gives_the_turn_back_before_waiting_to_go_on(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
-from medfact.web.guard import AT_ONCE, Guarded
+from medfact.web.api.caller import Caller
+from medfact.web.at_once import AT_ONCE, AtOnce
+from medfact.web.guard import Guarded
+from medfact.web.pace import Neighbours
+from medfact.web.turns import Turns
+from medfact.web.upload_gate import NotNow, UploadGate
 from medfact.web.uploads import Uploads
 
 CARD = "/download/x/card.png"
@@ -61,7 +68,45 @@ def test_so_many_requests_of_an_address_are_answered_at_once(monkeypatch: pytest
     assert refused.headers["retry-after"] == "1"
     assert "12 requests of your network address" in refused.text
     assert answers == [200] * (AT_ONCE + 3)
-    assert not door._busy, "who was answered is not remembered"
+    assert not door._answered._busy, "who was answered is not remembered"
+
+
+def test_views_for_frames_and_calls_of_programs_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+
+    async def framed() -> int:
+        app = Slow()
+        async with client(Guarded(app, Uploads()), "9.9.9.9") as one:
+            many = [asyncio.create_task(one.get(f"/embed/{'0' * 32}")) for _ in range(AT_ONCE)]
+            while app.inside < AT_ONCE:
+                await asyncio.sleep(0.01)
+            beyond = await one.get(f"/embed/{'1' * 32}")
+            app.go_on.set()
+            assert [answer.status_code for answer in await asyncio.gather(*many)] == [200] * AT_ONCE
+            return beyond.status_code
+
+    async def called() -> tuple[list[int], int]:
+        go_on, busy = threading.Event(), AtOnce()
+
+        def slow(_: object, __: Caller) -> int:
+            go_on.wait(20)
+            return 1
+
+        def call(address: str) -> Any:
+            caller = Caller("caller", address, (), Turns(), UploadGate(), busy)
+            services: Any = SimpleNamespace(neighbours=Neighbours())
+            return caller.answered(slow, services)
+
+        many = [asyncio.create_task(call("9.9.9.9")) for _ in range(AT_ONCE)]
+        await asyncio.sleep(0)
+        with pytest.raises(NotNow, match="12 requests of your network address"):
+            await call("9.9.9.9")
+        other = asyncio.create_task(call("8.8.8.8"))
+        go_on.set()
+        return await asyncio.gather(*many), await other
+
+    assert asyncio.run(framed()) == 429
+    assert asyncio.run(called()) == ([1] * AT_ONCE, 1)
 
 
 def test_a_large_body_that_is_refused_is_not_received() -> None:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from medfact.computing import waiting_elsewhere
 from medfact.errors import Mistake, ModelError
 from medfact.limits import is_public_server, limits
 from medfact.models.services.addresses import Address, parsed_address
@@ -108,7 +109,8 @@ def check_public_url(url: str) -> None:
     if parts.scheme != "https":
         raise not_public(host)
     try:
-        found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
+        with waiting_elsewhere():
+            found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise not_public(host) from None
     check_public(host, [str(entry[4][0]) for entry in found])

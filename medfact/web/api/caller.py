@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from medfact.computing import computing
 from medfact.limits import is_public_server
 from medfact.spec import LOCAL_OWNER
+from medfact.web.at_once import AtOnce
 from medfact.web.clients import address_of
 from medfact.web.services import Services
 from medfact.web.turns import Turns
@@ -26,14 +27,15 @@ _SALT = secrets.token_hex(16)
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. address: of the network. reviewers: whose verdicts are added up, () for everybody's. turns, gate: of the
-    server, which calls wait at as pages do."""
+    """Who calls. address: of the network. reviewers: whose verdicts are added up, () for everybody's. turns, gate,
+    at_once: of the server, which calls wait at as pages do."""
 
     owner: str
     address: str
     reviewers: tuple[str, ...]
     turns: Turns
     gate: UploadGate
+    at_once: AtOnce
 
     async def answered(self, function: Callable[..., Any], services: Services, /, **arguments: Any) -> Any:
         """What a function says to this caller, in a thread, when it is the caller's turn. Raises MedfactError, NotNow."""
@@ -47,13 +49,14 @@ class Caller:
             found.append(await run_in_threadpool(call))
 
         services.neighbours.note(self.owner, self.address)
-        await self.turns.answered(self.address, answer)
+        with self.at_once.one_more(self.address):
+            await self.turns.answered(self.address, answer)
         return found[0]
 
 
-def caller_of(request: Request, turns: Turns, gate: UploadGate) -> Caller:
+def caller_of(request: Request, turns: Turns, gate: UploadGate, at_once: AtOnce) -> Caller:
     """Who sends a request."""
-    return Caller(_owner(request), address_of(request.scope), owners_reviewing(request), turns, gate)
+    return Caller(_owner(request), address_of(request.scope), owners_reviewing(request), turns, gate, at_once)
 
 
 def _owner(request: Request) -> str:
