@@ -42,7 +42,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Store
+from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Store, workers
 from medfact.store.workers import is_alive, myself
 
 ROOT = Path(__file__).parents[2]
@@ -744,10 +744,15 @@ def test_a_record_lets_in_no_code_of_others(facts_file: Path, store: Store, medf
 
 def test_a_process_is_known_where_the_clock_is_set_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a process was started is counted from when the machine was, and told by the clock: setting it moves both."""
-    before = myself()
-    began, booted = psutil.Process().create_time(), psutil.boot_time()
-    monkeypatch.setattr(psutil, "boot_time", lambda: booted + 120)
-    monkeypatch.setattr(psutil.Process, "create_time", lambda process: began + 120)
-    assert is_alive(before, None)
-    monkeypatch.setattr(psutil, "boot_time", lambda: booted)
-    assert not is_alive(before, None), "another process of the same number"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        before = workers._name(other.pid)
+        began, booted = psutil.Process(other.pid).create_time(), psutil.boot_time()
+        monkeypatch.setattr(psutil, "boot_time", lambda: booted + 120)
+        monkeypatch.setattr(psutil.Process, "create_time", lambda process: began + 120)
+        assert is_alive(before, None)
+        monkeypatch.setattr(psutil, "boot_time", lambda: booted)
+        assert not is_alive(before, None), "another process of the same number"
+        monkeypatch.undo()
+        assert is_alive(before, None)
+        assert is_alive(myself(), None)
+    assert not is_alive(before, None), "it has ended"
