@@ -94,7 +94,8 @@ def test_a_configuration_a_split_and_a_revision_can_be_named(
 
 
 def test_a_data_set_that_is_not_there_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # both have read the environment by now
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(FactsError) as caught:
         load(RunSpec(model="", facts="hf:nobody/no-such-data-set"))
     assert "cannot be loaded" in str(caught.value)

@@ -325,7 +325,8 @@ def test_no_command_opens_what_a_runs_file_names(
 ) -> None:
     """Nothing but the run is typed."""
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # both may have read the environment by now
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     for one in KEYS:
         monkeypatch.setenv(one, HOST_KEY)
     (address, heard), store, told = listener, Store(url), list[str]()
