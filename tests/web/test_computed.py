@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +14,6 @@ from fastapi.testclient import TestClient
 
 from medfact import computing as places
 from medfact.computing import AT_ONCE
-from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
-from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
-from medfact.spec import RunSpec
-from medfact.store import Store
 from medfact.web import downloads, embed
 from medfact.web.api.caller import Caller
 from medfact.web.at_once import AtOnce
@@ -30,22 +22,6 @@ from medfact.web.turns import Turns
 from medfact.web.upload_gate import UploadGate
 
 SOON = 20.0
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
-    jobs = Jobs(store)
-    reports = Reports(store, jobs)
-    yield Services(store, jobs, reports, Comparisons(store, reports))
-    jobs.close()
-
-
-@pytest.fixture
-def run(services: Services) -> str:
-    made = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
-    list(answer(made, services.store))
-    return made
 
 
 def by_address(address: str) -> Callable[[Services, str], int]:
@@ -77,6 +53,7 @@ def by_a_program(services: Services, run: str) -> int:
         (by_address("/download/{run}/scores.csv"), 200),
         (by_address("/download/{run}/report.html"), 200),
         (by_address("/download/{run}/card.txt"), 200),
+        (by_address("/download/{run}/log-inspect"), 200),
         (by_address("/export/{run}"), 200),
         (by_address("/embed/{run}"), 404),  # it is not published
         (by_a_program, 200),

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from medfact.errors import MedfactError
-from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
-from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
-from medfact.spec import RunSpec
-from medfact.store import Store
 from medfact.web import downloads, posted
 from medfact.web.services import Services
 from medfact.web.updates import refused
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
-    jobs = Jobs(store)
-    reports = Reports(store, jobs)
-    yield Services(store, jobs, reports, Comparisons(store, reports))
-    jobs.close()
-
-
-@pytest.fixture
-def run(services: Services) -> str:
-    made = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
-    list(answer(made, services.store))
-    return made
 
 
 @pytest.fixture
