@@ -27,12 +27,12 @@ class MockBatches:
     """The service in threads: `with MockBatches() as service:`.
 
     hold: the phase at which it waits for `go_on`. polls: looks at a batch until it is over. first: statuses of the first calls
-    of each kind. late: seconds before a batch that was asked for is there. refuses: a call's body → its failure. drops: the
+    of each kind. late: looks at the list of batches before one that was asked for is there. refuses: a call's body → its failure. drops: the
     number of a call → whether nothing is told of it. ends: the status of batches. fails: of a batch as a whole.
     """
 
     def __init__(self) -> None:
-        self.hold, self.polls, self.first, self.late, self.ends, self.fails = "", 2, (), 0.0, "completed", ""
+        self.hold, self.polls, self.first, self.late, self.ends, self.fails = "", 2, (), 0, "completed", ""
         self.refuses: Callable[[dict[str, Any]], Refusal | None] = lambda body: None
         self.drops: Callable[[int], bool] = lambda number: False
         self.files: dict[str, tuple[str, bytes]] = {}
@@ -40,6 +40,7 @@ class MockBatches:
         self.done: Counter[str] = Counter()
         self.reached: Counter[str] = Counter()
         self.requests: list[str] = []
+        self._looks = 0
         self.go_on = threading.Event()
         self._calls: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -80,6 +81,10 @@ class MockBatches:
         if phase and self.hold == phase:
             self.go_on.wait(60)
 
+    def _wait_for_looks(self) -> None:
+        while self._looks < self.late:
+            time.sleep(0.01)
+
     # ------------------------------------------------------------------------------------ the wire
 
     def _serve(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -99,6 +104,7 @@ class MockBatches:
             handler.wfile.write(head.encode() + made)
         except OSError:
             handler.close_connection = True
+        self._looks += kind == "GET /batches"
 
     def _answer(self, kind: str, path: str, query: dict[str, str], body: bytes, of: str) -> tuple[int, bytes]:
         name = path.split("/")[2] if path.count("/") >= 2 else ""
@@ -146,7 +152,7 @@ class MockBatches:
 
     def _begin(self, asked: dict[str, Any]) -> tuple[int, bytes]:
         self._at("begin")
-        time.sleep(self.late)
+        self._wait_for_looks()
         lines = [json.loads(line) for line in self.files[asked["input_file_id"]][1].splitlines()]
         output, errors = self._results(lines)
         with self._lock:

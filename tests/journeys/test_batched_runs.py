@@ -58,7 +58,7 @@ def service() -> Iterator[MockBatches]:
 
 
 def begun(service: MockBatches, facts: Path, store: Store, **more: Any) -> str:
-    settings = ServiceSettings(base_url=service.base_url, timeout=1, **more.pop("settings", {}))
+    settings = ServiceSettings(**{"base_url": service.base_url, "timeout": 2, **more.pop("settings", {})})
     spec = {"model": "openai:gpt-4o", "facts": str(facts), "shots": 0, "limit": 4, "batch": True, **more}
     return start(RunSpec(**spec, service=settings), store)
 
@@ -156,9 +156,12 @@ def test_faults_of_the_service_are_borne(first: tuple[int, ...], service: MockBa
     assert len(service.batches) == 1
 
 
-def test_a_batch_that_was_begun_too_late_to_be_told_is_found(service: MockBatches, facts_file: Path, store: Store) -> None:
-    service.late = 1.5  # the time limit of a call is 1 s
-    run = begun(service, facts_file, store)
+def test_a_batch_that_was_begun_too_late_to_be_told_is_found(
+    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("medfact.models.services.batches.wait_before", lambda *_, **__: 0.0)
+    service.late = 1  # the call has ended by its time limit, a look has found no batch, and then there is one
+    run = begun(service, facts_file, store, settings={"timeout": 3})
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
     assert len(service.batches) == 1

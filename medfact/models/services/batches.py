@@ -105,10 +105,14 @@ class BatchService:
         return self._find("/batches", is_it)
 
     def late_batch_of(self, file: str, token: str, until: float) -> str | None:
-        """The same, where a call that asked for it may still be on its way: looked for until then (by `time.time`)."""
-        while (found := self.batch_of(file, token)) is None and time.time() < until:
+        """The same, where a call that asked for it may still be on its way until then (by `time.time`): the last look begins
+        later.
+        """
+        while True:
+            looked_at = time.time()
+            if (found := self.batch_of(file, token)) is not None or looked_at >= until:
+                return found
             self.sleep(_AGAIN_SECONDS)
-        return found
 
     def _find(self, path: str, is_it: Callable[[Mapping[str, Any]], bool], **query: str) -> str | None:
         seen: set[str] = set()
