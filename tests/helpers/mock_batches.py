@@ -27,8 +27,9 @@ class MockBatches:
     """The service in threads: `with MockBatches() as service:`.
 
     hold: the phase at which it waits for `go_on`. polls: looks at a batch until it is over. first: statuses of the first calls
-    of each kind. late: looks at the list of batches before one that was asked for is there. refuses: a call's body → its failure. drops: the
-    number of a call → whether nothing is told of it. ends: the status of batches. fails: of a batch as a whole.
+    of each kind. late: looks at the list of batches before one that was asked for is there. refuses: a call's body → its
+    failure. drops: the number of a call → whether nothing is told of it. ends: the status of batches. fails: of a batch as a
+    whole.
     """
 
     def __init__(self) -> None:

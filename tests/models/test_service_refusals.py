@@ -182,7 +182,7 @@ def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabili
         model = load(service.base_url, in_flight=8)
         got = dict(model.complete(prompts_of(200)))
         assert {done.failure for done in got.values()} == {None}
-        # Two tries are proof. Until their replies are here, calls go on with log-probabilities: some 40, on a busy machine more.
+        # Two tries are proof. Until their replies are here, calls go on with log-probabilities: some 40, or a few more.
         assert len(service.requests) < 200 + 100
     assert model.notes[0].startswith(
         "The service returns no log-probabilities for this model, so P(True) is unknown. Calls that"
