@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import postgres
+import public_names
 import pytest
 from browser import address, app_home, browser, page
 from hypothesis import settings
@@ -22,6 +23,8 @@ from medfact.store import Store
 
 settings.register_profile("untimed", deadline=None)  # a slow machine is not a wrong answer
 settings.load_profile("untimed")
+
+public_names.watch()
 
 __all__ = ["address", "app_home", "browser", "page"]
 
@@ -44,6 +47,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDFACT_HOME", str(folder))
     monkeypatch.delenv("MEDFACT_DATABASE_URL", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_public() -> Iterator[None]:
+    """Nothing that a test does asks for a public name or address, not even in vain: it may take half a minute to fail."""
+    public_names.asked.clear()
+    yield
+    assert public_names.asked == []
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,20 +39,17 @@ def fold(page: Page, text: str) -> None:
 def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
     """Ten facts take twenty keys, and one more goes on."""
     open_review(page, address, "ada")
-    note, seconds = page.locator("#fact .mf-packet"), []
+    note = page.locator("#fact .mf-packet")
     for number in range(1, 21):
         expect(note).to_contain_text(f"Fact {(number - 1) % 10 + 1} of 10")
         expect(page.locator("#fact .mf-badge")).to_have_count(0)
         expect(page.locator("#fact .mf-source")).to_have_count(0)
         page.keyboard.press("1" if number % 3 else "2")
-        begun = time.monotonic()
         page.keyboard.press("s")
         expect(page.locator("#fact")).to_contain_text(f"Fact {number % 10 + 1} of 10" if number % 10 else "Thank you, ada")
-        seconds.append(time.monotonic() - begun)
         if number == 10:
             expect(page.locator("#fact")).to_contain_text("10 facts of this packet reviewed: 7 true, 3 false")
             page.keyboard.press("n")
-    assert sorted(seconds)[10] < 0.5, seconds
     expect(page.locator("#fact")).to_contain_text("20 facts here are reviewed by ada")
     page.keyboard.press("u")
     expect(note).to_contain_text("Fact 10 of 10")

@@ -12,11 +12,15 @@ import pytest
 from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
 from service_models import CHOICES, KEY, Load, prompts_of, said_truly
 from service_models import load as load
+from waiting import until
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
 from medfact.models.providers import Monitor
 from medfact.models.services.client import ServiceModel
+
+SOON = 20
+"""Seconds that nothing takes here unless it waits for a call that hangs (60 s, or for ever)."""
 
 
 class Stopped(Monitor):
@@ -71,7 +75,7 @@ def test_what_the_service_said_of_each_call_is_kept(load: Load) -> None:
     assert (done.served.model, done.served.fingerprint, done.served.attempts) == ("mock-2026-01-01", "fp_mock", 2)
     assert done.served.prompt_tokens == len(str(prompt.content)) // 4 + 4
     assert done.served.completion_tokens == 2  # "True" and "False": one for each four letters begun, and one
-    assert 0.05 <= done.served.seconds < 1
+    assert 0.05 <= done.served.seconds < SOON
 
 
 def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load: Load) -> None:
@@ -171,8 +175,8 @@ def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
         arrived = [(time.monotonic() - begun, done) for _, done in load(service, in_flight=2, tries=3).complete(prompts)]
     answered = [at for at, done in arrived if done.text is not None]
     assert 150 < len(answered) < 195
-    assert max(answered) < 5
-    assert max(at for at, _ in arrived) < 8
+    assert max(answered) < 12  # the twenty calls that wait for two seconds would take twenty, two after two
+    assert max(at for at, _ in arrived) < 18
 
 
 @pytest.mark.parametrize("kind", ["seconds", "date"])
@@ -182,7 +186,7 @@ def test_retry_after_is_honoured(load: Load, kind: str) -> None:
         ((_, done),) = load(service).complete(prompts_of(1))
         first, second = (call.at for call in service.calls)
     assert done.text is not None
-    assert 1.2 <= second - first < 3.5 if kind == "seconds" else 1.0 < second - first < 4
+    assert (1.2 if kind == "seconds" else 1.0) <= second - first < SOON
 
 
 def test_calls_in_flight_fall_to_what_a_service_takes(load: Load) -> None:
@@ -199,15 +203,14 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
     with MockService(Behaviour(every="hang")) as service:
         ((_, done),) = load(service, timeout=0.4, tries=2).complete(prompts_of(1))
     assert done.failure == "no reply within 0.4 s (2 tries)"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < SOON
 
 
 def test_late_answers_are_waited_for_and_hold_up_nobody(load: Load) -> None:
     with MockService(Behaviour(latency=0.01, sticky={"slow": 0.03}, slow=4)) as service:
         prompts, begun = prompts_of(100), time.monotonic()
         arrived = [time.monotonic() - begun for _ in load(service).complete(prompts)]
-    assert arrived[89] < 3
-    assert 4 < arrived[-1] < 8
+    assert arrived[89] < 4 < arrived[-1] < SOON
 
 
 # ------------------------------------------------------------------------------------------------ stopping
@@ -222,10 +225,9 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
         came = dict(next(asked) for _ in range(40 - len(hanging)))
         begun = time.monotonic()
         asked.close()
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < SOON
         assert set(came) == set(range(40)) - hanging
-        time.sleep(0.2)
-        assert (service.broken_off, service.in_flight) == (len(hanging), 0)
+        until(lambda: (service.broken_off, service.in_flight) == (len(hanging), 0))
         answered = prompts[min(came)]
         assert [done.text for _, done in model.complete([answered])] == [word_of(str(answered.content))]
 
@@ -237,7 +239,7 @@ def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Loa
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))
-        assert 0.7 < time.monotonic() - begun < 2.8
+        assert 0.7 < time.monotonic() - begun < SOON
     assert set(came) == {place for place in range(40) if share("sticky", prompts[place].content) >= 0.5}
 
 
@@ -247,7 +249,7 @@ def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
         threading.Timer(0.3, model.close).start()
         begun = time.monotonic()
         assert list(model.complete(prompts_of(3))) == []
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < SOON
         with pytest.raises(ModelError, match="closed"):
             list(model.complete(prompts_of(1)))
 
@@ -365,7 +367,7 @@ def test_what_every_prompt_would_meet_ends_the_run_with_one_sentence(load: Load,
     assert str(raised.value).startswith(sentence)
     assert one_line_without_key(raised.value)
     assert len(service.calls) <= 3 * 32
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < SOON
 
 
 def one_line_without_key(error: MedfactError) -> bool:
@@ -407,7 +409,7 @@ def test_a_service_that_is_not_there_ends_the_run_quickly(load: Load, base_url: 
             list(load(address).complete(prompts_of(prompts)))
     assert str(raised.value).startswith(sentence)
     assert one_line_without_key(raised.value)
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < SOON
 
 
 def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
