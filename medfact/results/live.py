@@ -24,9 +24,9 @@ from medfact.store import GOING, PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
 
-SOON, SOON_AFTER_END = 0.05, 1.0
-"""Seconds that figures may take to be made while a page waits, and those of a run that has ended; those that take longer are
-made beside it.
+SOON, SOON_AFTER_END = 0.05, 0.1
+"""Seconds that figures may take to be made while a page waits, and for which it waits for those of a run that has ended; those
+that take longer are made beside it.
 """
 
 SHARE = 4
@@ -72,6 +72,11 @@ class Moment:
     def going(self) -> bool:
         """Whether somebody works on it now, or will."""
         return self.state in {WAITING, RUNNING}
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody works on it any more, which its record may not say yet."""
+        return not self.going if self.job is None else self.job.state not in GOING
 
     @property
     def seconds_until_news(self) -> float | None:
@@ -127,9 +132,10 @@ class Reports:
         self._of_these: LRUCache[str, tuple[Version, Report]] = LRUCache(KEPT)
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
-        self._beside: set[str] = set()
+        self._beside: dict[str, threading.Event] = {}
         self._alone = Alone()
         self._lock = threading.RLock()
+        jobs.tell_of_ends(self._make_again)
 
     def version(self, run: str) -> Version:
         """What there is of a run now. Raises UnknownName when there is none."""
@@ -138,20 +144,31 @@ class Reports:
 
     def live(self, run: str) -> Live:
         """A run as it stands, or, where its figures take long, as it stood a moment ago. Raises UnknownName."""
+        made = self._as_made(run)
+        if made is None:
+            return self._make_first(run)
+        if not made.behind:
+            return made
+        if made.job is not None and made.has_ended:
+            return self._as_made(run) or made if self._make_beside(run).wait(SOON_AFTER_END) else made
+        with self._lock:
+            seconds, ended = self._took.get(run, (0.0, 0.0))
+        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
+            if seconds < SOON:
+                return self._make(run)
+            self._make_beside(run)
+        return made
+
+    def _as_made(self, run: str) -> Live | None:
+        """A run with the figures that are made, behind where there is something newer; None where none are made."""
         version = self.version(run)
         with self._lock:
             made = self._made.get(run)
-            seconds, ended = self._took.get(run, (0.0, 0.0))
-        if made is not None and made.version[:2] == version[:2]:  # its job alone has moved: the figures are as they were
-            return made if made.version == version else replace(made, version=version, job=self._jobs.snapshot(run))
-        if made is None:
-            return self._make_first(run)
+        if made is None or made.version == version:
+            return made
         job = self._jobs.snapshot(run)
-        over = job is not None and job.state not in {WAITING, RUNNING}
-        if over or time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
-            if seconds < (SOON_AFTER_END if over else SOON):
-                return self._make(run)
-            self._make_beside(run)
+        if made.version[:2] == version[:2]:  # its job alone has moved: the figures are as they were
+            return replace(made, version=version, job=job)
         return replace(made, job=job, behind=True)
 
     def progress(self, run: Run) -> Progress:
@@ -167,6 +184,12 @@ class Reports:
         """
         usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
         return min([usual, *(max(QUICKEST, left) for one in moments if (left := one.seconds_until_news) is not None)])
+
+    def next_look(self, *lives: Live) -> float | None:
+        """Seconds until a page should look at these runs again; None where nothing new will come."""
+        if any(live.behind and live.has_ended for live in lives):
+            return QUICKEST
+        return self.pace(*lives) if any(live.going for live in lives) else None
 
     def about(self, live: Live, estimand: str) -> Live:
         """The same, with intervals that are about these facts alone where that is asked."""
@@ -216,11 +239,19 @@ class Reports:
                 made = self._made.get(run)
             return made or self._make(run)
 
-    def _make_beside(self, run: str) -> None:
+    def _make_again(self, run: str) -> None:
+        """Makes the figures of a run that has just ended, if somebody has looked at it: they will look again."""
+        with self._lock:
+            is_looked_at = run in self._made
+        if is_looked_at:
+            self._make_beside(run)
+
+    def _make_beside(self, run: str) -> threading.Event:
+        """Begins to make figures, unless that is going on; the event is set when they are made."""
         with self._lock:
             if run in self._beside:
-                return
-            self._beside.add(run)
+                return self._beside[run]
+            done = self._beside[run] = threading.Event()
 
         def work() -> None:
             try:
@@ -228,9 +259,11 @@ class Reports:
                     self._make(run)
             finally:
                 with self._lock:
-                    self._beside.discard(run)
+                    del self._beside[run]
+                done.set()
 
         threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
+        return done
 
     def _make(self, run: str) -> Live:
         version = self.version(run)

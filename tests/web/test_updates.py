@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,10 +13,11 @@ from asked_updates import OWNER, look
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from waiting import wait_for
+from waiting import HANG_SECONDS, until, wait_for
 
 from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.results.live import PACE, QUICKEST, SLOWEST
+from medfact.results.report import Report, report
 from medfact.runs.events import AnswersSaved
 from medfact.runs.jobs.job import Snapshot
 from medfact.runs.run import answer
@@ -114,6 +116,7 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
     """However lately its figures were made, and however long they took: nothing newer comes."""
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
     monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
+    monkeypatch.setattr("medfact.results.live.SOON_AFTER_END", 60)
     look(services, run=run)
     services.jobs.submit(run)
     wait_for(services.jobs, run, lambda job: job.state not in GOING)
@@ -121,6 +124,29 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
     assert "50.0%" in end["fragments"]["scores"]
     assert end["again"] is None
+
+
+def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are made as soon as it ends, without another look, and beside those who look meanwhile."""
+    look(services, run=run)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slowly(*of: Any) -> Report:
+        begun.set()
+        assert may_end.wait(HANG_SECONDS)
+        return report(*of)
+
+    monkeypatch.setattr("medfact.results.live.report", slowly)
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)  # no look makes any meanwhile
+    services.jobs.submit(run)
+    assert begun.wait(HANG_SECONDS)
+    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    assert look(services, run=run)["again"] == QUICKEST
+    may_end.set()
+    until(lambda: look(services, run=run)["again"] is None)
+    assert "50.0%" in look(services, run=run)["fragments"]["scores"]
 
 
 @pytest.mark.usefixtures("at_once")

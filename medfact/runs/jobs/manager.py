@@ -7,7 +7,7 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,7 @@ class Jobs:
         self._local, self._beside = (Worker(store.url, self._update, self._died, ask) for _ in range(2))
         sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
         self._on_lent_gpu = RunThreads(store, sliced.load, self._update, partial(_of_owners_quota, ask))
+        self._told_of_ends: list[Callable[[str], None]] = []
         self._closed = False
         for watch in (self._watch_local, self._watch_turns):
             threading.Thread(target=watch, daemon=True, name=watch.__name__.strip("_")).start()
@@ -112,6 +113,10 @@ class Jobs:
                 self._lanes[kind].add(job)
             if records:
                 self._start_next(kind)
+
+    def tell_of_ends(self, tell: Callable[[str], None]) -> None:
+        """Has every run that ends told, in the thread that learns of it: `tell` must be quick."""
+        self._told_of_ends.append(tell)
 
     def going(self, owner: str | None = None) -> int:
         """How many runs (of an owner, if given) wait or run here."""
@@ -249,6 +254,9 @@ class Jobs:
             threading.Thread(target=record_end, args=end, daemon=True, name=f"pause-{job.run}").start()
         if gave_way and job.stopping:  # both at the same moment
             self._record_end(job, JobUpdate(STOPPED))
+        if not job.going:
+            for tell in self._told_of_ends:
+                tell(run)
 
     def _died(self, runs: Iterable[str], exit_code: int | None) -> None:
         """Ends the jobs of a process that is gone: by Stop, at the end, or for a reason, which the runs get."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from medfact.kept import keep
-from medfact.results.live import PACE, Live, Version
+from medfact.results.live import Live, Version
 from medfact.views.fragments import render
 from medfact.web.pages import FIRST, Page, Show, View, Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_facts
@@ -16,7 +16,7 @@ from medfact.web.services import Services
 def view(visitor: Visitor, show: Show) -> View:
     """The same for everybody, while the demonstration is computed and after."""
     live = visitor.services.reports.live(visitor.demonstration)
-    again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
+    again = visitor.services.reports.next_look(live)
     return View({"hero": hero(visitor), "notice": signing_in(visitor, "")}, show, again=again, title="medfact")
 
 

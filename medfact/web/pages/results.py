@@ -16,7 +16,7 @@ from medfact.results.compare import FEWEST
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import Danger, danger
 from medfact.results.languages import title as language_title
-from medfact.results.live import PACE, Live, Version
+from medfact.results.live import Live, Version
 from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.sections.answers import GROUPS
 from medfact.results.sides import Side
@@ -75,9 +75,7 @@ def results(visitor: Visitor, show: Any, runs: Sequence[str]) -> View:
         "rarity": rarity(visitor, show, told) if (show.tab, show.statistics) == ("statistics", "rarity") else Markup(),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
     }
-    behind = any(live.behind for live in lives.values())
-    again = reports.pace(*lives.values()) if going else PACE if behind else None
-    return View(fragments, show, again=again, title=_title(lives, going))
+    return View(fragments, show, again=reports.next_look(*lives.values()), title=_title(lives, going))
 
 
 def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:

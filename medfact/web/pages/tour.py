@@ -11,7 +11,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
-from medfact.results.live import PACE, Version
+from medfact.results.live import Version
 from medfact.results.pairs import Pairs
 from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
@@ -74,7 +74,7 @@ class TourShow(Show):
 def view(visitor: Visitor, show: TourShow) -> View:
     """One step of it."""
     live = visitor.services.reports.live(visitor.demonstration)
-    again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
+    again = visitor.services.reports.next_look(live)
     step = min(show.step, LAST_STEP)
     if live.state != COMPLETE:
         shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
