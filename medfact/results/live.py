@@ -11,7 +11,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from medfact.computing import computing
-from medfact.errors import MedfactError
+from medfact.errors import Mistake, StoreError
 from medfact.facts import Fact
 from medfact.kept import Alone
 from medfact.metrics import PENDING
@@ -150,7 +150,8 @@ class Reports:
         if not made.behind:
             return made
         if made.job is not None and made.has_ended:
-            return self._as_made(run) or made if self._make_beside(run).wait(SOON_AFTER_END) else made
+            is_done = self._make_beside(run).wait(SOON_AFTER_END)
+            return self._as_made(run) or self._make_first(run) if is_done else made
         with self._lock:
             seconds, ended = self._took.get(run, (0.0, 0.0))
         if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
@@ -158,6 +159,13 @@ class Reports:
                 return self._make(run)
             self._make_beside(run)
         return made
+
+    def settled(self, run: str) -> Live:
+        """The same for what is kept or taken away: a run that has ended has the figures of all its answers, however long they
+        take.
+        """
+        made = self.live(run)
+        return self._make(run) if made.behind and made.has_ended else made
 
     def _as_made(self, run: str) -> Live | None:
         """A run with the figures that are made, behind where there is something newer; None where none are made."""
@@ -255,8 +263,11 @@ class Reports:
 
         def work() -> None:
             try:
-                with contextlib.suppress(MedfactError), computing(self._store.run(run).owner):  # it may be deleted meanwhile
+                with contextlib.suppress(StoreError), computing(self._store.run(run).owner):
                     self._make(run)
+            except Mistake:  # it is damaged, or was deleted meanwhile: whoever looks next is told
+                with self._lock:
+                    self._made.pop(run, None)
             finally:
                 with self._lock:
                     del self._beside[run]

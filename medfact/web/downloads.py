@@ -123,7 +123,7 @@ def _add_runs(router: APIRouter, services: Services) -> None:
             return _no_file()
         record = services.run(run)
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
-        for part in _giving_way(log_of(services.store, record, services.reports.live(record.run).report, harness)):
+        for part in _giving_way(log_of(services.store, record, services.reports.settled(record.run).report, harness)):
             file.write(part.encode("utf-8"))
         return _sent(file, f"{_plain(record)}-{harness}.{LOGS[harness]}", "application/json; charset=utf-8")
 
@@ -193,7 +193,7 @@ def _giving_way(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
-    reports = [services.reports.live(record.run).report for record in records]
+    reports = [services.reports.settled(record.run).report for record in records]
     if name == "scores":
         return (row for report in reports for row in score_rows(report.run, report.model, report, report.imported))
     if name == "answers":

@@ -30,7 +30,7 @@ def routes(services: Services) -> APIRouter:
 
 def view(services: Services, run: str, name: str) -> str:
     """The whole page. name: what the run is published as. Its link leads to the run wherever the server is."""
-    live = services.reports.live(run)
+    live = services.reports.settled(run)
     told = wording.marked(name, live.run.imported)
     return render(
         "embed",

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from waiting import HANG_SECONDS, until, wait_for
 
-from medfact.errors import MedfactError, Mistake, StoreError
+from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.live import PACE, QUICKEST, SLOWEST
 from medfact.results.report import Report, report
 from medfact.runs.events import AnswersSaved
@@ -147,6 +147,37 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
     may_end.set()
     until(lambda: look(services, run=run)["again"] is None)
     assert "50.0%" in look(services, run=run)["fragments"]["scores"]
+
+
+def test_what_is_taken_away_has_the_figures_of_all_answers(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long they take, once the run has ended."""
+    look(services, run=run)
+    monkeypatch.setattr("medfact.results.live.Reports._make_beside", lambda self, run: threading.Event())  # it never ends
+    monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
+    services.jobs.submit(run)
+    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    seen = services.reports.live(run)
+    assert (seen.behind, seen.has_ended) == (True, True)
+    assert seen.report.answered < 640
+    settled = services.reports.settled(run)
+    assert (settled.state, settled.report.answered, settled.behind) == (COMPLETE, 640, False)
+
+
+def test_figures_that_cannot_be_made_beside_are_told_to_who_looks_next(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: Any) -> NoReturn:
+        raise ValueError
+
+    look(services, run=run)
+    monkeypatch.setattr("medfact.results.live.report", damaged)
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
+    services.jobs.submit(run)
+    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    with pytest.raises(UnreadableRun):
+        until(lambda: not services.reports.live(run))
 
 
 @pytest.mark.usefixtures("at_once")

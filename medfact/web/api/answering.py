@@ -36,7 +36,7 @@ def report(services: Services, caller: Caller, run: RunId) -> Row:
     report lie on this server.
     """
     record = asked_run(services, run)
-    live = services.reports.live(record.run)
+    live = services.reports.settled(record.run)
     return {
         "run": record.run,
         "state": live.state,

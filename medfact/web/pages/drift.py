@@ -91,5 +91,5 @@ def _drawn(services: Services, ids: Ids) -> Markup:
 
 
 def _moment(services: Services, run: str) -> Moment:
-    live = services.reports.live(run)
+    live = services.reports.settled(run)
     return Moment(Side(live.run, services.reports.board(run)), live.report)
