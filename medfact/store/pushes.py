@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -77,8 +78,9 @@ class Pushes(Part):
                 (run, asked_at, one.kind, one.round, *_answer_values(one.answer), run, one.answer.statement_id, one.answer.draw)
                 for one in answers
             )
-            self.database.insert_rows(connection, self._insertion(), _SAVED_COLUMNS, rows)
+            self.database.insert_rows(connection, self._insertion, _SAVED_COLUMNS, rows)
 
+    @cached_property
     def _insertion(self) -> Any:
         place = schema.run_statements.c
         same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))

@@ -20,6 +20,7 @@ from medfact.store.workers import myself
 MADE_FROM_IMPORTED = "from a run that came from a file"
 """What the event says of a run that was made here."""
 
+_PLACES, _RUN_FACTS = schema.run_statements.insert(), schema.run_facts.insert()
 _PLACE_COLUMNS = ("run", "position", "statement_id", "shots_of", "draw", "fact")
 _RUN_FACT_COLUMNS = ("run", "fact", "record", "statement_id")
 
@@ -46,8 +47,8 @@ class Recording(Part):
         with self.database.writing() as connection:
             connection.execute(schema.runs.insert().values(row))
             add_statements(self.database, connection, statements, {**facts, **partners})
-            self.database.insert_rows(connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*described, *beside])
-            self.database.insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
+            self.database.insert_rows(connection, _RUN_FACTS, _RUN_FACT_COLUMNS, [*described, *beside])
+            self.database.insert_rows(connection, _PLACES, _PLACE_COLUMNS, places)
             _add_demonstrations(connection, run, plan)
             add_passages(self.database, connection, run, passages)
             connection.execute(schema.sheets.insert().values(run=run, columns=sheet))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -58,8 +59,9 @@ class Answers(Part):
             connection.execute(update.values(changed=row.changed + 1, beat_at=asked_at))
             batch = connection.execute(sql.select(row.changed).where(row.run == run)).scalar_one()
             rows = ((run, asked_at, batch, *_answer_values(a), run, a.statement_id, a.draw) for a in answers)
-            self.database.insert_rows(connection, self._answer_insertion(), _SAVED_COLUMNS, rows)
+            self.database.insert_rows(connection, self._answer_insertion, _SAVED_COLUMNS, rows)
 
+    @cached_property
     def _answer_insertion(self) -> Any:
         place = schema.run_statements.c
         same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))

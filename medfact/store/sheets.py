@@ -54,8 +54,9 @@ class Sheet:
     @classmethod
     def from_bytes(cls, data: bytes) -> Sheet:
         with np.load(io.BytesIO(data), allow_pickle=False) as saved:
-            # a run from before schema 6 has no difficulties
-            arrays = {"difficulty": np.zeros_like(saved["identity"]), "difficulties": np.array([""]), **saved}
+            arrays = dict(saved)
+        if "difficulty" not in arrays:  # of a run from before schema 6
+            arrays |= {"difficulty": np.zeros_like(arrays["identity"]), "difficulties": np.array([""])}
         if "edition" not in arrays and _may_lump_tails(arrays["tail"], arrays["positive"]):
             raise ValueError("This sheet takes all unknown tails for one.")
         if "bounds" not in arrays and _has_repeated_triplets(*(arrays[name] for name in ("head", "relation", "tail"))):
