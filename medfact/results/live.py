@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -10,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cachetools import LRUCache
 
-from medfact.computing import computing
-from medfact.errors import Mistake, StoreError
+from medfact.computing import computing, waiting_elsewhere
+from medfact.errors import StoreError
 from medfact.facts import Fact
 from medfact.kept import Alone
 from medfact.metrics import PENDING
@@ -49,11 +48,11 @@ BOARDS, OVERHEAD = 4_000_000, 1_000
 """Statements of the records that are kept, and how many of them the fixed part of a run's records is worth."""
 
 
-def state_now(run: Run, job: Snapshot | None) -> str:
-    """A run's state; a job that could not write it, or has just been taken up again, knows better."""
-    if job and job.state == PAUSED and run.state in GOING:
+def state_now(recorded: str, job: Snapshot | None) -> str:
+    """A run's state; a job that could not write it, or has just been taken up again, knows better than its record."""
+    if job and job.state == PAUSED and recorded in GOING:
         return PAUSED
-    return job.state if job and job.state in GOING and run.state in RESUMABLE else run.state
+    return job.state if job and job.state in GOING and recorded in RESUMABLE else recorded
 
 
 @dataclass(frozen=True)
@@ -66,17 +65,12 @@ class Moment:
     @property
     def state(self) -> str:
         """The run's state as it is now."""
-        return state_now(self.run, self.job)
+        return state_now(self.run.state, self.job)
 
     @property
     def going(self) -> bool:
         """Whether somebody works on it now, or will."""
         return self.state in {WAITING, RUNNING}
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nobody works on it any more, which its record may not say yet."""
-        return not self.going if self.job is None else self.job.state not in GOING
 
     @property
     def seconds_until_news(self) -> float | None:
@@ -100,12 +94,26 @@ class Progress(Moment):
 class Live(Moment):
     """A run at one moment with its report.
 
-    version: what was known when the figures were made. behind: whether there is something newer by now.
+    version: what was known when the figures were made. behind: whether there is something newer by now. recorded: the state
+    that the database has by now; `state` is that of the figures.
     """
 
     report: Report
     version: Version
+    recorded: str
     behind: bool = False
+
+    @property
+    def state(self) -> str:
+        """The same; a run whose failed calls are asked again goes on, before its record says so."""
+        if self.job and self.job.state in GOING and self.report.failed:
+            return self.job.state
+        return super().state
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody works on it any more, which its figures may not say yet."""
+        return state_now(self.recorded, self.job) not in GOING
 
     @property
     def is_telling(self) -> bool:
@@ -149,8 +157,9 @@ class Reports:
             return self._make_first(run)
         if not made.behind:
             return made
-        if made.job is not None and made.has_ended:
-            is_done = self._make_beside(run).wait(SOON_AFTER_END)
+        if made.has_ended:
+            with waiting_elsewhere():
+                is_done = self._make_beside(run).wait(SOON_AFTER_END)
             return self._as_made(run) or self._make_first(run) if is_done else made
         with self._lock:
             seconds, ended = self._took.get(run, (0.0, 0.0))
@@ -165,7 +174,7 @@ class Reports:
         take.
         """
         made = self.live(run)
-        return self._make(run) if made.behind and made.has_ended else made
+        return self._make(run) if made.behind and (made.has_ended or made.recorded not in GOING) else made
 
     def _as_made(self, run: str) -> Live | None:
         """A run with the figures that are made, behind where there is something newer; None where none are made."""
@@ -177,7 +186,7 @@ class Reports:
         job = self._jobs.snapshot(run)
         if made.version[:2] == version[:2]:  # its job alone has moved: the figures are as they were
             return replace(made, version=version, job=job)
-        return replace(made, job=job, behind=True)
+        return replace(made, job=job, recorded=version[1], behind=True)
 
     def progress(self, run: Run) -> Progress:
         """How far a run is, without its figures, which take much longer. Raises UnreadableRun."""
@@ -197,7 +206,7 @@ class Reports:
         """Seconds until a page should look at these runs again; None where nothing new will come."""
         if any(live.behind and live.has_ended for live in lives):
             return QUICKEST
-        return self.pace(*lives) if any(live.going for live in lives) else None
+        return self.pace(*lives) if any(live.going or live.behind for live in lives) else None
 
     def about(self, live: Live, estimand: str) -> Live:
         """The same, with intervals that are about these facts alone where that is asked."""
@@ -263,17 +272,27 @@ class Reports:
 
         def work() -> None:
             try:
-                with contextlib.suppress(StoreError), computing(self._store.run(run).owner):
+                with computing(self._store.run(run).owner):
                     self._make(run)
-            except Mistake:  # it is damaged, or was deleted meanwhile: whoever looks next is told
+            except StoreError as error:
+                if not error.may_pass:
+                    with self._lock:
+                        self._made.pop(run, None)
+            except Exception:  # the run is damaged, or was deleted meanwhile: whoever looks next is told
                 with self._lock:
                     self._made.pop(run, None)
             finally:
-                with self._lock:
-                    del self._beside[run]
-                done.set()
+                end()
 
-        threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
+        def end() -> None:
+            with self._lock:
+                del self._beside[run]
+            done.set()
+
+        try:
+            threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
+        except RuntimeError:  # there is no room for another thread: a later look tries again
+            end()
         return done
 
     def _make(self, run: str) -> Live:
@@ -282,10 +301,12 @@ class Reports:
         begun = time.monotonic()
         with readable(run):
             found = kept_report(self._store, record) or self._report(record)
-        made = Live(record, self._jobs.snapshot(run), found, version)
+        made = Live(record, self._jobs.snapshot(run), found, version, recorded=version[1])
         with self._lock:
             self._took[run] = time.monotonic() - begun, time.monotonic()
-            self._made[run] = made
+            kept = self._made.get(run)
+            if kept is None or kept.version[0] <= version[0]:  # another one may have been quicker, and newer
+                self._made[run] = made
         return made
 
     def _report(self, record: Run) -> Report:

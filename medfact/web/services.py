@@ -158,7 +158,7 @@ class Services:
 
     def as_now(self, runs: Iterable[Run]) -> list[Run]:
         """Runs with the state that they have now, which a job may know sooner than the database."""
-        return [replace(run, state=state_now(run, self.jobs.snapshot(run.run))) for run in runs]
+        return [replace(run, state=state_now(run.state, self.jobs.snapshot(run.run))) for run in runs]
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""

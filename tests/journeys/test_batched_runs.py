@@ -161,7 +161,7 @@ def test_a_batch_that_was_begun_too_late_to_be_told_is_found(
 ) -> None:
     monkeypatch.setattr("medfact.models.services.batches.wait_before", lambda *_, **__: 0.0)
     service.late = 1  # the call has ended by its time limit, a look has found no batch, and then there is one
-    run = begun(service, facts_file, store, settings={"timeout": 3})
+    run = begun(service, facts_file, store, settings={"timeout": 5})
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
     assert len(service.batches) == 1

@@ -145,7 +145,7 @@ def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Cal
 
 def test_the_page_draws_them(runs: list[str], reports: list[Report], store: Store) -> None:
     run = store.run(runs[0])
-    live = Live(run, None, replace(reports[0], contrasts=contrasts(forty(40))), (run.changed, run.state, 0))
+    live = Live(run, None, replace(reports[0], contrasts=contrasts(forty(40))), (run.changed, run.state, 0), run.state)
     shown = papers_tab({"always says true": live}, SimpleNamespace(paper="pretexttrans"), Markup(), ())
     assert "↓21.9 points (" in shown
     assert "n = 40 facts" in shown

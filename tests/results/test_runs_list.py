@@ -24,7 +24,7 @@ def ended(store: Store, facts_file: Any) -> Run:
 
 
 def live(store: Store, run: Run) -> Live:
-    return Live(run, None, report_of(store, run), (run.changed, run.state, 0))
+    return Live(run, None, report_of(store, run), (run.changed, run.state, 0), run.state)
 
 
 def at(minute: int, second: int = 0) -> str:

@@ -23,7 +23,7 @@ from medfact.runs.jobs.job import Snapshot
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection
+from medfact.store import COMPLETE, GOING, PAUSED, RUNNING, STOPPED, WAITING, Rejection
 from medfact.views.fragments import render
 from medfact.web.evaluate import plan as plans
 from medfact.web.pages import Action, Message, Visitor
@@ -163,6 +163,44 @@ def test_what_is_taken_away_has_the_figures_of_all_answers(
     assert seen.report.answered < 640
     settled = services.reports.settled(run)
     assert (settled.state, settled.report.answered, settled.behind) == (COMPLETE, 640, False)
+
+
+def test_of_a_run_that_another_process_asked_all_answers_are_taken_away(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its page has seen it begin; no job here says that it has ended, but its record does."""
+    services.reports.live(run)
+    monkeypatch.setattr("medfact.results.live.Reports._make_beside", lambda self, run: threading.Event())
+    for _ in answer(run, services.store):
+        pass
+    seen = services.reports.live(run)
+    assert (seen.job, seen.behind, seen.has_ended, seen.report.answered) == (None, True, True, 0)
+    assert services.reports.next_look(seen) == QUICKEST
+    settled = services.reports.settled(run)
+    assert (settled.state, settled.report.answered, settled.behind) == (COMPLETE, 640, False)
+    assert services.reports.next_look(settled) is None
+
+
+def test_a_run_whose_failed_calls_are_asked_again_goes_on(services: Services, run: str) -> None:
+    """Before its record says so; a page that looks then looks again."""
+    for _ in answer(run, services.store):
+        pass
+    whole = services.reports.live(run)
+    waiting = Snapshot(1, WAITING, None, 640, 637, None, None)
+    failed = replace(whole, job=waiting, report=replace(whole.report, failed=3))
+    assert (whole.state, failed.state) == (COMPLETE, WAITING)
+    assert services.reports.next_look(whole) is None
+    assert services.reports.next_look(failed) is not None
+    assert services.reports.next_look(replace(whole, behind=True, recorded=RUNNING)) is not None
+
+
+def test_a_run_that_was_stopped_here_and_is_resumed_elsewhere_goes_on(services: Services, run: str) -> None:
+    live = services.reports.live(run)
+    stopped = Snapshot(1, STOPPED, None, 640, 320, None, None)
+    elsewhere = replace(live, job=stopped, recorded=RUNNING, behind=True)
+    assert not elsewhere.has_ended
+    assert replace(elsewhere, recorded=STOPPED).has_ended
+    assert replace(elsewhere, job=replace(stopped, state=PAUSED)).has_ended, "its record could not be written"
 
 
 def test_figures_that_cannot_be_made_beside_are_told_to_who_looks_next(

@@ -64,7 +64,7 @@ def evaluate(
 
 def progress(services: Services, caller: Caller, run: str) -> Row:
     """How a run stands: its answers so far, and at the end what it shows."""
-    live = services.reports.live(run)
+    live = services.reports.settled(run)
     report, job = live.report, live.job
     told = {
         "run": run,
