@@ -30,7 +30,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     BertModel(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(bert)
     tokenizer.save_pretrained(bert)
-    SentenceTransformer(modules=[Transformer(str(bert)), Pooling(16), Dense(16, 8)], device="cpu").save(str(folder))
+    SentenceTransformer(modules=[Transformer(str(bert)), Pooling(16), Dense(16, 8)], device="cpu").save(
+        str(folder), create_model_card=False
+    )
     assert len(list(folder.rglob("*.safetensors"))) == 2
     return folder
 

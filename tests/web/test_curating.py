@@ -113,7 +113,7 @@ def test_others_are_hidden_until_all_have_finished(services: Services, curation:
     assert "1 accepted, 0 mended, 2 refused" in proposal(shown)
     assert "1 reviewer to go" in proposal(shown)
     other = press(services, BEN, "accept", about(curation, 0), {"reviewer": "ben"})
-    assert "ada" not in "".join(other["fragments"].values())
+    assert not re.search(r"\bada\b", "".join(other["fragments"].values())), "an id may hold these letters, too"
     for place in (1, 2):
         shown = press(services, BEN, "accept", about(curation, place), {"reviewer": "ben"})
     told = proposal(shown)
