@@ -84,7 +84,8 @@ def test_a_program_does_the_whole_job(program: Program, home: Path) -> None:
     assert owner.startswith("caller-") if is_public(home) else owner == "local"
 
 
-def test_the_clients_of_the_page_library_do_it_too(server: str) -> None:
+def test_the_clients_of_the_page_library_do_it_too(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY", True)  # it would tell the hub that it is used
     client = Client(server, verbose=False)
     assert len(client.predict(**FACT, api_name="/statements")) == 8
     told = list(client.submit(limit=10, api_name="/evaluate"))

@@ -41,6 +41,9 @@ from medfact.views.report import command_of
 from medfact.writing.runs import start_writing, write
 
 HOST_KEY = "sk-of-the-host-0123456789"
+NOBODY = "http://127.0.0.1:9/v1"
+"""An address of this machine at which nobody listens."""
+
 KEYS = ("OPENAI_API_KEY", "MEDFACT_ENCODER_KEY", "UMLS_API_KEY", "NCBI_API_KEY", "HF_TOKEN")
 MARK = "what-lies-in-the-folder-of-the-server"
 POOL = f"""name: secret
@@ -329,6 +332,7 @@ def test_no_command_opens_what_a_runs_file_names(
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     for one in KEYS:
         monkeypatch.setenv(one, HOST_KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", NOBODY)  # the host's own service, which a run without an address goes to
     (address, heard), store, told = listener, Store(url), list[str]()
     for changed in SPECS[name](address):
         for run, data in (altered(sound.writing, changed), altered(sound.run, changed, without_answers)):
