@@ -166,11 +166,13 @@ def test_a_file_is_dropped_and_rows_are_pasted(page: Page) -> None:
 
 
 FOOTER_IS_CLEAR = """() => {
-  window.scrollTo(0, document.documentElement.scrollHeight);
+  const height = document.documentElement.scrollHeight, before = window.heightBefore;
+  window.heightBefore = height;
+  window.scrollTo(0, height);
   const [last, bar] = ["footer", "go-box"].map(id => document.getElementById(id).getBoundingClientRect());
-  return last.height > 0 && bar.height > 0 && (last.bottom <= bar.top || bar.bottom <= last.top);
+  return height === before && last.height > 0 && bar.height > 0 && (last.bottom <= bar.top || bar.bottom <= last.top);
 }"""
-"""Whether the bar covers nothing of the footer once one has scrolled to the end."""
+"""Whether the bar covers nothing of the footer once one has scrolled to the end, and the page has stopped growing."""
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
@@ -180,7 +182,7 @@ def test_the_bar_is_in_sight_and_covers_nothing_at_the_end(browser: Browser, add
     page.goto(f"{address}evaluate")
     expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on clinical-core"))
     expect(page.locator("#evaluate")).to_be_in_viewport(ratio=1)
-    page.wait_for_function(FOOTER_IS_CLEAR)  # what is still being drawn moves the end of the page
+    page.wait_for_function(FOOTER_IS_CLEAR, polling=500)  # what is still being drawn moves the end of the page
     page.locator("#pairs input").focus()
     field, bar = page.locator("#pairs input").bounding_box(), page.locator("#go-box").bounding_box()
     assert field
