@@ -160,7 +160,9 @@ class Reports:
         if made.has_ended:
             with waiting_elsewhere():
                 is_done = self._make_beside(run).wait(SOON_AFTER_END)
-            return self._as_made(run) or self._make_first(run) if is_done else made
+            if is_done:
+                return self._as_made(run) or self._make_first(run)
+            return made
         with self._lock:
             seconds, ended = self._took.get(run, (0.0, 0.0))
         if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
@@ -274,13 +276,10 @@ class Reports:
             try:
                 with computing(self._store.run(run).owner):
                     self._make(run)
-            except StoreError as error:
-                if not error.may_pass:
+            except Exception as error:  # it may be damaged, or was deleted meanwhile: whoever looks next is told
+                if not (isinstance(error, StoreError) and error.may_pass):
                     with self._lock:
                         self._made.pop(run, None)
-            except Exception:  # the run is damaged, or was deleted meanwhile: whoever looks next is told
-                with self._lock:
-                    self._made.pop(run, None)
             finally:
                 end()
 
