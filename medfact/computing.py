@@ -2,7 +2,8 @@
 
 A crowd's requests share one interpreter's time: forty threads at once make none of them quicker, and leave the process that
 asks the models a third of its own. Of those who wait, whoever has computed least lately comes first, so that a look never waits
-for another visitor's many runs; each second of waiting makes up for a second of computing, so that everybody's turn comes.
+for another visitor's many runs; each second of waiting makes up for a second of computing, so that everybody's turn comes. What
+is short, or begun already, counts as if it had waited for some seconds.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ PATIENCE_SECONDS = 10.0
 """After so long, whoever gave a place away, or holds a turn to read a file, goes on without one: others may wait for it."""
 
 
+HEAD_START_SECONDS = 2.0
+"""A look at runs, and what had a place already and waited for something else, counts as if it had waited so much longer."""
+
+
 @dataclass(eq=False)
 class _Waiting:
     who: Hashable
@@ -47,9 +52,11 @@ class Places:
         self._waiting: list[_Waiting] = []
         self._usage = Usage(HALF_LIFE_SECONDS)
 
-    def take(self, who: Hashable, seconds: float | None = None) -> bool:
-        """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one."""
-        mine = _Waiting(who, time.monotonic())
+    def take(self, who: Hashable, seconds: float | None = None, head_start: float = 0.0) -> bool:
+        """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one. head_start: for how many
+        seconds it counts as having waited.
+        """
+        mine = _Waiting(who, time.monotonic() - head_start)
         with self._lock:
             self._waiting.append(mine)
             self._hand_out()
@@ -101,15 +108,16 @@ _mine: ContextVar[_Place | None] = ContextVar("mine", default=None)
 
 
 @contextmanager
-def computing(who: Hashable, seconds: float | None = None) -> Iterator[None]:
+def computing(who: Hashable, seconds: float | None = None, head_start: float = 0.0) -> Iterator[None]:
     """Within it this thread is one of AT_ONCE that compute. Waits for a place, unless it takes part already.
 
-    who: for whom; those who have computed little come first. seconds: after so long it goes on without a place.
+    who: for whom; those who have computed little come first. seconds: after so long it goes on without a place. head_start: for
+    how many seconds it counts as having waited.
     """
     if _mine.get() is not None:
         yield
         return
-    has = _places.take(who, seconds)
+    has = _places.take(who, seconds, head_start)
     token = _mine.set(mine := _Place(who, time.monotonic(), has))
     try:
         yield
@@ -129,14 +137,20 @@ def waiting_elsewhere() -> Iterator[None]:
     try:
         yield
     finally:
-        mine.has = _places.take(mine.who, PATIENCE_SECONDS)
-        mine.since = time.monotonic()
+        _take_again(mine, HEAD_START_SECONDS)
 
 
 def give_way() -> None:
     """Lets those go on who have computed less; for what takes long, now and then."""
-    with waiting_elsewhere():
-        pass
+    mine = _mine.get()
+    if mine is not None and mine.since is not None:
+        _give_back(mine)
+        _take_again(mine, 0.0)
+
+
+def _take_again(mine: _Place, head_start: float) -> None:
+    mine.has = _places.take(mine.who, PATIENCE_SECONDS, head_start)
+    mine.since = time.monotonic()
 
 
 def _give_back(mine: _Place) -> None:

@@ -37,6 +37,9 @@ NEARLY = 0.8
 PACE, SLOWEST, QUICKEST = 0.5, 3.0, 0.25
 """Seconds between two looks of a page at a run that goes on: with one or two of them, with many, and at least."""
 
+LATELY = 8
+"""The figures of about so many runs tell how long those of the next one take."""
+
 
 FEWEST_TOLD = 10
 """Facts with all their answers from which on the figures of a run that goes on are shown."""
@@ -140,6 +143,7 @@ class Reports:
         self._of_these: LRUCache[str, tuple[Version, Report]] = LRUCache(KEPT)
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
+        self._lately = 0.0
         self._beside: dict[str, threading.Event] = {}
         self._alone = Alone()
         self._lock = threading.RLock()
@@ -161,7 +165,7 @@ class Reports:
             with waiting_elsewhere():
                 is_done = self._make_beside(run).wait(SOON_AFTER_END)
             if is_done:
-                return self._as_made(run) or self._make_first(run)
+                return self.latest(run)
             return made
         with self._lock:
             seconds, ended = self._took.get(run, (0.0, 0.0))
@@ -170,6 +174,12 @@ class Reports:
                 return self._make(run)
             self._make_beside(run)
         return made
+
+    def latest(self, run: str) -> Live:
+        """A run with the figures that were made last, whatever is new since; made only where there are none. Raises
+        UnknownName.
+        """
+        return self._as_made(run) or self._make_first(run)
 
     def settled(self, run: str) -> Live:
         """The same for what is kept or taken away: a run that has ended has the figures of all its answers, however long they
@@ -199,10 +209,11 @@ class Reports:
     def pace(self, *moments: Moment) -> float:
         """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
         It doubles where these double: to change a page's clock takes a request too. Where it is known when the turn or the end
-        of one of these runs comes, and that is sooner, the page looks then.
+        of one of these runs comes, and that is sooner, the page looks when its figures should be made.
         """
         usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
-        return min([usual, *(max(QUICKEST, left) for one in moments if (left := one.seconds_until_news) is not None)])
+        news = [left + self._lately for one in moments if (left := one.seconds_until_news) is not None]
+        return min([usual, *(max(QUICKEST, seconds) for seconds in news)])
 
     def next_look(self, *lives: Live) -> float | None:
         """Seconds until a page should look at these runs again; None where nothing new will come."""
@@ -309,6 +320,9 @@ class Reports:
         return made
 
     def _report(self, record: Run) -> Report:
+        begun = time.monotonic()
         made = report(record, self.board(record.run).records(), self._store)
         keep(self._store, record, made)
+        if record.state not in GOING:
+            self._lately += (time.monotonic() - begun - self._lately) / LATELY
         return made

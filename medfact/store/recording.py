@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sql
 
+from medfact.kept import keep
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, WAITING, Plan
 from medfact.store.retrieval import add_passages, planned_passages
 from medfact.store.sheets import fact_numbers, sheet_of
-from medfact.store.statement_rows import add_statements, records_of, rows_of
+from medfact.store.statement_rows import Records, add_statements, records_of, rows_of
 from medfact.store.workers import myself
 
 MADE_FROM_IMPORTED = "from a run that came from a file"
@@ -25,37 +28,60 @@ _PLACE_COLUMNS = ("run", "position", "statement_id", "shots_of", "draw", "fact")
 _RUN_FACT_COLUMNS = ("run", "fact", "record", "statement_id")
 
 
+MOST_STATEMENTS = 40_000
+"""Statements of the plans whose rows are kept, those used last."""
+
+
 class Recording(Part):
     """Records new runs."""
 
     def start_run(self, spec: RunSpec, plan: Plan, versions: dict[str, str]) -> str:
         """Records a run and everything it will ask, before its model loads. Returns its random 128-bit id."""
-        run = secrets.token_hex(16)
-        asked = [planned.statement for planned in plan.statements]
-        numbers, facts, partners = fact_numbers(asked), records_of(asked), records_of(plan.partners)
-        row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": len(facts)}
         # all that is to be written is made before: others wait while a transaction is open
-        statements = rows_of((*asked, *plan.partners))
-        places = [
-            (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, fact)
-            for position, (planned, fact) in enumerate(zip(plan.statements, numbers, strict=True))
-        ]
-        described = [(run, number, values[0], None) for number, values in enumerate(facts.values())]
-        shown = enumerate(plan.partners, len(facts))
-        beside = [(run, number, partners[one.fact.fact_id][0], one.statement_id) for number, one in shown]
-        sheet, passages = sheet_of(plan.statements).to_bytes(), planned_passages(plan.statements)
+        run, rows, passages = secrets.token_hex(16), _rows_of(plan), planned_passages(plan.statements)
+        row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": rows.facts}
+        facts, places = ([(run, *values) for values in of] for of in (rows.run_facts, rows.places))
         with self.database.writing() as connection:
             connection.execute(schema.runs.insert().values(row))
-            add_statements(self.database, connection, statements, {**facts, **partners})
-            self.database.insert_rows(connection, _RUN_FACTS, _RUN_FACT_COLUMNS, [*described, *beside])
+            add_statements(self.database, connection, rows.statements, rows.records)
+            self.database.insert_rows(connection, _RUN_FACTS, _RUN_FACT_COLUMNS, facts)
             self.database.insert_rows(connection, _PLACES, _PLACE_COLUMNS, places)
             _add_demonstrations(connection, run, plan)
             add_passages(self.database, connection, run, passages)
-            connection.execute(schema.sheets.insert().values(run=run, columns=sheet))
+            connection.execute(schema.sheets.insert().values(run=run, columns=rows.sheet))
             add_event(connection, run, WAITING)
             if spec.imported:
                 add_event(connection, run, IMPORTED, MADE_FROM_IMPORTED)
         return run
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is written of a plan, whatever run it is of: rows without the run's id, and the number of its facts."""
+
+    plan: Plan
+    facts: int
+    statements: Mapping[str, tuple[Any, ...]]
+    records: Records
+    run_facts: Sequence[tuple[Any, ...]]
+    places: Sequence[tuple[Any, ...]]
+    sheet: bytes
+
+
+@keep(MOST_STATEMENTS, lambda rows: len(rows.places), key=id)  # what is kept holds its plan, so no other has its id
+def _rows_of(plan: Plan) -> _Rows:
+    """Made once for a plan: many visitors begin the same run."""
+    asked = [planned.statement for planned in plan.statements]
+    facts, partners = records_of(asked), records_of(plan.partners)
+    described = [(number, values[0], None) for number, values in enumerate(facts.values())]
+    shown = enumerate(plan.partners, len(facts))
+    beside = [(number, partners[one.fact.fact_id][0], one.statement_id) for number, one in shown]
+    places = [
+        (position, planned.statement.statement_id, planned.shots_of, planned.draw, fact)
+        for position, (planned, fact) in enumerate(zip(plan.statements, fact_numbers(asked), strict=True))
+    ]
+    statements, sheet = rows_of((*asked, *plan.partners)), sheet_of(plan.statements).to_bytes()
+    return _Rows(plan, len(facts), statements, {**facts, **partners}, [*described, *beside], places, sheet)
 
 
 def _described(spec: RunSpec, plan: Plan, versions: dict[str, str]) -> dict[str, Any]:

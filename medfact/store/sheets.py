@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact, digest
+from medfact.kept import keep
 from medfact.statements import Statement
 from medfact.store.entities import Asked
 
@@ -62,8 +63,13 @@ class Sheet:
         if "bounds" not in arrays and _has_repeated_triplets(*(arrays[name] for name in ("head", "relation", "tail"))):
             raise ValueError("This sheet may take what is said of two regions or populations for one.")
         arrays.setdefault("bounds", np.zeros_like(arrays["identity"]))
+        for array in arrays.values():
+            array.setflags(write=False)  # runs of one plan share them
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
+
+STATEMENTS_KEPT = 200_000
+"""Statements of the sheets that are kept, those used last."""
 
 EDITION = 3
 """Sheets of the first edition, which do not say so, took all unknown tails for one: the first in their order. Those of the
@@ -81,8 +87,11 @@ def _has_repeated_triplets(head: Ints, relation: Ints, tail: Ints) -> bool:
     return len({*zip(head.tolist(), relation.tolist(), tail.tolist(), strict=True)}) < len(head)
 
 
+@keep(STATEMENTS_KEPT, lambda sheet: len(sheet.fact) if sheet else 1)
 def readable_sheet(data: bytes) -> Sheet | None:
-    """A sheet that was kept; None where it is damaged or takes several facts for one, so that it is made anew."""
+    """A sheet that was kept; None where it is damaged or takes several facts for one, so that it is made anew. Many visitors
+    begin runs of the same plan, whose sheets are equal.
+    """
     try:
         return Sheet.from_bytes(data)
     except (ValueError, LookupError, OSError, EOFError, BadZipFile):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -162,12 +162,15 @@ class Services:
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
-        return self.live(run) is not None
+        return self._found(run, self.reports.latest) is not None
 
     def live(self, run: object) -> Live | None:
         """Such a run as it stands now, None where there is none."""
+        return self._found(run, self.reports.live)
+
+    def _found(self, run: object, live: Callable[[str], Live]) -> Live | None:
         try:
-            return self.reports.live(str(run)) if _is_whole_id(run) and not _writes(self.store, str(run)) else None
+            return live(str(run)) if _is_whole_id(run) and not _writes(self.store, str(run)) else None
         except StoreError:
             raise
         except MedfactError:

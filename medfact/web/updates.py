@@ -16,7 +16,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
-from medfact.computing import PATIENCE_SECONDS, computing
+from medfact.computing import HEAD_START_SECONDS, PATIENCE_SECONDS, computing
 from medfact.datasets import elsewhere
 from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
@@ -50,6 +50,11 @@ class Question(BaseModel):
     """The fingerprints of its fragments."""
     action: Action | None = None
 
+    @property
+    def looks_at_runs(self) -> bool:
+        """Whether it shows what runs have found, and presses nothing."""
+        return self.action is None and bool(self.show.get("run"))
+
 
 def routes(services: Services, demonstration: str) -> APIRouter:
     """The address at which pages ask."""
@@ -75,7 +80,8 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        with computing(address_of(request.scope), PATIENCE_SECONDS if has_turn() else None):
+        patience, head_start = PATIENCE_SECONDS if has_turn() else None, HEAD_START_SECONDS if question.looks_at_runs else 0.0
+        with computing(address_of(request.scope), patience, head_start):
             return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router

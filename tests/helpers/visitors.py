@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import httpx
+from waiting import until
 
 from medfact.web.evaluate.form import Setup
 
@@ -50,6 +51,17 @@ class Visitor:
     def look(self, of: str = "evaluate", /, **show: object) -> dict[str, Any]:
         """What a page shows."""
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show})
+
+    def settled(self, **show: object) -> dict[str, Any]:
+        """What a page shows of runs that have ended once all their figures are made: until then it looks again."""
+        shown: list[dict[str, Any]] = []
+
+        def is_settled() -> bool:
+            shown.append(self.look(**show))
+            return shown[-1]["again"] is None
+
+        until(is_settled)
+        return shown[-1]
 
     def act(self, name: str, about: object = "", of: str = "evaluate", **show: Any) -> dict[str, Any]:
         """What a page shows after a button was pressed; the field `fields` holds what is typed beside it."""

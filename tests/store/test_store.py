@@ -419,6 +419,25 @@ def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
     assert in_sql(store, "select count(*) from sheets") == [(1,)]
 
 
+def test_runs_of_one_plan_are_recorded_alike(store: Store) -> None:
+    """Also where another plan says the same: what is kept of a plan stands for no other."""
+    same = replace(PLAN, notes=("said again",))
+    fewer = replace(PLAN, statements=PLAN.statements[:5], partners=())
+    first, second, third, fourth = (store.start_run(SPEC, plan, VERSIONS) for plan in (PLAN, PLAN, same, fewer))
+
+    def recorded(run: str) -> object:
+        items = store.answers.asked(run)
+        return [(item, item.position, item.fact) for item in items], store.answers.facts(run), store.answers.partners(run)
+
+    assert recorded(first) == recorded(second) == recorded(third)
+    assert len(store.answers.asked(fourth)) == 5
+    sheets = [store.answers.sheet(run) for run in (first, second, fourth)]
+    assert sheets[0] is sheets[1], "equal sheets are read once"
+    assert len(sheets[2].fact) == 5
+    with pytest.raises(ValueError, match="read-only"):
+        sheets[0].fact[0] = 7
+
+
 def test_unknown_tails_are_not_one_tail() -> None:
     """Three false facts of ready statements whose tails nobody knows: each is its own, in figures and in what is expected of
     them, also where a sheet was kept by an older version.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medfact import computing as places
-from medfact.computing import AT_ONCE, Places, computing, waiting_elsewhere
+from medfact.computing import AT_ONCE, HEAD_START_SECONDS, Places, computing, give_way, waiting_elsewhere
 from medfact.datasets.isolated import count_passages, in_turn
 from medfact.errors import ModelError
 from medfact.models.services.policy import check_public_url
@@ -258,3 +258,76 @@ def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypa
 
     assert order(0.0) == ["few", "many"]
     assert order(10.0) == ["many", "few"]
+
+
+@pytest.mark.parametrize(
+    ("seconds_before", "first"),
+    [(0.0, "look"), (1.9, "look"), (2.1, "press")],
+)
+def test_a_look_counts_as_if_it_had_waited_two_seconds_longer(
+    seconds_before: float, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One place, and nobody has computed anything: a press that came less than 2 s before a look comes after it, else first."""
+    assert HEAD_START_SECONDS == 2.0
+    now = [100.0]
+    monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
+    one, came, got = Places(1), list[str](), threading.Semaphore(0)
+
+    def comes(who: str, head_start: float) -> threading.Thread:
+        def work() -> None:
+            one.take(who, head_start=head_start)
+            came.append(who)
+            got.release()
+
+        thread = begun(work)
+        while not any(waiting.who == who for waiting in one._waiting):
+            thread.join(0.01)
+        return thread
+
+    one.take("other")
+    comes("press", 0.0)
+    now[0] += seconds_before
+    comes("look", HEAD_START_SECONDS)
+    one.give_back("other", 0.0)
+    assert got.acquire(timeout=SOON)
+    assert came == [first]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One place, which “a” gives away while “b” computes; “c” comes meanwhile. Nobody has computed for as long as 2 s."""
+    monkeypatch.setattr(places, "_places", one := Places(1))
+    came, left, over, here = list[str](), threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def a() -> None:
+        with computing("a"):
+            if goes_on:
+                with waiting_elsewhere():
+                    left.set()
+                    while len(one._waiting) < 1:  # until “c” waits, too
+                        threading.Event().wait(0.01)
+            else:
+                left.set()
+                while len(one._waiting) < 2:  # “b”, who takes the place, and “c”
+                    threading.Event().wait(0.01)
+                give_way()
+            came.append("a")
+
+    def c() -> None:
+        with computing("c"):
+            came.append("c")
+
+    threads = [begun(a)]
+    assert left.wait(SOON)
+    threads.append(begun(busy(over, here, "b")))
+    if goes_on:
+        assert here.acquire(timeout=SOON)
+    threads.append(begun(c))
+    if not goes_on:
+        assert here.acquire(timeout=SOON)
+    while len(one._waiting) < 2:
+        threads[0].join(0.01)
+    over.set()
+    for thread in threads:
+        thread.join(SOON)
+    assert came == (["a", "c"] if goes_on else ["c", "a"])

@@ -139,7 +139,7 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         own = store.of(visitor.owner)
 
         def figures() -> str:
-            shown = str(visitor.look("evaluate", run=run)["fragments"]["tab"])
+            shown = str(visitor.settled(run=run)["fragments"]["tab"])
             return shown.partition("<h2>Under review</h2>")[2]
 
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:2]])

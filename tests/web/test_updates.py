@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from waiting import HANG_SECONDS, until, wait_for
 
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
-from medfact.results.live import PACE, QUICKEST, SLOWEST
+from medfact.results.live import PACE, QUICKEST, SLOWEST, Reports
 from medfact.results.report import Report, report
 from medfact.runs.events import AnswersSaved
 from medfact.runs.jobs.job import Snapshot
@@ -147,6 +147,49 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
     may_end.set()
     until(lambda: look(services, run=run)["again"] is None)
     assert "50.0%" in look(services, run=run)["fragments"]["scores"]
+
+
+def test_a_look_asks_for_the_figures_of_a_run_once(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time it may have to wait for them."""
+    live, asked = Reports.live, list[str]()
+    monkeypatch.setattr(Reports, "live", lambda self, run: asked.append(run) or live(self, run))
+    look(services, run=run)
+    assert asked == [run]
+
+
+def test_whether_a_run_is_there_needs_no_new_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    services.reports.live(run)
+    for _ in answer(run, services.store):
+        pass
+
+    def made_again(*_: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(Reports, "_make", made_again)
+    assert services.asked(run)
+    assert services.reports.latest(run).behind
+
+
+def test_a_page_looks_when_the_figures_of_the_end_should_be_made(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long those of runs that have ended took lately: after one that took 0.8 s an eighth of that is expected."""
+    job = replace(Snapshot(1, RUNNING, None, 640, 0, None, None), seconds_of_answering=0.3)
+    begun = services.reports.live(run)
+    going = replace(begun, job=job, run=replace(begun.run, state=RUNNING))
+    assert services.reports.pace(going) == 0.3, "those of a run that has only begun do not count"
+    now = [100.0]
+
+    def slowly(*of: Any) -> Report:
+        now[0] += 0.8
+        return report(*of)
+
+    for _ in answer(run, services.store):
+        pass
+    monkeypatch.setattr("medfact.results.live.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("medfact.results.live.report", slowly)
+    assert services.reports.settled(run).state == COMPLETE
+    assert services.reports.pace(going) == pytest.approx(0.3 + 0.1)
 
 
 def test_what_is_taken_away_has_the_figures_of_all_answers(

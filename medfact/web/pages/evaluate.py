@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.results.live import Progress
+from medfact.results.live import Live, Progress
 from medfact.store import GOING, INTERRUPTED, PAUSED, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate import begin, files, rows
@@ -35,11 +35,11 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     if not show.settled:
         keep_setup(visitor, setup)
     show = show.with_setup(setup)
-    runs, missing = _runs(visitor, show)
-    if not runs:
+    lives, missing = _runs(visitor, show)
+    if not lives:
         show = show.model_copy(update={"run": "", "missing": missing})
         return _new_evaluation(visitor, show, setup)
-    shown = results(visitor, show.model_copy(update={"missing": missing}), runs)
+    shown = results(visitor, show.model_copy(update={"missing": missing}), lives)
     said = {"notice": _notice(_unfinished(visitor), missing) + signing_in(visitor, "evaluate"), **dict.fromkeys(INPUTS, "")}
     return replace(shown, fragments={**said, **shown.fragments}, query=_query(shown.show))
 
@@ -63,10 +63,10 @@ def _heading(show: EvaluateShow) -> str:
     return "Evaluate what a language model wrote" if show.writing or show.drafts else "New evaluation"
 
 
-def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
-    """The ids of the runs to show, and whether the address names one that is not there."""
+def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[Live], bool]:
+    """The runs to show, and whether the address names one that is not there."""
     asked = list(dict.fromkeys(filter(None, show.run.split(","))))[:MOST_MODELS]
-    found = [run for run in asked if visitor.services.asked(run)]
+    found = list(filter(None, map(visitor.services.live, asked)))
     return found, len(found) < len(asked) or (show.missing and not found)
 
 

@@ -24,7 +24,7 @@ from medfact.results.sections.answers import GROUPS
 from medfact.results.sides import Side
 from medfact.results.wording import counted
 from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
-from medfact.store import Asked
+from medfact.store import Asked, Run
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor, paged
 from medfact.web.pages.cards import Card, StatementLine, card_of_answers, drawer_of, of_facts
@@ -32,6 +32,9 @@ from medfact.web.pages.looked import ResultsShow
 from medfact.web.services import Services
 
 FACTS_A_PAGE = 20
+
+FACTS_KEPT = 50_000
+"""Facts of runs last looked at, whose names and whose table are kept: those of some hundred visitors."""
 
 Lives = Mapping[str, Live]
 
@@ -61,13 +64,13 @@ def table_of(services: Services, lives: Lives) -> FactTable:
     return _table(services, tuple(runs))
 
 
-@keep(16)
+@keep(FACTS_KEPT, lambda table: table.number.shape[1])
 def _table(services: Services, runs: tuple[tuple[str, Version], ...]) -> FactTable:
     """Kept for each version of the runs' answers."""
     return fact_table([Side(services.run(run), services.reports.board(run)) for run, _ in runs])
 
 
-@keep(16)
+@keep(FACTS_KEPT, len)
 def facts_of_run(services: Services, run: str) -> Sequence[Fact]:
     """By their numbers. They are recorded with the run and never change."""
     return tuple(services.store.answers.facts(run))
@@ -233,17 +236,15 @@ class Worst:
 def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
     """The worst facts (`FactTable.worst`), with what was answered to them."""
     services, table = visitor.services, table_of(visitor.services, lives)
-    found = []
-    for row in table.worst(facts_of(services, table))[:most]:
-        asked = [(place, int(table.number[place, row])) for place in range(len(table.runs))]
-        sides = [
-            (name, live.run, of_facts(services, live.run.run, [asked[place][1]]))
-            for place, (name, live) in enumerate(lives.items())
-            if asked[place][1] >= 0
-        ]
-        if (card := card_of_answers(services, sides)) is not None:
-            found.append(_worst(row, card))
-    return found
+    rows = table.worst(facts_of(services, table))[:most]
+    asked: dict[int, list[tuple[str, Run, list[Asked]]]] = {row: [] for row in rows}
+    for (name, live), numbers in zip(lives.items(), table.number[:, rows].tolist(), strict=True):
+        items = of_facts(services, live.run.run, numbers)  # of all these facts at once
+        for row, number in zip(rows, numbers, strict=True):
+            if number >= 0:
+                asked[row].append((name, live.run, [item for item in items if item.fact == number]))
+    cards = {row: card_of_answers(services, sides) for row, sides in asked.items()}
+    return [_worst(row, card) for row, card in cards.items() if card is not None]
 
 
 def _worst(row: int, card: Card) -> Worst:

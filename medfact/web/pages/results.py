@@ -56,13 +56,13 @@ STATISTICS = {
 """Parts of the tab “Statistics”; the first where there are several models."""
 
 
-def results(visitor: Visitor, show: Any, runs: Sequence[str]) -> View:
-    """The runs of these ids."""
+def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
+    """These runs."""
     reports = visitor.services.reports
-    lives = named([reports.about(reports.live(run), show.estimand) for run in runs])
+    lives = named([reports.about(live, show.estimand) for live in runs])
     tabs = _tabs(lives)
     tab = OLD_TABS.get(show.tab, show.tab)
-    show = show.model_copy(update={"run": ",".join(runs), "tab": tab if tab in tabs else "summary"})
+    show = show.model_copy(update={"run": ",".join(live.run.run for live in runs), "tab": tab if tab in tabs else "summary"})
     show = _in_range(visitor, show, lives)
     told = {name: live for name, live in lives.items() if live.is_telling}
     content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
@@ -245,8 +245,8 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
 @keep(200)
 def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...], __: tuple[int, int, str]) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
-    facts = services.store.answers.false_facts(run)
-    return danger(services.reports.board(run).records(), facts, services.held(reviewers), services.run(run).spec.shot_draws)
+    false = {number: fact for number, fact in enumerate(facts_of_run(services, run)) if not fact.positive}
+    return danger(services.reports.board(run).records(), false, services.held(reviewers), services.run(run).spec.shot_draws)
 
 
 def _under_review(visitor: Visitor, lives: Lives) -> Markup:
