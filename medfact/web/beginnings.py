@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from medfact.computing import waiting_elsewhere
 
-_LOCKS = 64
+_LOCKS = 4_096
 
 
 class Beginnings:
