@@ -29,7 +29,7 @@ _RUN_FACT_COLUMNS = ("run", "fact", "record", "statement_id")
 
 
 MOST_STATEMENTS = 40_000
-"""Statements of the plans whose rows are kept, those used last."""
+"""Statements of the plans whose rows are kept, those used last. Those of a larger plan are not: few begin it twice."""
 
 
 class Recording(Part):
@@ -38,7 +38,8 @@ class Recording(Part):
     def start_run(self, spec: RunSpec, plan: Plan, versions: dict[str, str]) -> str:
         """Records a run and everything it will ask, before its model loads. Returns its random 128-bit id."""
         # all that is to be written is made before: others wait while a transaction is open
-        run, rows, passages = secrets.token_hex(16), _rows_of(plan), planned_passages(plan.statements)
+        run, passages = secrets.token_hex(16), planned_passages(plan.statements)
+        rows = _kept_rows_of(plan) if len(plan.statements) <= MOST_STATEMENTS else _rows_of(plan)
         row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": rows.facts}
         facts, places = ([(run, *values) for values in of] for of in (rows.run_facts, rows.places))
         with self.database.writing() as connection:
@@ -68,9 +69,13 @@ class _Rows:
     sheet: bytes
 
 
-@keep(MOST_STATEMENTS, lambda rows: len(rows.places), key=id)  # what is kept holds its plan, so no other has its id
-def _rows_of(plan: Plan) -> _Rows:
+@keep(MOST_STATEMENTS, lambda rows: 1 + len(rows.places), key=id)  # what is kept holds its plan, so no other has its id
+def _kept_rows_of(plan: Plan) -> _Rows:
     """Made once for a plan: many visitors begin the same run."""
+    return _rows_of(plan)
+
+
+def _rows_of(plan: Plan) -> _Rows:
     asked = [planned.statement for planned in plan.statements]
     facts, partners = records_of(asked), records_of(plan.partners)
     described = [(number, values[0], None) for number, values in enumerate(facts.values())]

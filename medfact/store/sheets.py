@@ -87,7 +87,7 @@ def _has_repeated_triplets(head: Ints, relation: Ints, tail: Ints) -> bool:
     return len({*zip(head.tolist(), relation.tolist(), tail.tolist(), strict=True)}) < len(head)
 
 
-@keep(STATEMENTS_KEPT, lambda sheet: len(sheet.fact) if sheet else 1)
+@keep(STATEMENTS_KEPT, lambda sheet: 1 + len(sheet.fact) if sheet else 1)
 def readable_sheet(data: bytes) -> Sheet | None:
     """A sheet that was kept; None where it is damaged or takes several facts for one, so that it is made anew. Many visitors
     begin runs of the same plan, whose sheets are equal.

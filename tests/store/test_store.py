@@ -419,8 +419,10 @@ def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
     assert in_sql(store, "select count(*) from sheets") == [(1,)]
 
 
-def test_runs_of_one_plan_are_recorded_alike(store: Store) -> None:
-    """Also where another plan says the same: what is kept of a plan stands for no other."""
+@pytest.mark.parametrize("most", [40_000, 0])
+def test_runs_of_one_plan_are_recorded_alike(store: Store, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where another plan says the same: what is kept of a plan stands for no other. most: statements of a kept one."""
+    monkeypatch.setattr("medfact.store.recording.MOST_STATEMENTS", most)
     same = replace(PLAN, notes=("said again",))
     fewer = replace(PLAN, statements=PLAN.statements[:5], partners=())
     first, second, third, fourth = (store.start_run(SPEC, plan, VERSIONS) for plan in (PLAN, PLAN, same, fewer))

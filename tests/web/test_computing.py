@@ -223,6 +223,19 @@ class Taken:
         self.ended.set()
 
 
+def comes(who: str, one: Places, came: list[str], got: threading.Semaphore, head_start: float = 0.0) -> None:
+    """Somebody waits for a place of these, and says when it has come."""
+
+    def work() -> None:
+        one.take(who, head_start=head_start)
+        came.append(who)
+        got.release()
+
+    thread = begun(work)
+    while not any(waiting.who == who for waiting in one._waiting):
+        thread.join(0.01)
+
+
 def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """One place. “many” has computed 8 s, “few” 1 s: of two who came at the same moment “few” is first. Where “many” came 10 s
     before, a sixth of a half-life, 8 · 0.5^(1/6) - 10 = -2.9 are less than the 1 · 0.5^(1/6) - 0 = 0.9 of “few”.
@@ -233,24 +246,13 @@ def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypa
     def order(seconds_before: float) -> list[str]:
         one, came, got = Places(1), list[str](), threading.Semaphore(0)
 
-        def comes(who: str) -> threading.Thread:
-            def work() -> None:
-                one.take(who)
-                came.append(who)
-                got.release()
-
-            thread = begun(work)
-            while not any(waiting.who == who for waiting in one._waiting):
-                thread.join(0.01)
-            return thread
-
         for who, seconds in (("many", 8.0), ("few", 1.0)):
             one.take(who)
             one.give_back(who, seconds)
         one.take("other")
-        comes("many")
+        comes("many", one, came, got)
         now[0] += seconds_before
-        comes("few")
+        comes("few", one, came, got)
         for who in ("other", "many"):
             one.give_back(who, 0.0)
             assert got.acquire(timeout=SOON)
@@ -273,21 +275,10 @@ def test_a_look_counts_as_if_it_had_waited_two_seconds_longer(
     monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
     one, came, got = Places(1), list[str](), threading.Semaphore(0)
 
-    def comes(who: str, head_start: float) -> threading.Thread:
-        def work() -> None:
-            one.take(who, head_start=head_start)
-            came.append(who)
-            got.release()
-
-        thread = begun(work)
-        while not any(waiting.who == who for waiting in one._waiting):
-            thread.join(0.01)
-        return thread
-
     one.take("other")
-    comes("press", 0.0)
+    comes("press", one, came, got)
     now[0] += seconds_before
-    comes("look", HEAD_START_SECONDS)
+    comes("look", one, came, got, HEAD_START_SECONDS)
     one.give_back("other", 0.0)
     assert got.acquire(timeout=SOON)
     assert came == [first]

@@ -64,13 +64,13 @@ def table_of(services: Services, lives: Lives) -> FactTable:
     return _table(services, tuple(runs))
 
 
-@keep(FACTS_KEPT, lambda table: table.number.shape[1])
+@keep(FACTS_KEPT, lambda table: 1 + table.number.shape[1])
 def _table(services: Services, runs: tuple[tuple[str, Version], ...]) -> FactTable:
     """Kept for each version of the runs' answers."""
     return fact_table([Side(services.run(run), services.reports.board(run)) for run, _ in runs])
 
 
-@keep(FACTS_KEPT, len)
+@keep(FACTS_KEPT, lambda facts: 1 + len(facts))
 def facts_of_run(services: Services, run: str) -> Sequence[Fact]:
     """By their numbers. They are recorded with the run and never change."""
     return tuple(services.store.answers.facts(run))
