@@ -143,7 +143,7 @@ class Reports:
         self._of_these: LRUCache[str, tuple[Version, Report]] = LRUCache(KEPT)
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
-        self._lately = 0.0
+        self._seconds_lately = 0.0
         self._beside: dict[str, threading.Event] = {}
         self._alone = Alone()
         self._lock = threading.RLock()
@@ -212,7 +212,7 @@ class Reports:
         of one of these runs comes, and that is sooner, the page looks when its figures should be made.
         """
         usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
-        news = [left + self._lately for one in moments if (left := one.seconds_until_news) is not None]
+        news = [left + self._seconds_lately for one in moments if (left := one.seconds_until_news) is not None]
         return min([usual, *(max(QUICKEST, seconds) for seconds in news)])
 
     def next_look(self, *lives: Live) -> float | None:
@@ -324,5 +324,5 @@ class Reports:
         made = report(record, self.board(record.run).records(), self._store)
         keep(self._store, record, made)
         if record.state not in GOING:
-            self._lately += (time.monotonic() - begun - self._lately) / LATELY
+            self._seconds_lately += (time.monotonic() - begun - self._seconds_lately) / LATELY
         return made

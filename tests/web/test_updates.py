@@ -3,6 +3,8 @@
 import json
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +17,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from waiting import HANG_SECONDS, until, wait_for
 
+from medfact.computing import HEAD_START_SECONDS
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.live import PACE, QUICKEST, SLOWEST, Reports
 from medfact.results.report import Report, report
@@ -155,6 +158,34 @@ def test_a_look_asks_for_the_figures_of_a_run_once(services: Services, run: str,
     monkeypatch.setattr(Reports, "live", lambda self, run: asked.append(run) or live(self, run))
     look(services, run=run)
     assert asked == [run]
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ({"show": {"run": "RUN"}}, HEAD_START_SECONDS),
+        ({"show": {}}, 0.0),
+        ({"show": {"run": ""}}, 0.0),
+        ({"show": {"run": "RUN"}, "action": {"name": "stop", "about": "", "fields": {}}}, 0.0),
+    ],
+)
+def test_only_who_looks_at_runs_counts_as_having_waited(
+    services: Services, run: str, told: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    @contextmanager
+    def computing(_: str, __: float | None, head_start: float) -> Iterator[None]:
+        waited.append(head_start)
+        yield
+
+    monkeypatch.setattr("medfact.web.updates.computing", computing)
+    app = FastAPI()
+    app.include_router(routes(services, run))
+    if told["show"].get("run"):
+        told = told | {"show": {"run": run}}
+    assert TestClient(app).post("/updates", json={"page": "evaluate", **told}).status_code == 200
+    assert waited == [seconds]
 
 
 def test_whether_a_run_is_there_needs_no_new_figures(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:

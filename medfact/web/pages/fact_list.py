@@ -34,7 +34,7 @@ from medfact.web.services import Services
 FACTS_A_PAGE = 20
 
 FACTS_KEPT = 50_000
-"""Facts of runs last looked at, whose names and whose table are kept: those of some hundred visitors."""
+"""Facts of runs last looked at, whose names and whose table are kept: those of a few hundred visitors."""
 
 Lives = Mapping[str, Live]
 
@@ -236,7 +236,8 @@ class Worst:
 def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
     """The worst facts (`FactTable.worst`), with what was answered to them."""
     services, table = visitor.services, table_of(visitor.services, lives)
-    rows = table.worst(facts_of(services, table))[:most]
+    if not (rows := table.worst(facts_of(services, table))[:most]):
+        return []
     asked: dict[int, list[tuple[str, Run, list[Asked]]]] = {row: [] for row in rows}
     for (name, live), numbers in zip(lives.items(), table.number[:, rows].tolist(), strict=True):
         items = of_facts(services, live.run.run, numbers)  # of all these facts at once
