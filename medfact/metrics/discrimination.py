@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, sparse, special
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, redrawn, unseen_share
 from medfact.metrics.miscalibration import Miscalibration, miscalibration
@@ -126,7 +126,7 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     """
     heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
-    values = _weighted_auroc(p, label, np.ones((1, len(p))))
+    values = _weighted_auroc(p, label, heads, np.ones((1, count), dtype=np.int64))
     if not len(values):
         return Estimate(None, None, None, 0)
     value = float(values[0])
@@ -136,7 +136,7 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
         return Estimate(value, None, None, len(p))
     draws = int(np.clip(_NUMBERS // len(p), _LEAST_RESAMPLES, _MOST_RESAMPLES))
     parts = np.array_split(redrawn(count, draws), max(1, draws * len(p) // _AT_ONCE))
-    drawn = np.concatenate([_weighted_auroc(p, label, times[:, heads].astype(float)) for times in parts])
+    drawn = np.concatenate([_weighted_auroc(p, label, heads, times) for times in parts])
     low, high = np.quantile(drawn, [0.025, 0.975])
     # so few heads vary more than the bootstrap shows
     stretch = float(special.stdtrit(count - 1, 0.975) / special.ndtri(0.975)) * np.sqrt(
@@ -159,16 +159,16 @@ def _auroc_by_statement(p: Floats, label: Floats, value: float) -> Floats:
     return parts
 
 
-def _weighted_auroc(p: Floats, label: Floats, weights: Floats) -> Floats:
-    """AUROC where each statement counts so often: one for each row of weights (draw, statement) with true and false ones."""
-    order = np.argsort(p, kind="stable")
-    first = np.flatnonzero(np.diff(p[order], prepend=-1.0))
-    weights = weights[:, order]
-    true = np.add.reduceat(weights * label[order], first, axis=1)
-    false = np.add.reduceat(weights, first, axis=1) - true
-    couples = true.sum(axis=1) * false.sum(axis=1)
-    below = np.cumsum(false, axis=1) - false / 2
-    return np.asarray((true * below).sum(axis=1)[couples > 0] / couples[couples > 0])
+def _weighted_auroc(p: Floats, label: Floats, heads: Codes, times: Codes | Floats) -> Floats:
+    """AUROC where each head counts so often, with all its statements: one for each row of times (draw, head) with true and
+    false ones.
+    """
+    different, place = np.unique(p, return_inverse=True)
+    shape, often = (len(different), times.shape[1]), times.T.astype(float)
+    true, false = (sparse.csr_array((side, (place, heads)), shape) @ often for side in (label, 1 - label))
+    couples = true.sum(axis=0) * false.sum(axis=0)
+    below = np.cumsum(false, axis=0) - false / 2
+    return np.asarray((true * below).sum(axis=0)[couples > 0] / couples[couples > 0])
 
 
 def _selective(records: Records, places: Codes, p: Floats, share: float) -> Selective:

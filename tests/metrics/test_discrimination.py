@@ -102,11 +102,12 @@ def test_the_parts_of_auroc_are_its_slopes() -> None:
     """Counting a statement a little more moves AUROC by its part."""
     randomness = np.random.default_rng(2)
     p, label = np.round(randomness.random(30), 1), (randomness.random(30) < 0.4).astype(float)
-    value = float(_weighted_auroc(p, label, np.ones((1, 30)))[0])
+    heads = np.arange(30)
+    value = float(_weighted_auroc(p, label, heads, np.ones((1, 30)))[0])
     parts = _auroc_by_statement(p, label, value)
     assert parts.mean() == pytest.approx(value)
     more = np.ones((30, 30)) + 1e-6 * np.eye(30)
-    slopes = (_weighted_auroc(p, label, more) - value) / 1e-6
+    slopes = (_weighted_auroc(p, label, heads, more) - value) / 1e-6
     assert parts - value == pytest.approx(30 * slopes, abs=1e-3)
 
 
