@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +44,9 @@ LATELY = 8
 
 FEWEST_TOLD = 10
 """Facts with all their answers from which on the figures of a run that goes on are shown."""
+
+KEPT_AFTER = 0.5
+"""Seconds after which a report is kept in the database: until then it is shown."""
 
 KEPT = 200
 """Reports that are kept: those last looked at."""
@@ -322,7 +326,19 @@ class Reports:
     def _report(self, record: Run) -> Report:
         begun = time.monotonic()
         made = report(record, self.board(record.run).records(), self._store)
-        keep(self._store, record, made)
         if record.state not in GOING:
             self._seconds_lately += (time.monotonic() - begun - self._seconds_lately) / LATELY
+            self._keep_later(record, made)
         return made
+
+    def _keep_later(self, record: Run, made: Report) -> None:
+        """Keeps a report, with what is left to make of it, once whoever waits for it has looked."""
+
+        def work() -> None:
+            with computing(record.owner):
+                keep(self._store, record, made)
+
+        keeper = threading.Timer(KEPT_AFTER, work)
+        keeper.name, keeper.daemon = f"keep-{record.run}", True
+        with suppress(RuntimeError):  # there is no room for another thread: it is made again another time
+            keeper.start()
