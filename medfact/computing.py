@@ -3,7 +3,7 @@
 A crowd's requests share one interpreter's time: forty threads at once make none of them quicker, and leave the process that
 asks the models a third of its own. Of those who wait, whoever has computed least lately comes first, so that a look never waits
 for another visitor's many runs; each second of waiting makes up for a second of computing, so that everybody's turn comes. What
-is short, or begun already, counts as if it had waited for some seconds.
+somebody waits for, or has begun already, counts as if it had waited for some seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ PATIENCE_SECONDS = 10.0
 
 
 HEAD_START_SECONDS = 2.0
-"""A look at runs, and what had a place already and waited for something else, counts as if it had waited so much longer."""
+"""A pressed button, a look at runs, and what had a place already and waited for something else, count as if they had waited
+so much longer.
+"""
 
 
 @dataclass(eq=False)

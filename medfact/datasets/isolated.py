@@ -30,8 +30,11 @@ MAX_SECONDS = 60.0
 MAX_BYTES = 1 << 30
 """Processor time and memory for reading one file."""
 
+SHORT_SECONDS, NICENESS = 0.2, 10
+"""A file that takes more of the processor's time is read in time that others leave: how much its process yields then."""
+
 LEAST_SHARE = 0.25
-"""A file is read in time that others leave. So much of each second of the clock counts at least, should it compute nothing."""
+"""However little time others leave, so much of each second of the clock counts at least, should it compute nothing."""
 
 MAX_PROCESSES = 2
 """Files that are read at the same time; others wait."""
@@ -163,6 +166,8 @@ def _receive(receiver: Connection, process: Any, name: str, turn: Turn | None) -
     started, is_long = time.monotonic(), turn is None
     while not receiver.poll(POLL_SECONDS):
         computed, taken = _used(process.pid)
+        if computed > SHORT_SECONDS:
+            _yield_to_others(process.pid)
         seconds = max(computed, LEAST_SHARE * (time.monotonic() - started))
         if seconds > MAX_SECONDS:
             return TooMuch(f"{name} takes longer than {MAX_SECONDS:.0f} s to read.", "Use a part of it, or save it as CSV.")
@@ -187,9 +192,13 @@ def _used(pid: int) -> tuple[float, int]:
     return 0.0, 0
 
 
+def _yield_to_others(pid: int) -> None:
+    with contextlib.suppress(psutil.Error):
+        psutil.Process(pid).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else NICENESS)
+
+
 def _send(sender: Connection, read: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """The work of the separate process."""
-    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else 10)
     try:
         sender.send(read(*arguments, VISITOR))
     except MedfactError as error:

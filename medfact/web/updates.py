@@ -51,9 +51,9 @@ class Question(BaseModel):
     action: Action | None = None
 
     @property
-    def looks_at_runs(self) -> bool:
-        """Whether it shows what runs have found, and presses nothing."""
-        return self.action is None and bool(self.show.get("run"))
+    def comes_first(self) -> bool:
+        """Whether it presses something, or shows what runs have found: who asks that waits for it, and does not look around."""
+        return self.action is not None or bool(self.show.get("run"))
 
 
 def routes(services: Services, demonstration: str) -> APIRouter:
@@ -80,7 +80,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        patience, head_start = PATIENCE_SECONDS if has_turn() else None, HEAD_START_SECONDS if question.looks_at_runs else 0.0
+        patience, head_start = PATIENCE_SECONDS if has_turn() else None, HEAD_START_SECONDS if question.comes_first else 0.0
         with computing(address_of(request.scope), patience, head_start):
             return Response(answer(visitor, page, question, acted), media_type="application/json")
 

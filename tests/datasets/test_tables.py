@@ -15,11 +15,13 @@ from hashlib import sha512
 from pathlib import Path
 
 import openpyxl
+import psutil
 import pyarrow
 import pyarrow.parquet
 import pytest
 from small_disk import small_disk_at
 from small_facts import write_csv
+from waiting import HANG_SECONDS
 
 from medfact.datasets import Collection, isolated, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
@@ -821,6 +823,22 @@ def test_a_file_is_refused_for_what_it_computes_and_not_for_a_busy_machine(monke
     monkeypatch.setattr(isolated, "MAX_SECONDS", 0.05)
     with pytest.raises(FactsError, match="takes longer than"):
         isolated._isolated("facts.csv", _waits, 60.0)
+
+
+def _yields(usual: int, seconds: float, limits: Limits) -> bool:
+    """A reader that computes for so long, or until its process yields more than usual."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and psutil.Process().nice() == usual:
+        pass
+    return int(psutil.Process().nice()) > usual
+
+
+def test_a_file_that_is_read_soon_need_not_yield_to_what_others_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = psutil.Process().nice()
+    monkeypatch.setattr(isolated, "SHORT_SECONDS", HANG_SECONDS)
+    assert not isolated._isolated("facts.csv", _yields, usual, 0.3)
+    monkeypatch.setattr(isolated, "SHORT_SECONDS", 0.1)
+    assert isolated._isolated("facts.csv", _yields, usual, HANG_SECONDS)
 
 
 @pytest.mark.parametrize("rows", [16_000, 100_000], ids=["at its end", "in its rows"])

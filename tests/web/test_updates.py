@@ -166,10 +166,11 @@ def test_a_look_asks_for_the_figures_of_a_run_once(services: Services, run: str,
         ({"show": {"run": "RUN"}}, HEAD_START_SECONDS),
         ({"show": {}}, 0.0),
         ({"show": {"run": ""}}, 0.0),
-        ({"show": {"run": "RUN"}, "action": {"name": "stop", "about": "", "fields": {}}}, 0.0),
+        ({"show": {"run": "RUN"}, "action": {"name": "stop", "about": "", "fields": {}}}, HEAD_START_SECONDS),
+        ({"show": {}, "action": {"name": "drop_file", "about": "", "fields": {}}}, HEAD_START_SECONDS),
     ],
 )
-def test_only_who_looks_at_runs_counts_as_having_waited(
+def test_who_presses_or_looks_at_runs_counts_as_having_waited(
     services: Services, run: str, told: dict[str, Any], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
