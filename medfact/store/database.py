@@ -12,6 +12,7 @@ from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any
 
+import orjson
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -201,7 +202,9 @@ class Database:
         """
         compiled = _compiled(insertion, self.engine.dialect, tuple(columns))
         if compiled.positional and _is_exact_as_json(insertion, columns):
-            self._insert_as_json(connection, compiled, columns, iter(rows))
+            skips = self._new.get(insertion.table.name) is insertion
+            key = insertion.table.primary_key.columns.keys() if skips else ()
+            self._insert_as_json(connection, compiled, columns, iter(rows), key)
             return
         remaining = map(_storable_row, rows)
         if compiled.positional:
@@ -212,15 +215,23 @@ class Database:
 
     @staticmethod
     def _insert_as_json(
-        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]
+        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]], key: Sequence[str]
     ) -> None:
         """Inserts thousands of rows with each command, which SQLite reads out of one text. Its driver gives way to Python's
         other threads at every command: with one for each row, a busy server would hold the database for minutes.
+
+        key: the columns of the primary key, where rows whose key exists already are skipped; of those no more than that is
+        read.
         """
         before, _, after = _around_values(str(compiled))
-        each = ", ".join(f"json_extract(value, '$[{columns.index(name)}]')" for name in compiled.positiontup)
+        value = {name: f"json_extract(value, '$[{columns.index(name)}]')" for name in compiled.positiontup}
+        each, table = ", ".join(value.values()), compiled.statement.table.name
         # where true: else "on conflict" would be read as the condition of a join
-        command = f"{before.removesuffix('VALUES ')}SELECT {each} FROM json_each(?) WHERE true{after}"
+        is_there = " AND ".join(f"{table}.{name} = {value[name]}" for name in key) or "false"
+        command = (
+            f"{before.removesuffix('VALUES ')}SELECT {each} FROM json_each(?) "
+            f"WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE {is_there}){after}"
+        )
         while batch := list(islice(rows, _ROWS_PER_INSERT)):
             connection.exec_driver_sql(command, (_json_of(batch),))
 
@@ -303,9 +314,10 @@ def _storable_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _json_of(rows: Sequence[tuple[Any, ...]]) -> str:
     """Rows as JSON, of values that can be stored."""
-    text = json.dumps(rows, ensure_ascii=False)
-    if "\\u0000" not in text and storable(text) == text:
-        return text
+    with suppress(orjson.JSONEncodeError):  # of a lone surrogate
+        text = orjson.dumps(rows).decode()
+        if "\\u0000" not in text:
+            return text
     return json.dumps([_storable_row(row) for row in rows], ensure_ascii=False)
 
 

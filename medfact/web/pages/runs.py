@@ -15,7 +15,7 @@ from medfact.datasets.isolated import reading
 from medfact.errors import MedfactError, Mistake, StoreError, UnknownName, UnreadableRun
 from medfact.exchange import import_run
 from medfact.results import wording
-from medfact.results.live import PACE, Live, state_now
+from medfact.results.live import Live, state_now
 from medfact.runs.costs import bill_in_words
 from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
@@ -109,8 +109,6 @@ def _own(visitor: Visitor, show: RunsShow) -> View:
     listed = paged(found, show.page, RUNS_A_PAGE)
     unread = [run for run in store.listed(*visitor.owners)[::-1] if isinstance(run, UnreadRun)]
     lines = list(_lines(visitor, show, listed.part, unread))
-    going = any(line.live.going for line in lines)
-    behind = any(line.live.behind for line in lines)
     chosen = [run for run in show.chosen.split(",") if run]
     fragments = {
         "filters": render("runs_filters", show=show, states=FILTERS.items(), sorts=SORTS.items()),
@@ -128,7 +126,7 @@ def _own(visitor: Visitor, show: RunsShow) -> View:
         "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
         "drift": drift(visitor.services, found, show.drift),
     }
-    again = visitor.services.reports.pace() if going else PACE if behind else None
+    again = visitor.services.reports.next_look(*(line.live for line in lines))
     return View(fragments, show.model_copy(update={"page": listed.page}), again=again)
 
 
