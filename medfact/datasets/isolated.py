@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,8 +194,12 @@ def _used(pid: int) -> tuple[float, int]:
 
 
 def _yield_to_others(pid: int) -> None:
-    with contextlib.suppress(psutil.Error):
-        psutil.Process(pid).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else NICENESS)
+    with contextlib.suppress(psutil.Error, OSError):
+        process = psutil.Process(pid)
+        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else NICENESS)
+        if psutil.LINUX:  # there each thread has its own
+            for thread in process.threads():
+                os.setpriority(os.PRIO_PROCESS, thread.id, NICENESS)
 
 
 def _send(sender: Connection, read: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

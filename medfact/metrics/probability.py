@@ -108,7 +108,7 @@ _WORK, _LEAST, _MOST = 2_000_000, 20, 400
 _ENOUGH = 200
 
 _AT_ONCE = 30_000
-"""Statements drawn at a time: their arrays stay in the processor's cache."""
+"""Statements, and coins, drawn at a time: their arrays stay in the processor's cache."""
 
 
 def follows(records: Records) -> Bools:
@@ -140,7 +140,8 @@ def bands(records: Records, rows: Codes, bins: Codes, count: int) -> Floats | No
     of = _by_head(records, rows, bins)
     randomness = np.random.default_rng(0)
     draws = int(np.clip(_WORK // len(rows), _LEAST, _MOST))
-    off = np.concatenate([_drawn(of, count, part, randomness) for part in _parts(draws, max(1, _AT_ONCE // len(rows)))])
+    each = max(len(rows), len(of.first) * (int(of.coin.max()) + 1))
+    off = np.concatenate([_drawn(of, count, part, randomness) for part in _parts(draws, max(1, _AT_ONCE // each))])
     there = np.isfinite(off).any(axis=0)
     found = np.zeros((2, count))
     if draws >= _ENOUGH:
@@ -173,8 +174,7 @@ def _drawn(of: _Statements, count: int, draws: int, randomness: np.random.Genera
     """
     heads, coins = len(of.first), int(of.coin.max()) + 1
     drawn = [(randomness.integers(heads, size=heads), randomness.random((heads, coins))) for _ in range(draws)]
-    picked = np.concatenate([heads for heads, _ in drawn])
-    fallen = np.concatenate([numbers for _, numbers in drawn])
+    picked, fallen = drawn[0] if draws == 1 else map(np.concatenate, zip(*drawn, strict=True))
     size = of.size[picked]
     copy = np.repeat(np.arange(len(picked)), size)
     row = np.repeat(of.first[picked] - (np.cumsum(size) - size), size) + np.arange(len(copy))

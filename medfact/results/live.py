@@ -49,7 +49,7 @@ KEPT_AFTER = 0.5
 """Seconds after which a report is kept in the database: until then it is shown."""
 
 KEPT = 200
-"""Reports that are kept: those last looked at."""
+"""Reports that are kept here, or wait to be kept in the database: those last looked at."""
 
 BOARDS, OVERHEAD = 4_000_000, 1_000
 """Statements of the records that are kept, and how many of them the fixed part of a run's records is worth."""
@@ -149,6 +149,8 @@ class Reports:
         self._took: dict[str, tuple[float, float]] = {}
         self._seconds_lately = 0.0
         self._beside: dict[str, threading.Event] = {}
+        self._unkept: LRUCache[str, tuple[Run, Report]] = LRUCache(KEPT)
+        self._keeper: threading.Thread | None = None
         self._alone = Alone()
         self._lock = threading.RLock()
         jobs.tell_of_ends(self._make_again)
@@ -333,12 +335,25 @@ class Reports:
 
     def _keep_later(self, record: Run, made: Report) -> None:
         """Keeps a report, with what is left to make of it, once whoever waits for it has looked."""
+        with self._lock, suppress(RuntimeError):  # there is no room for another thread: it is made again another time
+            self._unkept[record.run] = record, made
+            if self._keeper is None:
+                keeper = threading.Thread(target=self._keep_on, daemon=True, name="reports")
+                keeper.start()
+                self._keeper = keeper
 
-        def work() -> None:
-            with computing(record.owner):
-                keep(self._store, record, made)
-
-        keeper = threading.Timer(KEPT_AFTER, work)
-        keeper.name, keeper.daemon = f"keep-{record.run}", True
-        with suppress(RuntimeError):  # there is no room for another thread: it is made again another time
-            keeper.start()
+    def _keep_on(self) -> None:
+        """Keeps reports, one after the other, until there is none left."""
+        while True:
+            time.sleep(KEPT_AFTER)
+            while True:
+                with self._lock:
+                    if not self._unkept:
+                        break
+                    _, (record, made) = self._unkept.popitem()
+                with suppress(Exception), computing(record.owner):  # it was shown, and is made again another time
+                    keep(self._store, record, made)
+            with self._lock:
+                if not self._unkept:
+                    self._keeper = None
+                    return

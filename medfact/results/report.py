@@ -128,7 +128,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         well_labelled=well_labelled(run, records),
         diagnosis=diagnosed,
         self_agreement=agreement,
-        contrasts=_Later(records) if len(records.fact) <= LATER else _contrasts(records),
+        contrasts=_Later(records) if estimand == LIKE and len(records.fact) <= LATER else _contrasts(records),
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
@@ -158,8 +158,10 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     }
 
 
-LATER = 10_000
-"""Up to so many statements contrasts are made when somebody looks at them; those of more would hold too much until then."""
+LATER = 5_000
+"""Up to so many statements contrasts are made when somebody looks at them; those of more would hold too much until then, and
+those of reports that are never kept for too long.
+"""
 
 
 class _Later(Mapping[str, Contrasted]):

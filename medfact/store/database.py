@@ -202,9 +202,7 @@ class Database:
         """
         compiled = _compiled(insertion, self.engine.dialect, tuple(columns))
         if compiled.positional and _is_exact_as_json(insertion, columns):
-            skips = self._new.get(insertion.table.name) is insertion
-            key = insertion.table.primary_key.columns.keys() if skips else ()
-            self._insert_as_json(connection, compiled, columns, iter(rows), key)
+            self._insert_as_json(connection, compiled, columns, iter(rows), "true")
             return
         remaining = map(_storable_row, rows)
         if compiled.positional:
@@ -213,25 +211,32 @@ class Database:
         while batch := list(islice(remaining, _ROWS_PER_INSERT)):
             connection.exec_driver_sql(str(compiled), [dict(zip(columns, row, strict=True)) for row in batch])
 
+    def insert_missing(
+        self, connection: sql.Connection, table: sql.Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Inserts those of many rows whose key is not there. Most may be: nothing but their key is read then."""
+        insertion = self.insert_new(table)
+        compiled = _compiled(insertion, self.engine.dialect, tuple(columns))
+        if not (compiled.positional and _is_exact_as_json(insertion, columns)):
+            self.insert_rows(connection, insertion, columns, rows)
+            return
+        key = (column.name for column in table.primary_key.columns)
+        same = " AND ".join(f"{table.name}.{name} = {_in_json(columns, name)}" for name in key)
+        is_missing = f"NOT EXISTS (SELECT 1 FROM {table.name} WHERE {same})"
+        self._insert_as_json(connection, compiled, columns, iter(rows), is_missing)
+
     @staticmethod
     def _insert_as_json(
-        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]], key: Sequence[str]
+        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]], where: str
     ) -> None:
         """Inserts thousands of rows with each command, which SQLite reads out of one text. Its driver gives way to Python's
         other threads at every command: with one for each row, a busy server would hold the database for minutes.
 
-        key: the columns of the primary key, where rows whose key exists already are skipped; of those no more than that is
-        read.
+        where: which rows; "true" for all, since "on conflict" would be read as the condition of a join without it.
         """
         before, _, after = _around_values(str(compiled))
-        value = {name: f"json_extract(value, '$[{columns.index(name)}]')" for name in compiled.positiontup}
-        each, table = ", ".join(value.values()), compiled.statement.table.name
-        # where true: else "on conflict" would be read as the condition of a join
-        is_there = " AND ".join(f"{table}.{name} = {value[name]}" for name in key) or "false"
-        command = (
-            f"{before.removesuffix('VALUES ')}SELECT {each} FROM json_each(?) "
-            f"WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE {is_there}){after}"
-        )
+        each = ", ".join(_in_json(columns, name) for name in compiled.positiontup)
+        command = f"{before.removesuffix('VALUES ')}SELECT {each} FROM json_each(?) WHERE {where}{after}"
         while batch := list(islice(rows, _ROWS_PER_INSERT)):
             connection.exec_driver_sql(command, (_json_of(batch),))
 
@@ -285,6 +290,11 @@ def _is_exact_as_json(insertion: Any, columns: Sequence[str]) -> bool:
     """
     of_table = insertion.table.columns
     return all(name in of_table and of_table[name].type.python_type in (str, int, bool) for name in columns)
+
+
+def _in_json(columns: Sequence[str], name: str) -> str:
+    """A column's value in a row that is written as JSON."""
+    return f"json_extract(value, '$[{columns.index(name)}]')"
 
 
 def _in_powers_of_two(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -69,9 +69,9 @@ def add_statements(
     deadlocks.
     """
     in_order = (statements[name] for name in sorted(statements))
-    database.insert_rows(connection, database.insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
+    database.insert_missing(connection, schema.statements, STATEMENT_COLUMNS, in_order)
     described = sorted({values[0]: values for values in facts.values()}.items())
-    database.insert_rows(connection, database.insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
+    database.insert_missing(connection, schema.facts, RECORD_COLUMNS, (values for _, values in described))
 
 
 def rows_of(statements: Iterable[Statement]) -> dict[str, tuple[Any, ...]]:

@@ -1,5 +1,7 @@
 """Bands of a calibration curve, and where a statement and its negation lie together."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from calibrated import NEGATED, of, sure, u_shaped, uniform
@@ -49,6 +51,18 @@ def test_under_ten_heads_there_is_no_band() -> None:
     rows = [(f"f{i}", f"h{i % 5}", f"t{i}", "TFTFTFTF") for i in range(10)]
     found = calibration(records_of(*rows, p_true=[0.7] * 80)).bins
     assert [(b.n, b.least) for b in found if b.n] == [(80, None)]
+
+
+def test_a_head_with_many_facts_takes_no_more_memory_than_one_draw() -> None:
+    """751 heads, each with a number for each of the 250 facts of the largest: 1.5 MB a draw. Thirty draws would take 45 MB."""
+    facts = [(f"f{i}", "hub" if i < 250 else f"h{i}", f"t{i}", "TFTFTFTF") for i in range(1_000)]
+    records = records_of(*facts, p_true=[0.7] * 8_000)
+    tracemalloc.start()
+    try:
+        assert bands(records, np.arange(0, 8_000, 8), np.full(1_000, 14), 20) is not None
+        assert tracemalloc.get_traced_memory()[1] < 15 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_couples_lie_where_their_probabilities_do() -> None:

@@ -79,12 +79,14 @@ def test_those_of_a_long_run_are_made_at_once(store: Store, made: list[Records],
 def test_a_report_is_shown_before_it_is_kept_whole(store: Store, made: list[Records], monkeypatch: pytest.MonkeyPatch) -> None:
     run, jobs = asked(store), Jobs(store)
     try:
-        monkeypatch.setattr("medfact.results.live.KEPT_AFTER", 3_600.0)
-        shown = Reports(store, jobs).live(run).report
-        assert (shown.answered, kept_report(store, store.run(run)), made) == (192, None, [])
+        with monkeypatch.context() as until_then:
+            until_then.setattr(Reports, "_keep_on", lambda self: None)
+            shown = Reports(store, jobs).live(run).report
+            assert (shown.answered, kept_report(store, store.run(run)), made) == (192, None, [])
         monkeypatch.setattr("medfact.results.live.KEPT_AFTER", 0.0)
-        Reports(store, jobs).live(run)
-        until(lambda: kept_report(store, store.run(run)) is not None)
+        later = Reports(store, jobs)
+        later.live(run)
+        until(lambda: kept_report(store, store.run(run)) is not None and later._keeper is None)
     finally:
         jobs.close()
     kept = kept_report(store, store.run(run))

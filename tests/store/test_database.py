@@ -29,7 +29,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
 def inserted(database: Database, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     with database.writing() as connection:
         connection.execute(schema.statements.delete())
-        database.insert_rows(connection, database.insert_new(schema.statements), COLUMNS, rows)
+        database.insert_missing(connection, schema.statements, COLUMNS, rows)
     with sqlite3.connect(str(database.file)) as opened:
         return opened.execute(f"SELECT {', '.join(COLUMNS)} FROM statements").fetchall()
 
@@ -46,12 +46,23 @@ def test_more_rows_than_one_command_takes_are_all_there_and_known_ones_stay(data
     assert inserted(database, [*rows, (rows[0][0], "f", "p", "plain", "another text", "")]) == rows
 
 
+def test_of_rows_that_are_there_nothing_changes(database: Database) -> None:
+    earlier = [(f"{number:032x}", "f", "p", "plain", "text", "") for number in range(3)]
+    later = [(f"{number:032x}", "g", "p", "plain", "another text", "") for number in range(1, 6)]
+    inserted(database, earlier)
+    with database.writing() as connection:
+        database.insert_missing(connection, schema.statements, COLUMNS, later)
+    with sqlite3.connect(str(database.file)) as opened:
+        found = opened.execute(f"SELECT {', '.join(COLUMNS)} FROM statements ORDER BY statement_id").fetchall()
+    assert found == [*earlier, *later[2:]]
+
+
 def test_a_number_a_truth_and_nothing_stay_what_they_are(tmp_path: Path) -> None:
     database = Store(f"sqlite:///{tmp_path / 'medfact.db'}").database
     columns = ("record", "fact_id", "head", "relation", "tail", "positive", "k")
     rows = [("r", "f", "gout", "treated by", None, False, 2**53 + 1), ("s", "g", "gout", "treated by", "rest", True, 0)]
     with database.writing() as connection:
-        database.insert_rows(connection, database.insert_new(schema.facts), columns, rows)
+        database.insert_missing(connection, schema.facts, columns, rows)
     with sqlite3.connect(str(database.file)) as opened:
         assert opened.execute(f"SELECT {', '.join(columns)} FROM facts").fetchall() == [
             ("r", "f", "gout", "treated by", None, 0, 2**53 + 1),
