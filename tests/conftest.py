@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # before the hub’s library is imported: it would tell the hub that it is used
 
 import postgres
 import public_names

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
+import threading
+import traceback
+from pathlib import Path
 from typing import Any
 
 HERE = frozenset({"", "localhost", "ip6-localhost"})
@@ -25,11 +28,17 @@ def _notice(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "socket.getaddrinfo":
         name = _text(arguments[0])
         if name not in HERE and not name.endswith(NOBODYS) and not _is_address(name):
-            asked.append(f"looked up {name}")
+            asked.append(f"looked up {name} {_by()}")
     elif event == "socket.connect" and isinstance(arguments[1], tuple):
         host = _text(arguments[1][0])
         if host not in HERE and not host.endswith(NOBODYS) and not (_is_address(host) and _is_here(_address(host))):
-            asked.append(f"connected to {host}")
+            asked.append(f"connected to {host} {_by()}")
+
+
+def _by() -> str:
+    """Which thread did it, and the calls that led there."""
+    calls = traceback.extract_stack(limit=30)[:-2]
+    return f"in {threading.current_thread().name}: " + " > ".join(f"{Path(one.filename).name}:{one.lineno}" for one in calls)
 
 
 def _text(host: Any) -> str:

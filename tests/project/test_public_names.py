@@ -28,7 +28,8 @@ def test_what_is_public_is_noticed(event: str, arguments: tuple[object, ...], no
     sys.audit(event, *arguments)  # as Python says it, and nothing is asked
     found = public_names.asked.copy()
     public_names.asked.clear()
-    assert found == noticed
+    assert [one.partition(" in ")[0] for one in found] == noticed
+    assert all("test_public_names.py:" in one for one in found), "and who asked"
 
 
 def test_connecting_here_is_not_noticed() -> None:
