@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,18 @@ def give_key() -> None:
     batches.FIRST_POLL_SECONDS = SOON
 
 
-def program(*arguments: object) -> subprocess.Popen[str]:
+@contextmanager
+def program(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """The command line in a process of its own, which is ended afterwards, also where it takes no notice of a signal."""
     command = [sys.executable, "-m", "medfact", *map(str, arguments)]
     root = Path(__file__).resolve().parents[2]
     given = {**os.environ, "OPENAI_API_KEY": KEY}
-    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=given)
+    piped = subprocess.PIPE
+    with subprocess.Popen(command, cwd=root, stdout=piped, stderr=piped, text=True, env=given) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 def test_ctrl_c_says_how_to_go_on(service: MockBatches, facts_file: Path, store: Store) -> None:
