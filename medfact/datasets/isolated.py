@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 30
 """Processor time and memory for reading one file."""
 
 SHORT_SECONDS, NICENESS = 0.2, 10
-"""A file that takes more of the processor's time is read in time that others leave: how much its process yields then."""
+"""A file that takes more of the processor's time than this has its process yield to all others, so much."""
 
 LEAST_SHARE = 0.25
 """However little time others leave, so much of each second of the clock counts at least, should it compute nothing."""

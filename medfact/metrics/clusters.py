@@ -9,7 +9,7 @@ each statement was asked after several draws of demonstrations, the spread betwe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -224,6 +224,12 @@ def sum_of_parts(parts: Sequence[Part]) -> Part:
     if not total > 0:
         return Part(total, parts[0].degrees_of_freedom)
     return Part(total, total**2 / sum(part.variance**2 / part.degrees_of_freedom for part in parts))
+
+
+def batch_sizes(rows: int, columns: int, limit: int) -> Iterator[int]:
+    """Sizes of the batches in which `rows` rows of `columns` numbers are drawn: at most `limit` numbers, or one row."""
+    size = max(1, limit // columns)
+    yield from (min(size, rows - start) for start in range(0, rows, size))
 
 
 @lru_cache(8)

@@ -8,13 +8,13 @@ trial, raises false alarms.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, sum_of_parts
+from medfact.metrics.clusters import Clusters, Codes, Floats, Part, batch_sizes, count_of, parts_of, sum_of_parts
 from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few, wilson
 
 
@@ -132,14 +132,10 @@ def _resampled(sums: Floats, sizes: Codes, seed: int) -> Floats:
     """
     kinds, times = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     randomness = np.random.default_rng(seed)
-    drawn = (randomness.multinomial(len(sums), times / len(sums), rows) for rows in _parts(RESAMPLES // 2, len(times)))
+    drawn = (
+        randomness.multinomial(len(sums), times / len(sums), rows) for rows in batch_sizes(RESAMPLES // 2, len(times), AT_ONCE)
+    )
     return np.concatenate([(counts @ kinds[0]) / (counts @ kinds[1]) for counts in drawn])
-
-
-def _parts(rows: int, columns: int) -> Iterator[int]:
-    """So many rows, in parts of at most AT_ONCE numbers."""
-    most = max(1, AT_ONCE // columns)
-    yield from (min(most, rows - start) for start in range(0, rows, most))
 
 
 def _opened(value: float, low: float, high: float, means: Floats) -> tuple[float, float]:
@@ -173,7 +169,7 @@ def _randomly_flipped(sizes: Floats, seed: int) -> Floats:
     """Sums of the sizes with random signs, FLIPS of them; of equal sizes it is drawn how many are positive."""
     kinds, times = np.unique(sizes, return_counts=True)
     randomness = np.random.default_rng(seed)
-    positive = (randomness.binomial(times, 0.5, (rows, len(kinds))) for rows in _parts(FLIPS, len(kinds)))
+    positive = (randomness.binomial(times, 0.5, (rows, len(kinds))) for rows in batch_sizes(FLIPS, len(kinds), AT_ONCE))
     return np.concatenate([(2 * counts - times) @ kinds for counts in positive])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.clusters import Bools, Codes, Floats, batch_sizes
 from medfact.metrics.measures import Bin, Calibration
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import LEVEL, too_few
@@ -108,7 +108,7 @@ _WORK, _LEAST, _MOST = 2_000_000, 20, 400
 _ENOUGH = 200
 
 _AT_ONCE = 30_000
-"""Statements, and coins, drawn at a time: their arrays stay in the processor's cache."""
+"""Numbers drawn at a time, of statements or of what fixes their labels: so the arrays stay in the processor's cache."""
 
 
 def follows(records: Records) -> Bools:
@@ -141,7 +141,7 @@ def bands(records: Records, rows: Codes, bins: Codes, count: int) -> Floats | No
     randomness = np.random.default_rng(0)
     draws = int(np.clip(_WORK // len(rows), _LEAST, _MOST))
     each = max(len(rows), len(of.first) * (int(of.coin.max()) + 1))
-    off = np.concatenate([_drawn(of, count, part, randomness) for part in _parts(draws, max(1, _AT_ONCE // each))])
+    off = np.concatenate([_drawn(of, count, part, randomness) for part in batch_sizes(draws, each, _AT_ONCE)])
     there = np.isfinite(off).any(axis=0)
     found = np.zeros((2, count))
     if draws >= _ENOUGH:
@@ -162,10 +162,6 @@ def _by_head(records: Records, rows: Codes, bins: Codes) -> _Statements:
     return _Statements(
         first, size, number - number[first][head], records.p_true[rows][order], follows(records)[rows][order], bins[order]
     )
-
-
-def _parts(draws: int, most: int) -> Iterator[int]:
-    yield from (min(most, draws - begun) for begun in range(0, draws, most))
 
 
 def _drawn(of: _Statements, count: int, draws: int, randomness: np.random.Generator) -> Floats:

@@ -46,7 +46,7 @@ FEWEST_TOLD = 10
 """Facts with all their answers from which on the figures of a run that goes on are shown."""
 
 KEPT_AFTER = 0.5
-"""Seconds after which a report is kept in the database: until then it is shown."""
+"""Seconds between showing a report first and keeping it in the database."""
 
 KEPT = 200
 """Reports that are kept here, or wait to be kept in the database: those last looked at."""

@@ -159,8 +159,8 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
 
 
 LATER = 5_000
-"""Up to so many statements contrasts are made when somebody looks at them; those of more would hold too much until then, and
-those of reports that are never kept for too long.
+"""With up to so many statements, contrasts are made when somebody looks at them. Until then the records stay in memory: too
+much of a longer run, and too long for a report that is never kept, such as one about these facts alone.
 """
 
 

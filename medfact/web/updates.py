@@ -52,7 +52,7 @@ class Question(BaseModel):
 
     @property
     def comes_first(self) -> bool:
-        """Whether it presses something, or shows what runs have found: who asks that waits for it, and does not look around."""
+        """Whether it presses a button or looks at runs, which somebody waits for; looking around can wait a little."""
         return self.action is not None or bool(self.show.get("run"))
 
 
