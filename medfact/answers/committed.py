@@ -12,7 +12,19 @@ from typing import NamedTuple
 
 from medfact.answers import phrases
 from medfact.answers.keywords import ASIDE, Clause, claim_of
-from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, ReadAnswer, meaning, without, without_markup
+from medfact.answers.spoken import (
+    FLAGS,
+    UNREADABLE,
+    WORDS,
+    ReadAnswer,
+    boxes,
+    condensed,
+    meaning,
+    shortened,
+    without,
+    without_latex,
+    without_markup,
+)
 from medfact.models.thinking import end_of_thinking, without_thinking
 
 _MOST_CORRECTIONS, _MOST_KEYWORDS, _MOST_BEFORE_A_LABEL = 5, 60, 400
@@ -92,9 +104,9 @@ _ASKED = re.compile(
     FLAGS,
 )
 _DENIES = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
-_BOXED = re.compile(
-    r"(?:\\boxed\s*\{\s*(?:\\[a-z]+\s*\{\s*)*|<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>)"
-    r"[\s\"'*]*(?:(?:the\s+statement|it)\s+is\s+)?\b(?P<word>true|false)\b(?!\s*(?:or|and|/))",
+_TAGGED = re.compile(
+    r"<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>"
+    r"[\s\"'*]{0,20}(?:(?:the\s+statement|it)\s+is\s+)?\b(?P<word>true|false)\b(?!\s*(?:or|and|/))",
     FLAGS,
 )
 _KEY = re.compile(r"[\"'](?P<word>true|false)[\"']\s*:\s*true\b", FLAGS)
@@ -137,28 +149,27 @@ def committed(reply: str) -> ReadAnswer:
     "Correct." or "No."; the clauses that say it of the statement by name, else of "it" or alone, else of its content. Among
     these, those after the last "but" or "so" decide, if they agree.
     """
+    said, places = shortened(without_thinking(reply))
+    for begin, end in boxes(said):
+        if (boxed := _committed(without_latex(said[begin:end]))).at is not None:
+            return ReadAnswer(boxed.answer, places[begin + boxed.at])
     begin = end_of_thinking(reply)
-    if begin is not None and (boxes := [*_BOXED.finditer(reply, begin)]):
-        return _verdict(boxes[-1])
-    own = without(_RUN_ON, without_thinking(without(_UNCHOSEN, reply))).replace("’", "'").replace("‘", "'")
-    text, places = _condensed(without(_ECHO, without(_FORMULA, without_markup(own))))
+    if begin is not None and (tags := [*_TAGGED.finditer(reply, begin)]):
+        return _verdict(tags[-1])
+    read = _committed(said)
+    return read if read.at is None else ReadAnswer(read.answer, places[read.at])
+
+
+def _committed(said: str) -> ReadAnswer:
+    """What a text without thinking, or the content of a box, commits to."""
+    own = without(_RUN_ON, without(_UNCHOSEN, said)).replace("’", "'").replace("‘", "'")
+    text, places = condensed(without(_ECHO, without(_FORMULA, without_markup(own))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MOST_CORRECTIONS:]
     for begin in (*reversed(corrections), 0):
         meant = _uncorrected(text[begin:])
         if meant.at is not None:
             return ReadAnswer(meant.answer, places[begin + meant.at])
     return UNREADABLE
-
-
-def _condensed(text: str) -> tuple[str, list[int]]:
-    """A text with one space or line break for each run of them, and the index of each character in the text before."""
-    places = [0] if text else []
-    for at in range(1, len(text)):
-        if not (text[at].isspace() and text[places[-1]].isspace()):
-            places.append(at)
-        elif text[at] == "\n":
-            places[-1] = at
-    return "".join(text[at] for at in places), places
 
 
 def _uncorrected(text: str) -> ReadAnswer:

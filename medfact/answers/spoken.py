@@ -6,6 +6,7 @@ Parts that do not count are overwritten with spaces, not removed, so that positi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from medfact.models.thinking import without_thinking
@@ -38,6 +39,20 @@ class ReadAnswer(NamedTuple):
 
 UNREADABLE = ReadAnswer(None, None)
 
+LONGEST = 2_000
+"""Characters of a reply without its thinking that are read: its two ends, where answers stand."""
+
+_MOST_BOXES = 5
+_BRACE = re.compile(
+    r"(?:\\(?:boxed|fbox|framebox)|\x08oxed|\x0cbox)\s{0,9}(?:\[[^\[\]{}\n]{0,40}\]\s{0,9})?\{|[{}]", re.IGNORECASE
+)
+"""A box's beginning, also where "\\b" or "\\f" was taken for a control character; and braces."""
+
+_LATEX = re.compile(
+    r"\\(?:text)?color\s{0,9}\{\w{0,20}\}|\\[a-z]{1,20}\*?|\text[a-z]{0,4}(?=\{)|\\[^\w\s]|[{}$\\]", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?;\n。！？；]")
+
 
 def meaning(word: str) -> bool:
     """Whether one of WORDS says True."""
@@ -51,6 +66,47 @@ def without(pattern: re.Pattern[str], text: str) -> str:
 
 def without_markup(text: str) -> str:
     return without(_MARKUP, _WITHIN_A_WORD.sub(_joined, text))
+
+
+def condensed(text: str) -> tuple[str, Sequence[int]]:
+    """A text with one space or line break for each run of them, and the index of each character in the text before."""
+    places = [0] if text else []
+    for at in range(1, len(text)):
+        if not (text[at].isspace() and text[places[-1]].isspace()):
+            places.append(at)
+        elif text[at] == "\n":
+            places[-1] = at
+    return "".join(text[at] for at in places), places
+
+
+def shortened(text: str) -> tuple[str, Sequence[int]]:
+    """The two ends of a long text, which end and begin with a sentence, and the index of each character in the text before."""
+    if len(text) <= LONGEST:
+        return text, range(len(text))
+    text, places = condensed(text)
+    if len(text) <= LONGEST:
+        return text, places
+    first = max((end.end() for end in _SENTENCE_END.finditer(text, 0, LONGEST // 2)), default=LONGEST // 2)
+    sentence = _SENTENCE_END.search(text, len(text) - LONGEST // 2, len(text) - 1)
+    last = sentence.end() if sentence else len(text) - LONGEST // 2
+    return f"{text[:first]}\n{text[last:]}", [*places[:first], places[first], *places[last:]]
+
+
+def boxes(text: str) -> Iterator[tuple[int, int]]:
+    """Where the contents of the last boxes of a text begin and end, the last one first: \\boxed{…}, \\fbox{…}."""
+    found: list[tuple[int, int]] = []
+    opened: list[int | None] = []
+    for brace in _BRACE.finditer(text):
+        if brace.group() != "}":
+            opened.append(brace.end() if len(brace.group()) > 1 else None)
+        elif opened and (begin := opened.pop()) is not None:
+            found.append((begin, brace.start()))
+    found += [(begin, len(text)) for begin in opened if begin is not None]
+    yield from sorted(found, reverse=True)[:_MOST_BOXES]
+
+
+def without_latex(text: str) -> str:
+    return without(_LATEX, text)
 
 
 def spoken(reply: str) -> str:
