@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from medfact.answers.reading import COMMITTED, PLACES, READINGS, read_answer
 from medfact.answers.spoken import ReadAnswer
-from medfact.models import REPLY_TOKENS, Message, Prompt
+from medfact.models import REPLY_TOKENS, Message, Prompt, is_settled
 from medfact.statements import VARIANTS, Statement
 
 CHOICES = (("True", "Yes"), ("False", "No"))
@@ -36,8 +36,8 @@ class QuestionFormat:
     max_tokens: the most tokens in a reply, whichever model is asked. enough_tokens: as in `Prompt`, of plain text.
     writes:     whether the reply is a text to use, and no answer.
     documents:  stands between a statement and the passages retrieved for it; "" where the question has no place for them.
-    choices:    the True and the False words whose probabilities are read. reader: reads replies to a question in another
-                language than English; None: the method's reading does.
+    choices:    the True and the False words whose probabilities are read. reader: reads replies, and settles tells whether
+                one opens with its answer; None: the method's reading does.
     """
 
     question: str
@@ -54,6 +54,7 @@ class QuestionFormat:
     documents: str = ""
     choices: tuple[tuple[str, ...], tuple[str, ...]] = CHOICES
     reader: Callable[[str], ReadAnswer] | None = None
+    settles: Callable[[str], bool] = is_settled
 
     def reply(self, label: bool) -> str:
         """The answer after a question in a demonstration."""
@@ -154,6 +155,7 @@ def make_prompt(
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else _place_in(layout) or PLACES[reading],
         reads=_no_answer if layout.writes else _answer_in(layout) or _READERS[reading],
+        settles=layout.settles,
     )
 
 

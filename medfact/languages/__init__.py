@@ -5,6 +5,18 @@ words that ask and answer. Nothing here knows a language by name: another one is
 from medfact.languages.language import Language, load_language, name_in, names_in
 from medfact.languages.names import Name
 from medfact.languages.pool import CAN_BE_ASKED, PoolInLanguage
-from medfact.languages.reading import ReadReply
+from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
 
-__all__ = ["CAN_BE_ASKED", "Language", "Name", "PoolInLanguage", "ReadReply", "load_language", "name_in", "names_in"]
+__all__ = [
+    "CAN_BE_ASKED",
+    "Language",
+    "Name",
+    "PoolInLanguage",
+    "ReadReply",
+    "load_language",
+    "name_in",
+    "names_in",
+    "read_answer",
+    "read_reply",
+    "settles",
+]

@@ -9,7 +9,8 @@ from typing import Any
 
 from medfact.answers import CHOICES, QuestionFormat
 from medfact.errors import PoolError
-from medfact.languages.reading import ReadReply, Words, read_answer, read_reply, words_in
+from medfact.languages.reading import Words, words_in
+from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 
 SHORTEST_BEGINNING = 2
@@ -22,11 +23,13 @@ _FIRST_WIDE = 0x2E80
 
 @dataclass(frozen=True)
 class Asking:
-    """How facts are asked. question: with {statement} once. answers: after a true and after a false statement.
+    """How facts are asked. code: of the language. question: with {statement} once.
 
-    probable: the words for True and for False whose probability is read. words: those that replies are read by.
+    answers: after a true and after a false statement. probable: the words for True and for False whose probability is read.
+    words: those that replies are read by.
     """
 
+    code: str
     title: str
     question: str
     answers: tuple[str, str]
@@ -34,8 +37,8 @@ class Asking:
     words: Words
 
     def read(self, reply: str) -> ReadReply:
-        """The answer of a reply in this language, or in English where none of its words answers."""
-        return read_reply(self.words, reply)
+        """The answer of a reply in this language, or in another one where none of its words answers."""
+        return read_reply(self.code, self.words, reply)
 
     @cached_property
     def choices(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -60,7 +63,8 @@ class Asking:
             words=self.answers,
             full_stop=True,
             choices=self.choices,
-            reader=partial(read_answer, self.words),
+            reader=partial(read_answer, self.code, self.words),
+            settles=partial(settles, self.code, self.words),
         )
 
 
@@ -88,6 +92,7 @@ def read_asking(path: Path) -> Asking:
     probability = entries.get("probability") or {}
     true, false = (_texts(where, f"probability of {side}", _of(probability, side)) for side in (True, False))
     return Asking(
+        code=path.parent.name,
         title=str(entries.get("title", "")) or path.parent.name,
         question=str(entries["question"]),
         answers=(answers[0], answers[1]),

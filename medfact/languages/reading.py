@@ -2,8 +2,7 @@
 
 The order is that of the reading in English (`answers.committed`): what follows a correction; an opening answer; the last answer
 behind a label; then, clause by clause, the words that say it of the statement, or stand alone behind a colon, of which those
-after the last "but" count. A sentence that refuses or doubts answers nothing. Where no word of the language answers, the reply
-is read in English.
+after the last "but" count. A sentence that refuses or doubts answers nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from medfact.answers.committed import committed
 from medfact.answers.spoken import UNREADABLE, ReadAnswer, without, without_markup
 from medfact.errors import PoolError
-from medfact.models.thinking import without_thinking
 
 LISTS = (
     "true", "false", "opening_true", "opening_false", "turned", "between", "said_of", "attribute", "attribute_before", "idiom",
@@ -28,7 +25,6 @@ LISTS = (
 
 FLAGS = re.IGNORECASE
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]*")
-_ENGLISH = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
 _OPTION = re.compile(r"\s*[(（]?[A-Da-d]\s*[).:：）、．]\s*")
 """The letter of an option before its word: "A) Verdadero"."""
 
@@ -45,14 +41,6 @@ proportion to its length.
 """
 
 _NEVER = re.compile(r"(?!)")
-
-
-class ReadReply(NamedTuple):
-    """The answer of a reply, the index where its word starts, and whether it was read in English; None: unreadable."""
-
-    answer: bool | None
-    at: int | None
-    in_english: bool | None
 
 
 @dataclass(frozen=True)
@@ -93,30 +81,6 @@ def words_in(where: str, record: Mapping[Any, Any]) -> Words:
     return Words(bool(record.get("words_have_spaces", True)), tuple(lists.items()))
 
 
-@lru_cache(maxsize=4096)
-def read_reply(words: Words, reply: str) -> ReadReply:
-    """The answer of a reply by the words of a language, or in English where none of them answers."""
-    composed = unicodedata.normalize("NFC", reply)
-    own = _reader_of(words).read(composed if len(composed) == len(reply) else reply)
-    if own is not None:
-        return ReadReply(own.answer, own.at, False if own.answer is not None else None)
-    if not _ENGLISH.search(without_thinking(reply)):
-        return ReadReply(None, None, None)
-    english = committed(reply)
-    return ReadReply(english.answer, english.at, True if english.answer is not None else None)
-
-
-def read_answer(words: Words, reply: str) -> ReadAnswer:
-    """The same without its language, as prompts read replies."""
-    found = read_reply(words, reply)
-    return ReadAnswer(found.answer, found.at)
-
-
-@lru_cache(maxsize=32)
-def _reader_of(words: Words) -> _OwnReader:
-    return _OwnReader(words)
-
-
 class _Said(NamedTuple):
     """What a keyword says, after how many turns, and whether in a side clause."""
 
@@ -125,8 +89,8 @@ class _Said(NamedTuple):
     aside: bool
 
 
-class _OwnReader:
-    """Reads a reply by one language's words; None where none of them is there, UNREADABLE where they do not answer."""
+class WordReader:
+    """Reads a text by one language's words; None where none of them is there, UNREADABLE where they do not answer."""
 
     def __init__(self, words: Words) -> None:
         join = r"\s*" if not words.spaced else r"\W+"
@@ -158,8 +122,16 @@ class _OwnReader:
         self._turns = words.pattern("turns", "aside")
         self._aside = words.pattern("aside")
 
-    def read(self, reply: str) -> ReadAnswer | None:
-        text = without(self._idiom, without(self._echo, without_markup(without_thinking(reply))))
+    def opens(self, text: str) -> bool:
+        """Whether a text opens with an answer, so that the rest need not be known."""
+        text = without(self._idiom, without(self._echo, without_markup(text)))
+        label = self._label.match(text, len(text) - len(text.lstrip(_BEFORE_A_KEYWORD)))
+        return self._opened(text, 0) is not None or bool(label and self._opening_alone.match(text, label.end()))
+
+    def read(self, text: str) -> ReadAnswer | None:
+        composed = unicodedata.normalize("NFC", text)
+        text = composed if len(composed) == len(text) else text
+        text = without(self._idiom, without(self._echo, without_markup(text)))
         last = max((keyword.start() for keyword in self._keyword.finditer(text)), default=-1)
         corrected = (found.end() for found in self._corrected.finditer(text) if found.end() <= last)
         return self._uncorrected(text, max(corrected, default=0))
@@ -231,6 +203,11 @@ class _OwnReader:
         if not begins and not turned and not self._said_of.search(before):
             return None
         return ReadAnswer((keyword["true"] is not None) != turned, offset + keyword.start())
+
+
+@lru_cache(maxsize=32)
+def reader_of(words: Words) -> WordReader:
+    return WordReader(words)
 
 
 def _verdict(found: re.Match[str], *, turned: bool = False) -> ReadAnswer:

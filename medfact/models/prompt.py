@@ -21,6 +21,19 @@ THINKING_STEP = 4
 """How many times as many tokens are allowed then, at a time."""
 
 
+CONTINUES = r"\s*(?:or\b|/)|\w|[\s,]*(?:only|if|unless|when|provided|assuming|depending)\b"
+"""What follows a word that is no answer: an echo of "True or False", the rest of a longer word ("Falsehood"), a condition."""
+
+_SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES}|\s*\?)", re.IGNORECASE)
+"""“True?” begins a thought."""
+
+
+def is_settled(reply: str) -> bool:
+    """Whether a reply opens with a True or False that the next word does not undo, so that the rest need not be known."""
+    begin = end_of_thinking(reply)
+    return begin is not None and _SETTLED.match(reply, begin) is not None
+
+
 class Message(TypedDict):
     """One turn for a chat model."""
 
@@ -45,6 +58,7 @@ class Prompt:
     answers:       exactly what a demonstration says after a true and after a false statement.
     place:         the index of the character where the deciding word of a reply begins; None if no word decides.
     reads:         the answer of a reply; None if it is unreadable.
+    settles:       whether a reply opens with an answer that the next word does not undo, so that the rest need not be known.
     second:        what the model is asked in a second turn, once it has answered: how sure it is; "" for nothing.
     """
 
@@ -58,6 +72,7 @@ class Prompt:
     answers: tuple[str, str] = (" True", " False")
     place: Callable[[str], int | None] = lambda reply: None
     reads: Callable[[str], bool | None] = lambda reply: None
+    settles: Callable[[str], bool] = is_settled
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
     second: str = ""
@@ -125,18 +140,6 @@ def answer_position(
 
 LENGTH, CONTENT_FILTER = "length", "content_filter"
 """Why a service cut a reply short (`Completion.cut`)."""
-
-CONTINUES = r"\s*(?:or\b|/)|\w|[\s,]*(?:only|if|unless|when|provided|assuming|depending)\b"
-"""What follows a word that is no answer: an echo of "True or False", the rest of a longer word ("Falsehood"), a condition."""
-
-_SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES}|\s*\?)", re.IGNORECASE)
-"""“True?” begins a thought."""
-
-
-def is_settled(reply: str) -> bool:
-    """Whether a reply opens with a True or False that the next word does not undo, so that the rest need not be known."""
-    begin = end_of_thinking(reply)
-    return begin is not None and _SETTLED.match(reply, begin) is not None
 
 
 def is_cut_in_thinking(reply: str) -> bool:

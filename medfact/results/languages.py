@@ -91,8 +91,8 @@ def _told(by_language: dict[str, Side], store: Store) -> InLanguages:
 def replies_in_english(run: Run, store: Store) -> tuple[int, int]:
     """How many readable replies of a run in another language answer in English, and how many are readable."""
     read = load_language(run.spec.asked_in).asking.read
-    told = [read(reply).in_english for reply in _replies(run, store)]
-    return sum(one is True for one in told), sum(one is not None for one in told)
+    languages = [read(reply).language for reply in _replies(run, store)]
+    return languages.count(ENGLISH), sum(language is not None for language in languages)
 
 
 def _replies(run: Run, store: Store) -> Iterator[str]:

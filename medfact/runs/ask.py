@@ -8,14 +8,14 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
 
-from medfact.answers import read_answer
 from medfact.errors import MedfactError
-from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, provider_of, takes_all
+from medfact.models import Completion, Model, Prompt, provider_of, takes_all
 from medfact.models.prompt import Served
-from medfact.models.stated import second_turn, with_stated
+from medfact.models.stated import read_text, second_turn, with_stated
 from medfact.runs.costs import Purse
 from medfact.runs.events import AnswersSaved, Loading
 from medfact.runs.pool import protocol_of
@@ -122,13 +122,16 @@ def _windows_of_race(items: Sequence[Asked], race: Iterator[int]) -> Iterator[Se
 
 
 def _reused_answers(prompts: StatementPrompts, store: Store) -> list[Answer]:
-    """Answers of earlier runs to identical prompts, as answers of this run without a call."""
+    """Answers of earlier runs to identical prompts, as answers of this run without a call. Their replies are read again."""
     keys = [prompts.key(prompt) for prompt in prompts]
     known = store.answers.reusable(keys)
+    read = {key: prompts.read(answer.raw, answer.cut) for key, answer in known.items()}
+    if prompts.second:  # how sure a model is was asked of the answer as it was read then
+        known = {key: answer for key, answer in known.items() if answer.answer is read[key]}
     free: dict[str, Any] = {"attempts": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
     free["reasoning_tokens"] = None
     return [
-        replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, **free)
+        replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, answer=read[key], **free)
         for key, item in zip(keys, prompts.items, strict=True)
         if key in known
     ]
@@ -190,9 +193,19 @@ class StatementPrompts(Sequence[Prompt]):
             draw=item.draw,
             cut=completion.cut,
             stated=completion.stated,
-            **(_NO_ANSWER if self._spec.writes else _judged(completion, self._reading)),
+            answer=self.read(completion.text, completion.cut),
+            **{name: None if self._spec.writes else getattr(completion, name) for name in _PROBABILITIES},
             **served,
         )
+
+    def read(self, text: str | None, cut: str | None) -> bool | None:
+        """The answer of a reply, as its prompt reads it. cut: as in `Completion`."""
+        return read_text(self._sample, text, cut)
+
+    @cached_property
+    def _sample(self) -> Prompt:
+        """One of the prompts: all of a run read replies alike."""
+        return self.assembled(0)
 
 
 _IS_PART = {"wasted_tokens", "wasted_completion"}
@@ -201,25 +214,8 @@ _IS_PART = {"wasted_tokens", "wasted_completion"}
 _SERVED = {one.name: "served_model" if one.name == "model" else one.name for one in fields(Served) if one.name not in _IS_PART}
 """What a service reported → its name in an answer."""
 
-_NO_ANSWER: dict[str, Any] = {"answer": None, "p_true": None, "p_mass": None}
-"""What a written text says about the statement: nothing."""
-
-
-def _judged(completion: Completion, reading: str) -> dict[str, Any]:
-    """The answer in a completion, and its P(True)."""
-    read = {name: getattr(completion, name) for name in ("p_true", "p_mass", "p_low", "p_high")}
-    return {"answer": _read(completion, reading), **read}
-
-
-def _read(completion: Completion, reading: str) -> bool | None:
-    """The answer in a completion. A reply cut off for its length counts only if its first word settles it, which ends a reply
-    on this machine too; a reply cut off for another reason never counts.
-    """
-    if completion.text is None or completion.cut not in (None, LENGTH):
-        return None
-    if completion.cut == LENGTH and not is_settled(completion.text):
-        return None
-    return read_answer(completion.text, reading)
+_PROBABILITIES = ("p_true", "p_mass", "p_low", "p_high")
+"""Of a completion and of an answer; what is written has none."""
 
 
 def batches(answers: Iterable[Item], saved: int) -> Iterator[tuple[Item, ...]]:

@@ -1,10 +1,12 @@
-"""Warnings, early in a run, that its replies cannot be read or are all alike: in time to stop it and to ask in another way."""
+"""Warnings, early in a run, that its replies cannot be read, are in another language, or all alike: in time to stop it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from medfact.assets import ENGLISH, language_titles
+from medfact.languages import load_language, read_reply
 from medfact.models import provider_of
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, THINKING_TOKENS
 from medfact.models.thinking import without_thinking
@@ -41,17 +43,25 @@ _WHY = {
 }
 """Why replies cannot be read → in words, and what to do."""
 
+_ELSEWHERE = "Look at them with `answers`; then try --shots 5."
+"""The last of these in a run in another language, which has one question."""
+
+_FEWEST_FOREIGN = 1 / 4
+"""Share of the first replies that must be in another language before it is said."""
+
 
 class FirstReplies:
-    """The first replies of a run, until they have been judged."""
+    """The first replies of a run, until they have been judged. asked_in: the language of its questions."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked_in: str = ENGLISH) -> None:
+        self._asked_in = asked_in
         self._readable = 0
         self._unreadable: Counter[str] = Counter()
+        self._foreign: Counter[str] = Counter()
         self._judged = False
 
-    def note_on(self, answers: Iterable[Answer]) -> str | None:
-        """Takes further answers into account; what to say of the first ones, once there are enough of them."""
+    def notes_on(self, answers: Iterable[Answer]) -> list[str]:
+        """Takes further answers into account; the notes on the first ones, once there are enough of them."""
         for answer in answers:
             if answer.failure is not None or self._count >= FIRST_REPLIES:
                 continue
@@ -59,26 +69,40 @@ class FirstReplies:
                 self._readable += 1
             else:
                 self._unreadable[_why(answer)] += 1
-        return self._verdict() if self._count >= FIRST_REPLIES else None
+            language = self._language_of(answer.raw or "") if answer.cut in (None, LENGTH) else None
+            self._foreign.update([language] if language not in (None, self._asked_in) else [])
+        return [*self._verdicts()] if self._count >= FIRST_REPLIES else []
 
-    def note_at_end(self) -> str | None:
+    def notes_at_end(self) -> list[str]:
         """The same, of a run that has no more of them."""
-        return self._verdict() if self._count >= FEWEST_REPLIES else None
+        return [*self._verdicts()] if self._count >= FEWEST_REPLIES else []
+
+    def _language_of(self, reply: str) -> str | None:
+        if self._asked_in == ENGLISH:
+            return read_reply(ENGLISH, None, reply).language
+        return load_language(self._asked_in).asking.read(reply).language
 
     @property
     def _count(self) -> int:
         return self._readable + self._unreadable.total()
 
-    def _verdict(self) -> str | None:
+    def _verdicts(self) -> Iterator[str]:
         judged, self._judged = self._judged, True
-        if judged or self._unreadable.total() <= self._readable:
-            return None
-        ((why, count), *_) = self._unreadable.most_common(1)
-        what, remedy = _WHY[why]
-        return (
-            f"{self._unreadable.total()} of the first {self._count} replies cannot be read and count as wrong: "
-            f"{count} {what}. {remedy}"
-        )
+        if judged:
+            return
+        if self._foreign.total() >= _FEWEST_FOREIGN * self._count:
+            names = " and ".join(language_titles()[language] for language, _ in self._foreign.most_common())
+            asked = language_titles()[self._asked_in]
+            many = f"{self._foreign.total()} of the first {self._count} replies"
+            yield f"{many} are in {names}, though the questions are in {asked}."
+        if self._unreadable.total() > self._readable:
+            ((why, count), *_) = self._unreadable.most_common(1)
+            what, remedy = _WHY[why]
+            remedy = _ELSEWHERE if why == _UNCLEAR and self._asked_in != ENGLISH else remedy
+            yield (
+                f"{self._unreadable.total()} of the first {self._count} replies cannot be read and count as wrong: "
+                f"{count} {what}. {remedy}"
+            )
 
 
 def _why(answer: Answer) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
-from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
+from medfact.answers import FORMATS, INSTRUCTIONS, Demonstration, QuestionFormat, make_prompt
 from medfact.answers.instructions import HOW_SURE
+from medfact.answers.reading import COMMITTED
 from medfact.assets import ENGLISH
-from medfact.languages import load_language
+from medfact.languages import load_language, read_answer, settles
 from medfact.models import Prompt, provider_of
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
@@ -26,15 +28,22 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
     if spec.asked_in != ENGLISH:
         question = load_language(spec.asked_in).asking.format
         return make_prompt(item.statement, demonstrations.get(item.shots_of, ()), chat=chat, question=question)
+    reading = protocol_of(spec).reading
     prompt = make_prompt(
         item.statement,
         demonstrations.get(item.shots_of, ()),
         chat=chat,
-        question=question_of(spec),
-        reading=protocol_of(spec).reading,
+        question=_in_any_language(question_of(spec)) if reading == COMMITTED else question_of(spec),
+        reading=reading,
         passages=[passage.text for passage in item.passages or ()],
     )
     return replace(prompt, second=HOW_SURE) if states(spec) else prompt
+
+
+@cache
+def _in_any_language(question: str) -> QuestionFormat:
+    """A question in English whose replies may be in another language. The papers' readings know English alone."""
+    return replace(FORMATS[question], reader=partial(read_answer, ENGLISH, None), settles=partial(settles, ENGLISH, None))
 
 
 def states(spec: RunSpec) -> bool:

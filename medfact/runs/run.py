@@ -158,15 +158,19 @@ def _ask(
         changed = changes(record, model) if len(pending) < record.statements else ()
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
-        notes, first, monotony = NotesOnModel(record, model, store, changed), FirstReplies(), Monotony(record.model)
+        notes, first, monotony = (
+            NotesOnModel(record, model, store, changed),
+            FirstReplies(record.spec.asked_in),
+            Monotony(record.model),
+        )
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for event in ask(record, pending, model, store, purse, stopped, windows):
             yield event
             if isinstance(event, AnswersSaved):
                 of_questions = () if record.spec.writes else event.answers  # what is written answers nothing
-                yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(event.answers)))
+                yield from map(Noted, notes.new(*first.notes_on(of_questions), monotony.note(event.answers)))
         cut = thinking_in_words(store.answers.thinking_cut(record.run))
-        yield from map(Noted, notes.new(first.note_at_end(), note_on_turns(record, model), cut))
+        yield from map(Noted, notes.new(*first.notes_at_end(), note_on_turns(record, model), cut))
         if record.spec.pressure and not stopped():
             yield from press(record, model, store, stopped)
             yield from map(Noted, notes.new(note_on_pushes(record, model)))

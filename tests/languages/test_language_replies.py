@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medfact.assets import language_codes
-from medfact.languages import load_language
-from medfact.languages.reading import read_reply
+from medfact.languages import load_language, read_reply
 
 CODES = [code for code in language_codes() if code != "en"]
 ANSWERS = {"true": True, "false": False, "": None}
@@ -40,7 +39,7 @@ def test_a_reply_in_english_is_read_and_known_as_such(code: str) -> None:
     read = load_language(code).asking.read
     answered = [(reply, english) for reply, answer, english in replies(code) if read(reply).answer is not None]
     assert {english for _, english in answered} == {True, False}
-    assert [reply for reply, english in answered if read(reply).in_english is not english] == []
+    assert [reply for reply, english in answered if (read(reply).language == "en") is not english] == []
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -78,7 +77,7 @@ def test_spanish_denials_of_denials_are_read_as_what_they_come_to_or_not_at_all(
 @given(st.text(max_size=300))
 def test_any_text_is_read_and_the_place_of_its_answer_lies_within_it(code: str, reply: str) -> None:
     read = load_language(code).asking.read(reply)
-    assert (read.answer is None) is (read.at is None) is (read.in_english is None)
+    assert (read.answer is None) is (read.at is None) is (read.language is None)
     assert read.at is None or 0 <= read.at < len(reply)
 
 
@@ -91,7 +90,7 @@ def test_a_long_reply_is_read_in_time_in_proportion_to_its_length(code: str, of:
 
     def seconds(times: int) -> float:
         begun = time.process_time()
-        read_reply(words, part * times + words.lists["true"][0])
+        read_reply(code, words, part * times + words.lists["true"][0])
         return time.process_time() - begun
 
     short = min(seconds(times) for times in (300, 301, 302))  # not the same text thrice: what was read is remembered

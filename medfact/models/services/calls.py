@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled
+from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
 from medfact.models.services.failures import (
     Action,
@@ -222,7 +222,7 @@ class Caller:
         thinks = reply.thinks or self._begun_by_template or not text.strip()
         tokens = reply.served.completion_tokens or 0 if reply.served else 0
         in_the_open = not shows_thinking(text) and (len(text) > LONG_CHARACTERS or tokens >= used.token_limit(prompt))
-        if is_settled(text) and not (in_the_open and self._begun_by_template):
+        if prompt.settles(text) and not (in_the_open and self._begun_by_template):
             return None
         return used.with_room(prompt, thinks=thinks) if thinks or in_the_open else None
 

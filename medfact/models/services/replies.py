@@ -16,7 +16,6 @@ from medfact.models.prompt import (
     Prompt,
     Served,
     is_cut_in_thinking,
-    is_settled,
     until,
 )
 from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
@@ -187,7 +186,7 @@ def _as_counts(text: str, prompt: Prompt, parameters: Parameters) -> str:
     first = until(prompt.stop, text)
     if not parameters.messages:
         return first
-    answers = is_settled(first) if prompt.settled_after is not None else prompt.place(first) is not None
+    answers = prompt.settles(first) if prompt.settled_after is not None else prompt.place(first) is not None
     return first if answers else text
 
 
