@@ -158,11 +158,8 @@ def _ask(
         changed = changes(record, model) if len(pending) < record.statements else ()
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
-        notes, first, monotony = (
-            NotesOnModel(record, model, store, changed),
-            FirstReplies(record.spec.asked_in),
-            Monotony(record.model),
-        )
+        notes, monotony = NotesOnModel(record, model, store, changed), Monotony(record.model)
+        first = FirstReplies(record.spec.asked_in)
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for event in ask(record, pending, model, store, purse, stopped, windows):
             yield event
