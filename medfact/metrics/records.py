@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -28,6 +28,7 @@ class Records:
     variants, relations, tail_types, difficulties: names ("" where there is none; positive facts have no difficulty).
     positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
+    committed: the same as `answer` by the project's own reading, where the run's is a paper's; None where that is its own.
     bounds: codes of where and of whom a fact is said; None where all are said of everybody everywhere, or of the same people.
     unseen: where the question is about these facts alone, of each row the share of its relation's facts that were not asked;
     None where it is about facts like these.
@@ -49,6 +50,12 @@ class Records:
     p_mass: Floats
     unseen: Floats | None = None
     bounds: Codes | None = None
+    committed: NDArray[np.int8] | None = None
+
+    @cached_property
+    def as_committed(self) -> Records:
+        """The same with the answers that replies commit to: a refusal that names a keyword is none."""
+        return self if self.committed is None else replace(self, answer=self.committed, committed=None)
 
     def only(self, rows: Bools) -> Records:
         """The records of some statements; facts must be whole."""

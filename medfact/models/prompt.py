@@ -142,6 +142,13 @@ LENGTH, CONTENT_FILTER = "length", "content_filter"
 """Why a service cut a reply short (`Completion.cut`)."""
 
 
+def is_whole(reply: str, cut: str | None, settles: Callable[[str], bool] = is_settled) -> bool:
+    """Whether a reply can be read. One cut off for its length can only if its opening settles the answer, which ends a reply
+    on this machine too; one cut off for another reason never can. cut: as in `Completion`. settles: as in `Prompt`.
+    """
+    return cut is None or (cut == LENGTH and settles(reply))
+
+
 def is_cut_in_thinking(reply: str) -> bool:
     """Whether a reply that its limit cut had not begun to answer: nothing but thinking is there, or nothing at all."""
     return end_of_thinking(reply) is None or not without_thinking(reply).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from medfact.models.prompt import LENGTH, Completion, Message, Prompt
+from medfact.models.prompt import Completion, Message, Prompt, is_whole
 from medfact.models.thinking import without_thinking
 
 NUMBER_TOKENS = 16
@@ -35,16 +35,13 @@ def sureness_in(reply: str) -> float | None:
 
 
 def answer_of(prompt: Prompt, reply: Completion) -> bool | None:
-    """The answer of a reply; None where it cannot be read, or there is none. A reply cut off for its length counts only if its
-    opening settles the answer, which ends a reply on this machine too; one cut off for another reason never counts.
-    """
+    """The answer of a reply; None where it cannot be read, or there is none."""
     return read_text(prompt, reply.text, reply.cut)
 
 
 def read_text(prompt: Prompt, text: str | None, cut: str | None) -> bool | None:
     """The same of a reply's text. cut: as in `Completion`."""
-    is_whole = cut is None or (cut == LENGTH and prompt.settles(text or ""))
-    return prompt.reads(text) if text is not None and is_whole else None
+    return prompt.reads(text) if text is not None and is_whole(text, cut, prompt.settles) else None
 
 
 def second_turn(prompt: Prompt, reply: Completion, *, chat: bool) -> Prompt | None:

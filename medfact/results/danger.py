@@ -75,6 +75,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
 
     most: facts on the board; None: all.
     """
+    records = records.as_committed
     number = records.fact // draws
     count = int(number.max(initial=-1)) + 1
     rows = np.flatnonzero(~records.positive & ~records.negated & records.scored)

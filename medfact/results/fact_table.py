@@ -45,13 +45,15 @@ class FactTable:
     """The facts of several runs, one row each, in the order of the first run that has them.
 
     number: runs × facts, the number of the fact in the run, −1 where it has none. fate: runs × facts × variants, of the first
-    draw of demonstrations. relation: of each fact, a place in `relations`. positive: whether the fact holds.
+    draw of demonstrations; committed: the same by the answers that replies commit to, which tell diagnoses. relation: of each
+    fact, a place in `relations`. positive: whether the fact holds.
     """
 
     runs: tuple[str, ...]
     variants: tuple[str, ...]
     number: NDArray[np.int64]
     fate: NDArray[np.int8]
+    committed: NDArray[np.int8]
     relation: NDArray[np.int64]
     relations: tuple[str, ...]
     positive: NDArray[np.bool_]
@@ -105,8 +107,8 @@ class FactTable:
     def _diagnosed(self, name: str) -> NDArray[np.bool_]:
         found = np.zeros(self.fate.shape[:2], dtype=bool)
         if self.variants == tuple(IMPLICATIONS):
-            for run, row in zip(*np.nonzero((self.fate >= 0).all(axis=2)), strict=True):
-                found[run, row] = diagnose((self.fate[run, row] == 1).tolist(), bool(self.positive[row])) == name
+            for run, row in zip(*np.nonzero((self.committed >= 0).all(axis=2)), strict=True):
+                found[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
         return found
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
@@ -164,7 +166,7 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
     variants = tuple(key for key in VARIANTS if key in asked)
     relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
     number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
-    fate = np.full((len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
+    fates = np.full((2, len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
     relation, positive = np.zeros(len(identity), dtype=np.int64), np.zeros(len(identity), dtype=bool)
     for index, side in enumerate(sides):
         sheet = side.board.sheet
@@ -174,9 +176,10 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
         relation[rows] = np.array([relations.index(str(name)) for name in sheet.relations], dtype=np.int64)[sheet.relation]
         columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
         once = sheet.draw == 0
-        fate[index, rows[sheet.fact[once]], columns[once]] = side.board.fates()[once]
+        for fate, of_side in zip(fates, (side.board.fates(), side.board.fates(committed=True)), strict=True):
+            fate[index, rows[sheet.fact[once]], columns[once]] = of_side[once]
     runs = tuple(side.run.run for side in sides)
-    return FactTable(runs, variants, number, fate, relation, relations, positive)
+    return FactTable(runs, variants, number, fates[0], fates[1], relation, relations, positive)
 
 
 def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:

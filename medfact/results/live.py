@@ -259,7 +259,7 @@ class Reports:
     def pairs(self, run: str) -> Pairs:
         """A run's pairs with their answers as they stand."""
         board = self.board(run)
-        return pairs_of_run(board.sheet, board.fates())
+        return pairs_of_run(board)
 
     def true_fact(self, run: str, fact: int) -> Fact | None:
         """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""

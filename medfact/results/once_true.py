@@ -14,4 +14,4 @@ def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:
     numbers = store.answers.once_true(run.run)
     if not numbers:
         return None
-    return dropped(records, np.isin(records.fact // run.spec.shot_draws, numbers))
+    return dropped(records.as_committed, np.isin(records.fact // run.spec.shot_draws, numbers))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.metrics.diagnosis import BLIND, CASE, DIAGNOSES, DIRECTION, MASTERED, NO, OPPOSITE, YES, diagnose
+from medfact.runs.board import Board
 from medfact.statements import ABSENT, IMPLICATIONS, UNREADABLE, VARIANTS
-from medfact.store import Sheet
 
 FILTERS = {
     "all": "all pairs",
@@ -35,6 +35,7 @@ class Pairs:
     """The pairs of a run. members: of each pair its facts' numbers, the true one first. relation: of each pair, its name.
 
     variants: the columns of `fate`, a row a fact, of the first draw of demonstrations. positive: whether each holds.
+    committed: as `fate`, by the answers that replies commit to, which tell the diagnosis; None where they are the same.
     """
 
     variants: tuple[str, ...]
@@ -42,10 +43,11 @@ class Pairs:
     relation: tuple[str, ...]
     fate: Fates
     positive: NDArray[np.bool_]
+    committed: Fates | None = None
 
     def diagnosis(self, number: int) -> str | None:
         """The diagnosis of a fact by its number; None unless it has all of PretextTrans' eight variants, answered readably."""
-        fate = self.fate[number]
+        fate = (self.fate if self.committed is None else self.committed)[number]
         if self.variants != tuple(IMPLICATIONS) or (fate < 0).any():
             return None
         return diagnose((fate == 1).tolist(), bool(self.positive[number]))
@@ -84,17 +86,18 @@ class Pairs:
         }[only]
 
 
-def pairs_of_run(sheet: Sheet, fate: Fates) -> Pairs:
-    """The pairs of a run. fate: of each statement by position, 1 right, 0 wrong, or unreadable, failed, pending as in
-    Records."""
+def pairs_of_run(board: Board) -> Pairs:
+    """The pairs of a run."""
+    sheet = board.sheet
     keys = tuple(key for key in VARIANTS if key in set(map(str, sheet.variants)))
     column = np.array([keys.index(str(key)) for key in sheet.variants], dtype=np.int64)
-    table = np.full((len(sheet.positive), len(keys)), ABSENT, dtype=np.int8)
     first = sheet.draw == 0
-    table[sheet.fact[first], column[sheet.variant[first]]] = fate[first]
+    tables = np.full((2, len(sheet.positive), len(keys)), ABSENT, dtype=np.int8)
+    for table, fate in zip(tables, (board.fates(), board.fates(committed=True)), strict=True):
+        table[sheet.fact[first], column[sheet.variant[first]]] = fate[first]
     members: dict[int, list[int]] = {}
     for number, pair in enumerate(sheet.pair.tolist()):
         members.setdefault(pair, []).append(number)
     ordered = [tuple(sorted(group, key=lambda number: not sheet.positive[number])) for group in members.values()]
     relations = tuple(str(sheet.relations[sheet.relation[group[0]]]) for group in ordered)
-    return Pairs(keys, tuple(ordered), relations, table, np.asarray(sheet.positive, dtype=bool))
+    return Pairs(keys, tuple(ordered), relations, tables[0], np.asarray(sheet.positive, dtype=bool), tables[1])

@@ -195,7 +195,7 @@ def _contrasts(records: Records) -> Mapping[str, Contrasted]:
 @keep_for_all(64, key=lambda records: (records.digest, *MEASURES))
 def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
     """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
-    return measure(records), diagnosis(records), self_agreement(records), probabilities(records)
+    return measure(records), diagnosis(records.as_committed), self_agreement(records), probabilities(records)
 
 
 _EVERYTHING = 1 / 3

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medfact.metrics import PENDING, Names, Records
 from medfact.statements import VARIANTS
@@ -24,6 +25,7 @@ class Board:
         count = len(sheet.fact)
         self.answer = np.full(count, PENDING, dtype=np.int8)
         self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
+        self._committed: NDArray[np.int8] | None = None
         self._names = _names_of(sheet)
         self._negated = np.array([VARIANTS[str(key)].negated for key in sheet.variants], dtype=bool)[sheet.variant]
 
@@ -32,6 +34,9 @@ class Board:
         self.answer[news.position] = news.answer
         self.p_true[news.position] = news.p_true
         self.p_mass[news.position] = news.p_mass
+        if news.committed is not None:
+            self._committed = np.full_like(self.answer, PENDING) if self._committed is None else self._committed
+            self._committed[news.position] = news.committed
         self.changed = news.changed
 
     def records(self) -> Records:
@@ -51,12 +56,15 @@ class Board:
             p_true=self.p_true.copy(),
             p_mass=self.p_mass.copy(),
             bounds=sheet.bounds[fact] if sheet.bounds.any() else None,
+            committed=None if self._committed is None else self._committed.copy(),
             **self._names,
         )
 
-    def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Of each statement by position: 1 right, 0 wrong, or what `Records.answer` has beside these."""
-        records = self.records()
+    def fates(self, *, committed: bool = False) -> NDArray[np.int8]:
+        """Of each statement by position: 1 right, 0 wrong, or what `Records.answer` has beside these. committed: by the answers
+        that replies commit to, whatever the run's reading.
+        """
+        records = self.records().as_committed if committed else self.records()
         return np.where(records.answer >= 0, (records.answer == records.label).astype(np.int8), records.answer)
 
 

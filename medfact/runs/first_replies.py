@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from medfact.assets import ENGLISH, language_titles
 from medfact.languages import load_language, read_reply
+from medfact.metrics import UNREADABLE, Records
 from medfact.models import provider_of
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, THINKING_TOKENS
 from medfact.models.thinking import without_thinking
@@ -118,6 +119,18 @@ def thinking_in_words(count: int) -> str | None:
         return None
     answers = "1 answer" if count == 1 else f"{count:,} answers"
     return f"Thinking was cut off for {answers}, which cannot be read and count as wrong: nothing is read of thinking."
+
+
+def keywords_alone(records: Records) -> str | None:
+    """A note on replies that a paper's keywords read although they commit to nothing; None where there are none."""
+    read, committed = int(records.readable.sum()), records.as_committed.answer
+    count = int((records.readable & (committed == UNREADABLE)).sum())
+    if not count:
+        return None
+    return (
+        f"{count:,} of {read:,} replies that the paper's keywords read commit to no answer, as a refusal does. They count for "
+        "accuracy, as in the paper, but not for false facts affirmed, true facts denied, and why facts fail."
+    )
 
 
 class Monotony:

@@ -11,16 +11,19 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from medfact.answers.reading import COMMITTED
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, load_model, service_of
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
+from medfact.runs.board import board_of
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import Purse, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
-from medfact.runs.first_replies import FirstReplies, Monotony, thinking_in_words
+from medfact.runs.first_replies import FirstReplies, Monotony, keywords_alone, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
+from medfact.runs.pool import protocol_of
 from medfact.runs.pressure import note_on_pushes, press, pushes_due
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
@@ -167,7 +170,9 @@ def _ask(
                 of_questions = () if record.spec.writes else event.answers  # what is written answers nothing
                 yield from map(Noted, notes.new(*first.notes_on(of_questions), monotony.note(event.answers)))
         cut = thinking_in_words(store.answers.thinking_cut(record.run))
-        yield from map(Noted, notes.new(*first.notes_at_end(), note_on_turns(record, model), cut))
+        by_paper = protocol_of(record.spec).reading != COMMITTED and not record.spec.writes
+        alone = keywords_alone(board_of(store, record.run).records()) if by_paper else None
+        yield from map(Noted, notes.new(*first.notes_at_end(), note_on_turns(record, model), cut, alone))
         if record.spec.pressure and not stopped():
             yield from press(record, model, store, stopped)
             yield from map(Noted, notes.new(note_on_pushes(record, model)))

@@ -14,10 +14,12 @@ import numpy as np
 import sqlalchemy as sql
 from numpy.typing import NDArray
 
-from medfact.answers import Demonstration
+from medfact.answers import Demonstration, read_answer
+from medfact.answers.reading import COMMITTED
 from medfact.errors import StoreError, UnknownName, UnreadableRun
 from medfact.facts import Fact
-from medfact.models.prompt import LENGTH, is_cut_in_thinking
+from medfact.models.prompt import LENGTH, is_cut_in_thinking, is_whole
+from medfact.spec import PROTOCOLS
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
 from medfact.store.database import Part, now, rows_among
@@ -36,7 +38,7 @@ _SAVED_COLUMNS = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_st
 class News:
     """Answers as parallel arrays. changed: the run's own when they were read. position: of the statement, from 0.
 
-    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN.
+    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN. committed: as in `Records`.
     """
 
     changed: int
@@ -44,6 +46,7 @@ class News:
     answer: NDArray[np.int8]
     p_true: NDArray[np.float64]
     p_mass: NDArray[np.float64]
+    committed: NDArray[np.int8] | None = None
 
 
 class Answers(Part):
@@ -157,13 +160,16 @@ class Answers(Part):
         answer = sql.case((row.failure.is_not(None), FAILED), (row.answer.is_(None), UNREADABLE), else_=said)
         query = sql.select(row.position, answer, row.p_true, row.p_mass).where(row.run == run, row.batch > since)
         with self.database.reading() as connection:
-            changed = connection.execute(sql.select(runs.changed).where(runs.run == run)).scalar_one_or_none()
-            if changed is None:
+            of_run = connection.execute(sql.select(runs.changed, runs.spec).where(runs.run == run)).one_or_none()
+            if of_run is None:
                 raise UnknownName("run", run)  # it was deleted just now
-            rows = connection.execute(query).all()
-        columns = list(zip(*rows, strict=True)) or [()] * 4
+            is_by_paper = _is_read_as_in_a_paper(of_run.spec)
+            rows = connection.execute(query.add_columns(row.raw, row.cut) if is_by_paper else query).all()
+        columns = list(zip(*(values[:4] for values in rows), strict=True)) or [()] * 4
         types = (np.int64, np.int8, np.float64, np.float64)
-        return News(changed, *(np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)))
+        committed = np.array([_committed(*values[1:]) for values in rows], dtype=np.int8) if is_by_paper else None
+        arrays = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
+        return News(of_run.changed, *arrays, committed=committed)
 
     def figures(self, run: str) -> dict[str, Any] | None:
         """The figures that were kept for a run, if its answers have not changed since."""
@@ -249,6 +255,17 @@ class Answers(Part):
                 entering, leaving = connection.execute(sql.select(*sums).where(row.run == run)).one()
                 prompt, completion = prompt + int(entering), completion + int(leaving)
         return prompt, completion
+
+
+def _is_read_as_in_a_paper(spec: str) -> bool:
+    protocol = PROTOCOLS.get(json.loads(spec).get("protocol"))
+    return protocol is not None and protocol.reading != COMMITTED
+
+
+def _committed(answer: int, _p_true: object, _p_mass: object, raw: str | None, cut: str | None) -> int:
+    """The answer that a reply commits to, as `News` has it. answer: as the run reads it."""
+    committed = read_answer(raw) if raw is not None and is_whole(raw, cut) else None
+    return FAILED if answer == FAILED else UNREADABLE if committed is None else int(committed)
 
 
 def _pushed_of(item: Asked, pushed: Mapping[Place, Sequence[PushedAnswer]]) -> tuple[PushedAnswer, ...]:

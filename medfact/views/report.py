@@ -132,7 +132,7 @@ def _besides(part: RunPart) -> str:
 
 def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> RunPart:
     report, board = report_of(store, run, estimand), board_of(store, run.run)
-    pairs = pairs_of_run(board.sheet, board.fates())
+    pairs = pairs_of_run(board)
     return RunPart(
         name=name,
         asked=Asking(run, board, pairs),

@@ -26,7 +26,7 @@ from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
 from medfact.models.services.streams import is_stream, reply_in
 from medfact.models.stated import answer_of
-from medfact.models.thinking import end_of_thinking, shows_thinking
+from medfact.models.thinking import BEGINNING, end_of_thinking, shows_thinking
 
 DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
 
@@ -44,7 +44,20 @@ READ_IN_THINKING = (
     "of them."
 )
 TOKENS_ESTIMATED = "The service does not count the tokens of all its replies, so medfact estimates them from the texts."
+
+THINKING_ALONE = (
+    "The service returns thinking alone in some replies (reasoning_content), without an answer: they cannot be read. Allow for "
+    "more with a higher --max-tokens, or ask for less thinking with --effort low or none."
+)
 """Notes for the reader of a run."""
+
+_WORD = re.compile(r"(?:[\W_]*(?:\w{1,20}\s){0,2}\w{1,20}\W{0,9}[:：])?[\W_]*[^\W_]{1,20}[\W_]*")
+_FINAL = re.compile(
+    r"\\(?:boxed|fbox|framebox)\b|<(?:final_)?answer>"
+    r"|\b(?:(?:final|my)\s+answer|respuesta\s+final|r[ée]ponse\s+finale|(?:endgültige|finale)\s+antwort)\W{0,9}[:：]|(?:最终|最后)答案\W{0,9}[:：]",
+    re.IGNORECASE,
+)
+"""An answer that thinking marks as its last word; the last mark counts."""
 
 _CONTENT = re.compile(r'"(?:content|text)"\s*:\s*"((?:[^"\\]|\\.)*)')
 
@@ -169,14 +182,18 @@ def _message_parts(choice: dict[str, Any], parameters: Parameters) -> MessagePar
 
 
 def _answer(parts: MessageParts, ending: str, note: Callable[[str], None]) -> tuple[str, bool]:
-    """The text that answers, and whether it follows thinking that is served apart. An answer that stands in the thinking alone
-    counts where the model ended by itself.
+    """The text that answers, and whether it follows thinking that is served apart. Where the model ended by itself and there
+    is nothing but thinking, that counts if it is a word alone, or from where it marks its final answer.
     """
     text, thinks = parts.text or parts.refusal, bool(parts.thinking.strip())
-    if thinks and not text.strip() and ending == NORMAL:
-        note(READ_IN_THINKING)
-        return parts.thinking, False
-    return text, thinks
+    if not thinks or text.strip() or ending != NORMAL:
+        return text, thinks
+    final = max((mark.start() for mark in _FINAL.finditer(parts.thinking)), default=None)
+    if final is None and not _WORD.fullmatch(parts.thinking):
+        note(THINKING_ALONE)
+        return f"{BEGINNING}{parts.thinking}", True
+    note(READ_IN_THINKING)
+    return parts.thinking[final or 0 :], final is not None
 
 
 def _as_counts(text: str, prompt: Prompt, parameters: Parameters) -> str:
