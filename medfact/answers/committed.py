@@ -7,7 +7,7 @@ to it may turn it round ("I doubt that it is true"), or leave it open ("I can't 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from medfact.answers import phrases
@@ -19,13 +19,13 @@ from medfact.answers.spoken import (
     ReadAnswer,
     boxes,
     condensed,
+    ends_of,
     meaning,
-    shortened,
     without,
     without_latex,
     without_markup,
 )
-from medfact.models.thinking import end_of_thinking, without_thinking
+from medfact.models.thinking import end_of_thinking
 
 _MOST_CORRECTIONS, _MOST_KEYWORDS, _MOST_BEFORE_A_LABEL = 5, 60, 400
 
@@ -86,7 +86,7 @@ _UNDONE = re.compile(
 )
 _LABEL = re.compile(
     r"(?:\b(?:(?:final|correct|right|my|short|overall|best|(?P<wrong>wrong|incorrect))\s*)?"
-    r"(?:answer|verdict|conclusion|judge?ment|determination|decision|assessment|evaluation|classification|label|selected|choice|chosen"
+    r"(?:answer|verdict|conclusion|judge?ment|determination|decision|assessment|evaluation|respuesta|r[ée]ponse|antwort|classification|label|selected|choice|chosen"
     r"|prediction|ruling|truth\s?value|is(?:true|correct)|statement(?:\s+(?:is\s+)?(?:true|correct))?(?=\s*:)|response|result|output|final|ans)"
     r"[\"'”)\]*]*\s*(?:[:：=→|>]+|[-–—]+\s|\bis\b\s*:?|\b(?:would|should|must|will)\s+be\b\s*:?|\n)|(?:\A|\n)\s*(?:[=-]>|[→⇒∴]))",
     FLAGS,
@@ -142,14 +142,14 @@ class _Reading(NamedTuple):
     verdict: ReadAnswer
 
 
-def committed(reply: str) -> ReadAnswer:
+def committed(reply: str, ends: tuple[str, Sequence[int]] | None = None) -> ReadAnswer:
     """The answer that a reply commits to.
 
     The first of these decides: a box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an opening
     "Correct." or "No."; the clauses that say it of the statement by name, else of "it" or alone, else of its content. Among
-    these, those after the last "but" or "so" decide, if they agree.
+    these, those after the last "but" or "so" decide, if they agree. ends: of the reply, where they are known.
     """
-    said, places = shortened(without_thinking(reply))
+    said, places = ends or ends_of(reply)
     for begin, end in boxes(said):
         if (boxed := _committed(without_latex(said[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, places[begin + boxed.at])
@@ -261,19 +261,21 @@ def _keywords(clause: str) -> Iterator[re.Match[str]]:
 
 
 def _clauses(text: str) -> Iterator[Clause]:
-    turns, condition = 0, ""
+    turns, condition, declined = 0, "", False
     for sentence in _SENTENCE.finditer(text):
         whole = sentence.group()
         if whole.rstrip("\n \"'”)").endswith("?"):
             continue
-        turns += _OPENS_WITH_A_TURN.match(whole) is not None
+        opens_with_a_turn = _OPENS_WITH_A_TURN.match(whole) is not None
+        turns, declined = turns + opens_with_a_turn, declined and not opens_with_a_turn
         turned, was_first_aside = 0, False
         for begin, end, mark in _parts(whole):
             turns += mark == ""
             turned = begin if mark == "" or (was_first_aside and mark is None) else turned
             was_first_aside = mark == "first"
             before = whole[turned:begin] if turned else condition + whole[:begin]
-            yield Clause(sentence.start() + begin, whole[begin:end], before, whole[end:], turns, bool(mark))
+            yield Clause(sentence.start() + begin, whole[begin:end], before, whole[end:], turns, bool(mark), declined)
+        declined = declined or phrases.DECLINES.search(whole) is not None
         condition = whole if _CONDITION.search(whole) else ""
 
 

@@ -67,6 +67,7 @@ class Clause(NamedTuple):
 
     start:         its index in the reply. before, after: its sentence up to it, and from its end.
     turns:         how many "but" or "so" stood before it. aside: whether it is a reason or a concession.
+    declined:      whether an earlier sentence declines to answer.
     """
 
     start: int
@@ -75,6 +76,7 @@ class Clause(NamedTuple):
     after: str
     turns: int
     aside: bool
+    declined: bool
 
 
 class Claim(NamedTuple):
@@ -90,7 +92,7 @@ def claim_of(clause: Clause, keyword: re.Match[str]) -> Claim | None:
     after = clause.text[keyword.end() :][:_MOST_AFTER]
     lead, chain = _led(before)
     firmness = _firmness(keyword.group().lower(), before, after, chain)
-    if firmness is None or _is_open(clause, before, after, (lead, chain)):
+    if firmness is None or (clause.declined and firmness >= RESTATED) or _is_open(clause, before, after, (lead, chain)):
         return None
     denials = phrases.denials(chain) + _denied_closely(before, chain)
     if _LEADS_TO_CONTENT.search(lead):

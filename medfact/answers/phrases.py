@@ -103,6 +103,9 @@ OPEN = _pattern("open")
 REFUSAL, REFUSED_AFTER = _pattern("refusal"), _pattern("refused_after")
 """Refusals and doubts that leave a whole clause open, whatever stands between them and a keyword."""
 
+DECLINES = _pattern("declines")
+"""A sentence that declines to answer."""
+
 UNSAID = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
 """A label behind it announces no answer."""
 

@@ -6,6 +6,7 @@ Parts that do not count are overwritten with spaces, not removed, so that positi
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -51,6 +52,14 @@ _BRACE = re.compile(
 _LATEX = re.compile(
     r"\\(?:text)?color\s{0,9}\{\w{0,20}\}|\\[a-z]{1,20}\*?|\text[a-z]{0,4}(?=\{)|\\[^\w\s]|[{}$\\]", re.IGNORECASE
 )
+_LETTERS = {
+    number: plain
+    for number in (*range(0xFF10, 0xFF5B), *range(0x1D400, 0x1D800))
+    if len(plain := unicodedata.normalize("NFKC", chr(number))) == 1 and plain.isalnum()
+}
+"""Full-width and mathematical letters and digits → what they are else."""
+
+_RUN = re.compile(r"\S+|(?P<space>\s+)")
 _SENTENCE_END = re.compile(r"[.!?;\n。！？；]")
 
 
@@ -70,17 +79,20 @@ def without_markup(text: str) -> str:
 
 def condensed(text: str) -> tuple[str, Sequence[int]]:
     """A text with one space or line break for each run of them, and the index of each character in the text before."""
-    places = [0] if text else []
-    for at in range(1, len(text)):
-        if not (text[at].isspace() and text[places[-1]].isspace()):
-            places.append(at)
-        elif text[at] == "\n":
-            places[-1] = at
-    return "".join(text[at] for at in places), places
+    parts, places = list[str](), list[int]()
+    for run in _RUN.finditer(text):
+        if run.lastgroup is None:
+            places += range(run.start(), run.end())
+            parts.append(run.group())
+        else:
+            places.append(max(run.start(), text.rfind("\n", run.start(), run.end())))
+            parts.append(text[places[-1]])
+    return "".join(parts), places
 
 
-def shortened(text: str) -> tuple[str, Sequence[int]]:
-    """The two ends of a long text, which end and begin with a sentence, and the index of each character in the text before."""
+def ends_of(reply: str) -> tuple[str, Sequence[int]]:
+    """A reply without thinking, a long one from sentence to sentence at its two ends; and the index of each character in it."""
+    text = without_thinking(reply).translate(_LETTERS)
     if len(text) <= LONGEST:
         return text, range(len(text))
     text, places = condensed(text)

@@ -19,7 +19,7 @@ from medfact.errors import PoolError
 
 LISTS = (
     "true", "false", "opening_true", "opening_false", "turned", "between", "said_of", "attribute", "attribute_before", "idiom",
-    "echo", "open", "label", "link", "corrected", "turns", "aside",
+    "echo", "open", "declines", "label", "link", "corrected", "turns", "aside",
 )  # fmt: skip
 """The lists of phrases, each a regular expression, that a language's file must have."""
 
@@ -103,6 +103,7 @@ class WordReader:
         self._echo = words.pattern("echo")
         self._idiom = words.pattern("idiom")
         self._open = words.pattern("open")
+        self._declines = words.pattern("declines")
         self._corrected = words.pattern("corrected")
         self._keyword = re.compile(keyword, FLAGS)
         self._opening = re.compile(rf"[\W_]*(?:{answer})(?=[\W_]|\Z)(?!{join}(?:{words.any(words.lists['attribute'])}))", FLAGS)
@@ -164,19 +165,24 @@ class WordReader:
         return _verdict(opening)
 
     def _said(self, text: str, begin: int) -> Iterator[_Said]:
-        turns = 0
+        turns, declined = 0, False
         for sentence in _SENTENCE.finditer(text, begin):
             whole = sentence.group()
             if whole.rstrip().endswith(("?", "？")):
                 continue
             for start, end, turned, aside in self._clauses(whole):
-                turns += turned
+                turns, declined = turns + turned, declined and not turned
                 clause = whole[start:end]
                 if self._open.search(clause):
                     continue
                 for keyword in self._keyword.finditer(clause):
+                    if (declined or (aside and self._declines.search(whole, 0, start))) and sum(
+                        map(str.isalnum, clause[keyword.end() :])
+                    ) > 1:
+                        continue  # "it is true that medicine is complex", after a refusal
                     if (verdict := self._claim(clause, keyword, sentence.start() + start)) is not None:
                         yield _Said(verdict, turns, aside)
+            declined = declined or self._declines.search(whole) is not None
 
     def _clauses(self, sentence: str) -> Iterator[tuple[int, int, bool, bool]]:
         """Where the clauses of a sentence begin and end, whether one turns, and whether it is a side clause."""

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from medfact.answers.committed import committed
 from medfact.answers.reading import SHORT
-from medfact.answers.spoken import ReadAnswer, boxes, shortened, without, without_latex
+from medfact.answers.spoken import ReadAnswer, boxes, ends_of, without, without_latex
 from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.languages.reading import Words, reader_of, words_in
 from medfact.models.prompt import is_settled
-from medfact.models.thinking import end_of_thinking, without_thinking
+from medfact.models.thinking import end_of_thinking
 from medfact.prototypes.safe_yaml import read_yaml
 
 _KEYWORD = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
@@ -42,14 +42,17 @@ def read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
 
 
 def _read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
-    said, places = shortened(without_thinking(reply))
+    said, places = ends_of(reply)
     for begin, end in boxes(said):
         boxed = _read(code, words, without_latex(said[begin:end]))
         if boxed.at is not None:
             return boxed._replace(at=places[begin + boxed.at])
-    if words is None and (tagged := committed(reply)).at is not None:
-        other = _elsewhere(code, said)
-        return ReadReply(*tagged, ENGLISH) if other.answer in (None, tagged.answer) else _moved(other, places)
+    if words is None:
+        english = committed(reply, (said, places))
+        if english.at is not None and _in_english(said):
+            return ReadReply(*english, ENGLISH)
+        other = _moved(_elsewhere(code, without_latex(said)), places)
+        return other if english.at is None or other.answer is (not english.answer) else ReadReply(*english, ENGLISH)
     return _moved(_read(code, words, without_latex(said)), places)
 
 
