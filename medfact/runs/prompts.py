@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
+from typing import Any
 
-from medfact.answers import FORMATS, INSTRUCTIONS, Demonstration, QuestionFormat, make_prompt
+from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
 from medfact.answers.instructions import HOW_SURE
 from medfact.answers.reading import COMMITTED
 from medfact.assets import ENGLISH
@@ -33,17 +34,24 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
         item.statement,
         demonstrations.get(item.shots_of, ()),
         chat=chat,
-        question=_in_any_language(question_of(spec)) if reading == COMMITTED else question_of(spec),
+        question=question_of(spec),
         reading=reading,
         passages=[passage.text for passage in item.passages or ()],
     )
-    return replace(prompt, second=HOW_SURE) if states(spec) else prompt
+    more = _IN_ANY_LANGUAGE if reading == COMMITTED else {}
+    return replace(prompt, second=HOW_SURE if states(spec) else "", **more)
 
 
-@cache
-def _in_any_language(question: str) -> QuestionFormat:
-    """A question in English whose replies may be in another language. The papers' readings know English alone."""
-    return replace(FORMATS[question], reader=partial(read_answer, ENGLISH, None), settles=partial(settles, ENGLISH, None))
+def _reads(reply: str) -> bool | None:
+    return read_answer(ENGLISH, None, reply).answer
+
+
+def _place(reply: str) -> int | None:
+    return read_answer(ENGLISH, None, reply).at
+
+
+_IN_ANY_LANGUAGE: dict[str, Any] = {"reads": _reads, "place": _place, "settles": partial(settles, ENGLISH, None)}
+"""How replies to a question in English are read, which may be in another language. The papers' readings know English alone."""
 
 
 def states(spec: RunSpec) -> bool:

@@ -12,11 +12,12 @@ from odd_service import OddService, Reply, Request, delta, error, events, said
 from service_models import CHOICES, Load, prompts_of
 from service_models import load as load
 
+from medfact.answers import read_answer
 from medfact.errors import ModelError
 from medfact.models import Completion, Prompt
 from medfact.models.services.contents import ending_of
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER
-from medfact.models.services.replies import READ_IN_THINKING, TOKENS_ESTIMATED, shortened
+from medfact.models.services.replies import READ_IN_THINKING, THINKING_ALONE, TOKENS_ESTIMATED, shortened
 
 __all__ = ["load"]
 
@@ -352,9 +353,30 @@ def test_p_true_is_unknown_where_nobody_knows_which_token_answers(load: Load) ->
 
 @pytest.mark.parametrize("fields", APART.values(), ids=APART)
 @pytest.mark.parametrize("content", [None, "", "\n", []], ids=repr)
-def test_an_answer_in_the_thinking_alone_is_read_and_noted(load: Load, fields: dict[str, Any], content: Any) -> None:
+def test_thinking_alone_is_no_answer_and_a_note_says_so(load: Load, fields: dict[str, Any], content: Any) -> None:
     done, _, notes = asked(load, Reply(said(content, **fields)))
-    assert (done.text, done.cut) == (THINKING, None)
+    assert (done.text, done.cut) == (f"<think>\n{THINKING}", None)
+    assert read_answer(done.text or "") is None
+    assert THINKING_ALONE in notes
+    assert READ_IN_THINKING not in notes
+
+
+@pytest.mark.parametrize(
+    ("thinking", "text", "answer"),
+    [
+        ("True", "True", True),
+        (" **False.**\n", " **False.**\n", False),
+        ("Answer: False", "Answer: False", False),
+        ("It could be true. Final answer: False", "Final answer: False", False),
+        ("Is it false?\n\n**Final Answer:** True.", "Final Answer:** True.", True),
+        (r"It is true that it helps, so \boxed{\text{False}}", r"\boxed{\text{False}}", False),
+        (r"Either \boxed{True} or \boxed{False}? I say \boxed{True}", r"\boxed{True}", True),
+    ],
+)
+def test_an_answer_in_the_thinking_alone_is_read_where_it_is_one(load: Load, thinking: str, text: str, answer: bool) -> None:
+    done, _, notes = asked(load, Reply(said(None, reasoning_content=thinking)))
+    assert (done.text, done.cut) == (text, None)
+    assert read_answer(done.text or "") is answer
     assert READ_IN_THINKING in notes
 
 
