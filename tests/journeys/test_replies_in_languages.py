@@ -20,7 +20,11 @@ from medfact import evaluate
 from medfact.answers import FORMATS
 from medfact.languages import load_language
 from medfact.models import ServiceSettings
+from medfact.results.danger import danger_of
+from medfact.results.fact_table import DIAGNOSED, fact_table
+from medfact.results.sides import Side
 from medfact.runs.ask import StatementPrompts
+from medfact.runs.board import board_of
 from medfact.runs.plan import plan
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -187,3 +191,52 @@ def test_an_answer_that_was_once_read_wrongly_is_read_again_where_it_is_reused(
         assert len(service.calls) == 160
     assert right_in(store, second) == RIGHT
     assert {item.answer.attempts for item in store.answers.asked(second) if item.answer} == {0}
+
+
+REFUSAL = "I must decline: to say that a statement is true takes a doctor."
+
+
+def test_who_refuses_all_under_a_papers_keywords_is_not_said_to_affirm_false_facts(
+    medfact: Callable[..., Any], url: str
+) -> None:
+    """The keywords find "true" in each refusal: right for half of the statements, as the paper would count it."""
+    with MockService(Behaviour(says=REFUSAL)) as service:
+        done = medfact(
+            *("run", "--protocol", "pretexttrans", "--model", "openai:x", "--base-url", service.base_url),
+            *("--limit", LIMIT, "--shots", 0, "--db", url),
+        )
+    run = json.loads(done.out)["run"]
+    report = report_of(medfact, run, url)
+    statements = report["statements"]
+    assert report["average_accuracy"]["value"] == 0.5
+    assert report["unreadable"] == 0
+    assert report["false_affirmation"]["value"] == 0.0
+    assert report["false_affirmation"]["n"] == statements // 4
+    assert report["diagnosis"] is None
+    note = f"{statements} of {statements} replies that the paper's keywords read commit to no answer, as a refusal does."
+    assert [told for told in report["notes"] if told.startswith(note)]
+    text = medfact("report", run, "--db", url).out
+    assert note in " ".join(text.split())
+    store = Store(url)
+    table = fact_table([Side(store.run(run), board_of(store, run))])
+    assert not any(table.passing(name).any() for name in DIAGNOSED)
+    assert danger_of(store, store.run(run), {}).accepted.value in (None, 0.0)
+
+
+def test_what_commits_to_an_answer_is_diagnosed_alike_by_keywords_and_by_the_own_reading(
+    medfact: Callable[..., Any], url: str
+) -> None:
+    """Of a model that says True to all, every false fact is affirmed under both readings, and nothing is noted."""
+    reports = []
+    for protocol in ("medfact", "pretexttrans"):
+        with MockService(Behaviour(says="True")) as service:
+            done = medfact(
+                *("run", "--protocol", protocol, "--model", "openai:x", "--base-url", service.base_url),
+                *("--limit", LIMIT, "--shots", 0, "--db", url),
+            )
+        reports.append(report_of(medfact, json.loads(done.out)["run"], url))
+    for report in reports:
+        assert report["false_affirmation"]["value"] == 1.0
+        by_name = report["diagnosis"]["by_name"]
+        assert [by_name[name]["share"]["value"] for name in ("negation-blind", "always-yes")] == [0.5, 0.5]
+        assert not [note for note in report["notes"] if "commit to no answer" in note]
