@@ -194,7 +194,7 @@ class _Asking:
                 prompt = self._prompts[self.keyed[key][0]]
                 outcome = self._service.outcome(line, prompt, parameters, self._note)
                 if isinstance(outcome, CallFailure):
-                    if self._adapts(outcome, parameters):
+                    if self._adapts(outcome, parameters, prompt):
                         self._refused.add(key)
                         continue
                     outcome = failed_or_filtered(outcome)
@@ -207,14 +207,14 @@ class _Asking:
     def _whole(self, replies: list[Completion], prompt: Prompt) -> Completion:
         return combined(replies, prompt) if self._caller.settings.repeats else replies[0]
 
-    def _adapts(self, failure: CallFailure, used: Parameters) -> bool:
+    def _adapts(self, failure: CallFailure, used: Parameters, prompt: Prompt) -> bool:
         """Whether a call is to be sent again with other parameters. The first that is refused changes them for all."""
         change: tuple[Parameters, str] | None = None
         if failure.action is Action.USE_COMPLETIONS and used.messages:
             note = "The model does not accept chat messages, so medfact uses text completions (/completions)."
             change = dataclasses.replace(used, messages=False), note
         elif failure.action is Action.CHANGE_PARAMETERS:
-            change = without_refused(used, failure.message, failure.parameter)
+            change = without_refused(used, failure.message, failure.parameter, prompt)
         if change is not None and self._caller.parameters == used:
             self._caller.parameters, note = change
             self._note(note)

@@ -208,7 +208,7 @@ class Caller:
             note = "The model does not accept chat messages, so medfact uses text completions (/completions)."
             return replace(used, messages=False), note
         if outcome.action is Action.CHANGE_PARAMETERS:
-            return without_refused(used, outcome.message, outcome.parameter)
+            return without_refused(used, outcome.message, outcome.parameter, prompt)
         return None
 
     def _with_room(self, used: Parameters, reply: Completion, prompt: Prompt) -> tuple[Parameters, str] | None:
@@ -224,7 +224,8 @@ class Caller:
         in_the_open = not shows_thinking(text) and (len(text) > LONG_CHARACTERS or tokens >= used.token_limit(prompt))
         if prompt.settles(text) and not (in_the_open and self._begun_by_template):
             return None
-        return used.with_room(prompt, thinks=thinks) if thinks or in_the_open else None
+        counted = reply.served.prompt_tokens or 0 if reply.served else 0
+        return used.with_room(prompt, thinks=thinks, prompt_tokens=counted) if thinks or in_the_open else None
 
     def _with_beginning(self, reply: Completion) -> str | None:
         """The text of a reply. To thinking that was cut, whose beginning the chat template wrote, the beginning is added, as it

@@ -80,6 +80,7 @@ class ServiceModel:
     def info(self) -> ModelInfo:
         """The settings that answers depend on, as the service accepts them so far: it may refuse some at the first call."""
         parameters, settings = self.caller.parameters, self.settings
+        longest = min(parameters.thinking_tokens, parameters.context or parameters.thinking_tokens)
         source = "repeats" if settings.repeats else "logprobs" if parameters.top_logprobs else "none"
         decoding = {
             "temperature": parameters.temperature,
@@ -92,7 +93,7 @@ class ServiceModel:
             "p_true": source,
             **({} if parameters.messages else {"completions": True}),
             **({"effort": settings.effort if parameters.effort else "refused"} if settings.effort else {}),
-            **({"thinking_tokens": parameters.thinking_tokens} if parameters.thinking_tokens else {}),
+            **({"thinking_tokens": longest} if longest else {}),
         }
         return {"revision": self.host, "decoding": decoding, "notes": self.notes}
 

@@ -11,6 +11,8 @@ from medfact.models.effort import THINKING_BUDGETS, Forms, effort_forms
 from medfact.models.prompt import MOST_THINKING_TOKENS, REPLY_TOKENS, THINKING_STEP, THINKING_TOKENS, Message, Prompt
 from medfact.models.services.named import seed_name_at
 from medfact.models.services.policy import address_of
+from medfact.models.services.prices import tokens_in
+from medfact.models.services.reply_limits import named_limit
 from medfact.models.services.settings import ServiceSettings
 
 CUT_BEFORE_ANSWER = (
@@ -19,8 +21,19 @@ CUT_BEFORE_ANSWER = (
 )
 """A note for the reader of a run."""
 
+NO_ROOM = "The service has no room for longer replies, and does not say how long they may be: medfact tries how long."
+"""The same."""
+
+LEAST_REPLY_TOKENS = 16
+"""Tokens that a reply needs: a prompt that leaves fewer is too long."""
+
+CLOSE_ENOUGH = 16
+"""A limit is sought until it is known to one part in this many."""
+
 EFFORT_REFUSED = "The service does not accept an effort for this model"
 """How a note begins where nothing could be said of the effort."""
+
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
 FEWER_ALTERNATIVES = 5
 """Alternatives requested next, when a service wants fewer but does not say how many."""
@@ -37,6 +50,10 @@ class Parameters:
     effort:     the ways to say how much the model is to think, the first of which is sent.
     thinking_tokens: the limit of a reply as it was raised for thinking, or lowered where there was no room; 0 before that.
     most_thinking:   how far it may be raised.
+    context:         most tokens of prompt and reply together, as the service named it; 0 before that.
+    uncounted:       tokens that prompts have beyond their estimate, at most, as the service counts them.
+    used_up, refused: the longest limit that a reply has used up, and the shortest that was refused and is no room that the
+                     service named; 0 for none.
     """
 
     temperature: float | None
@@ -50,6 +67,10 @@ class Parameters:
     effort: Forms = field(default=(), hash=False)
     thinking_tokens: int = 0
     most_thinking: int = MOST_THINKING_TOKENS
+    context: int = 0
+    uncounted: int = 0
+    used_up: int = 0
+    refused: int = 0
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Parameters:
@@ -89,7 +110,9 @@ class Parameters:
             return self.max_tokens
         if not self.messages:
             return prompt.enough_tokens or prompt.max_tokens
-        return max(self.least_tokens, prompt.max_tokens)
+        limit = min(max(self.least_tokens, prompt.max_tokens), self.most_thinking)
+        room = self.context - tokens_in(prompt.content) - self.uncounted if self.context else limit
+        return min(limit, room) if room >= LEAST_REPLY_TOKENS else limit
 
     @property
     def least_tokens(self) -> int:
@@ -97,15 +120,65 @@ class Parameters:
         usual = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
         return self.thinking_tokens or usual
 
-    def with_room(self, prompt: Prompt, *, thinks: bool) -> tuple[Parameters, str] | None:
+    @property
+    def without_limits(self) -> Parameters:
+        """The same for replies of any length."""
+        any_length = {"thinking_tokens": 0, "most_thinking": MOST_THINKING_TOKENS, "context": 0, "uncounted": 0}
+        return replace(self, **any_length, used_up=0, refused=0)
+
+    def with_room(self, prompt: Prompt, *, thinks: bool, prompt_tokens: int = 0) -> tuple[Parameters, str] | None:
         """The parameters with a higher limit, after one that cut a reply, and a note; None where it is not raised.
 
-        thinks: the reply shows thinking; otherwise it may be thinking in the open, which is given less.
+        thinks: the reply shows thinking; otherwise it may be thinking in the open, which is given less. prompt_tokens: as the
+        service counts them.
         """
         limit, most = self.token_limit(prompt), self.most_thinking if thinks else min(self.most_thinking, THINKING_TOKENS)
         if self.max_tokens is not None or not self.messages or self.limit_name is None or limit >= most:
             return None
-        return replace(self, thinking_tokens=min(limit * THINKING_STEP, most)), CUT_BEFORE_ANSWER
+        longer = (limit + self.refused) // 2 if self.refused else limit * THINKING_STEP
+        if self.refused and longer - limit < limit // CLOSE_ENOUGH:
+            return None
+        raised = replace(
+            self,
+            thinking_tokens=min(longer, most),
+            used_up=max(self.used_up, limit),
+            uncounted=max(self.uncounted, prompt_tokens - tokens_in(prompt.content)),
+        )
+        return (raised, CUT_BEFORE_ANSWER) if raised.token_limit(prompt) > limit else None
+
+    def with_less_room(self, prompt: Prompt, message: str) -> tuple[Parameters, str] | None:
+        """The parameters with a lower limit, after one that was refused, and a note: the room that the refusal names, else half
+        way down to a limit that was accepted. None where the prompt alone is too long.
+        """
+        limit = self.token_limit(prompt)
+        reply, context, tokens = named_limit(message, limit)
+        if reply is not None and LEAST_REPLY_TOKENS <= reply < limit:
+            return self._at_most(reply), f"The service allows at most {reply:,} tokens in a reply."
+        if context is not None:
+            estimate = tokens_in(prompt.content)
+            beyond = max(self.uncounted, tokens - estimate) if tokens else self.uncounted
+            room = context - (tokens or estimate + beyond)
+            note = f"The service has room for {context:,} tokens of prompt and reply together."
+            if tokens and room < LEAST_REPLY_TOKENS:
+                return None
+            if LEAST_REPLY_TOKENS <= room < limit and (self.max_tokens is not None or not self.messages):
+                return self._at_most(room), note
+            if LEAST_REPLY_TOKENS <= room < limit:
+                return replace(self, context=context, uncounted=beyond), note
+        return self._half_way_down(limit)
+
+    def _at_most(self, limit: int) -> Parameters:
+        if self.max_tokens is not None or not self.messages:
+            return replace(self, max_tokens=limit)
+        return replace(self, thinking_tokens=limit, most_thinking=limit)
+
+    def _half_way_down(self, limit: int) -> tuple[Parameters, str] | None:
+        if self.max_tokens is not None or not self.messages or limit <= REPLY_TOKENS:
+            return None
+        accepted = self.used_up if self.used_up < limit else REPLY_TOKENS
+        half = (accepted + limit) // 2
+        lower = half if half - accepted >= accepted // CLOSE_ENOUGH else accepted
+        return replace(self, thinking_tokens=lower, most_thinking=limit - 1, refused=limit), NO_ROOM
 
 
 def messages_of(prompt: Prompt) -> list[Message]:
@@ -147,11 +220,35 @@ PARAMETER = re.compile(
 )
 """Parameters named in a refusal that can be left out, lowered or replaced."""
 
-TOO_LONG = re.compile(r"context.{0,20}length|too (?:long|many tokens)|maximum context", re.IGNORECASE)
-"""A complaint about the length of the prompt, whichever parameters it mentions."""
+TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|window|size|limit)|too (?:long|many tokens)|maximum (?:context|sequence)|token limit"
+    r"|sequence length|(?:number of|total) tokens",
+    re.IGNORECASE,
+)
+"""A complaint about the length of the prompt or of its reply, whichever parameters it mentions."""
 
-_TOO_MUCH = re.compile(r"too (?:large|high|big)|exceed|at most|less than|greater than", re.IGNORECASE)
+REQUEST_TOO_LARGE = re.compile(
+    r"request (?:body )?(?:is |was )?too large|tokens must be reduced|reduce (?:your|the) (?:message size|length|prompt)"
+    r"|context.{0,20}length",
+    re.IGNORECASE,
+)
+"""The same, where it is sent with a status that may pass: no later call would do better."""
+
+_TOO_MUCH = re.compile(
+    r"too (?:large|high|big|long|much|many)|exceed|beyond|at most|up to|no more|maximum|limit|range"
+    r"|between|\boutside\b|allowed|[<>≤]"
+    r"|(?:less|greater|larger|lower|higher|smaller|fewer) than",
+    re.IGNORECASE,
+)
 """A complaint about a number, rather than about a parameter's name."""
+
+_NAME_REFUSED = re.compile(
+    r"unsupported|(?:not|n't|no longer) (?:be )?(?:supported|support|recogni[sz]ed|permitted|accepted|known|exist"
+    r"|valid for|implemented)"
+    r"|\bunknown|unrecogni[sz]ed|unexpected|deprecated|\binstead\b|\bextra\b|\buse\b.{0,12}max_completion_tokens",
+    re.IGNORECASE,
+)
+"""A complaint about a parameter's name."""
 
 _LIMIT = re.compile(
     r"(?:<=?|≤|less than(?: or equal to)?|at most|no more than|not exceed|up to|max(?:imum)?(?: \w+){0,3}?(?: is)?"
@@ -183,18 +280,23 @@ def limit_in(words: str, requested: int) -> int | None:
     return max((number for number in map(int, _LIMIT.findall(words)) if number < requested), default=None)
 
 
-def without_refused(parameters: Parameters, message: str, named: str | None = None) -> tuple[Parameters, str] | None:
+_NO_PROMPT = Prompt("", ((), ()))
+
+
+def without_refused(
+    parameters: Parameters, message: str, named: str | None = None, prompt: Prompt = _NO_PROMPT
+) -> tuple[Parameters, str] | None:
     """The parameters without the one that a service refuses, and a note for the user; None if it refuses something else.
 
     Args:
-        message: the service's words. named: the parameter that it names in a field of its own.
+        message: the service's words. named: the parameter that it names in a field of its own. prompt: of the call.
     """
-    if TOO_LONG.search(message):
-        return _with_less_room(parameters)
+    if TOO_LONG.search(message) or REQUEST_TOO_LARGE.search(message):
+        return parameters.with_less_room(prompt, message)
     if named in _keys_of_effort(parameters):
         return _without_effort(parameters)
     for name in parameters_named(message, named):
-        if (change := _without(parameters, name, message)) is not None:
+        if (change := _without(parameters, name, message, prompt)) is not None:
             return change
     return _without_effort(parameters) if any(key in message for key in _keys_of_effort(parameters)) else None
 
@@ -215,16 +317,7 @@ def _without_effort(parameters: Parameters) -> tuple[Parameters, str]:
     return replace(parameters, effort=()), f"{EFFORT_REFUSED} ({names}), so the model thinks as much as it does by itself."
 
 
-def _with_less_room(parameters: Parameters) -> tuple[Parameters, str] | None:
-    """Half the limit, where there was no room for a raised one; None where prompts alone are too long."""
-    limit = parameters.least_tokens
-    if parameters.max_tokens is not None or not parameters.messages or limit <= REPLY_TOKENS:
-        return None
-    note = f"There is no room for replies of {limit:,} tokens, so they may have {limit // 2:,}."
-    return replace(parameters, thinking_tokens=limit // 2, most_thinking=limit // 2), note
-
-
-def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameters, str] | None:
+def _without(parameters: Parameters, name: str, message: str, prompt: Prompt) -> tuple[Parameters, str] | None:
     alternatives = parameters.top_logprobs
     if name == "temperature" and parameters.temperature is not None:
         note = "The service does not accept a temperature for this model, so its default is used."
@@ -239,16 +332,24 @@ def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameter
         if name == "top_logprobs" or says_how_many or not parameters.messages:
             return _fewer_alternatives(parameters, alternatives, message)
         return without_logprobs(parameters)
-    if name == parameters.limit_name and _TOO_MUCH.search(message):
-        allowed = limit_in(message, parameters.max_tokens or parameters.thinking_tokens or THINKING_TOKENS)
-        note = f"The service allows at most {allowed} tokens in a reply."
-        return (replace(parameters, max_tokens=allowed), note) if allowed else _with_less_room(parameters)
-    if name == "max_tokens" and parameters.limit_name == name:
+    if name in LIMIT_NAMES and parameters.limit_name:
+        return _without_limit(parameters, name, message, prompt)
+    return None
+
+
+def _without_limit(parameters: Parameters, name: str, message: str, prompt: Prompt) -> tuple[Parameters, str] | None:
+    """A lower limit where a refusal is about its number, else its other name, or none. One that does not say what it minds is
+    about the number as long as that can be lowered.
+    """
+    is_of_name = _NAME_REFUSED.search(message) is not None and name == parameters.limit_name
+    if not is_of_name and (shorter := parameters.with_less_room(prompt, message)) is not None:
+        return shorter
+    if name != parameters.limit_name or (_TOO_MUCH.search(message) and not is_of_name):
+        return None
+    if name == "max_tokens":
         note = "For this model, the service limits replies by max_completion_tokens, which includes thinking."
         return replace(parameters, limit_name="max_completion_tokens"), note
-    if name == "max_completion_tokens" and parameters.limit_name == name:
-        return replace(parameters, limit_name=None), "The service does not accept a limit on reply length for this model."
-    return None
+    return replace(parameters, limit_name=None), "The service does not accept a limit on reply length for this model."
 
 
 def without_logprobs(parameters: Parameters) -> tuple[Parameters, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError, ServiceAway
@@ -241,7 +240,7 @@ class Replicas:
     def _differences(self) -> list[str]:
         answering = [replica for replica in self.all if replica.served is not None]
         notes = []
-        if len({replace(replica.caller.parameters, thinking_tokens=0) for replica in answering}) > 1:
+        if len({replica.caller.parameters.without_limits for replica in answering}) > 1:
             notes.append(f"The replicas do not accept the same settings; those recorded are of {self.leader.name}.")
         served = {replica.name: replica.served.served for replica in answering if replica.served and replica.served.served}
         models = {name: one.model for name, one in served.items() if one.model}
