@@ -59,9 +59,9 @@ def ask(
     if record.spec.reuse and "reuse" not in record.spec.imported:
         reused = _reused_answers(prompts, store.of(record.owner))
         for start in range(0, len(reused), BATCH):
-            batch = tuple(reused[start : start + BATCH])
-            store.answers.save(record.run, batch)
-            yield AnswersSaved(batch)
+            known_answers = tuple(reused[start : start + BATCH])
+            store.answers.save(record.run, known_answers)
+            yield AnswersSaved(known_answers)
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
     if record.spec.batch:
@@ -74,8 +74,10 @@ def ask(
         if stopped():
             return
         window = prompts.only(items)
-        answers = (window.answer(index, completion) for index, completion in completions(model, window))
-        for batch in batches(answers, saved):
+        for batch in batches(answered(completions(model, window), window.answer), saved):
+            if isinstance(batch, Loading):
+                yield batch
+                continue
             store.answers.save(record.run, batch)
             saved += len(batch)
             yield AnswersSaved(batch)
@@ -83,16 +85,24 @@ def ask(
                 return  # others end by themselves, after what is on its way
 
 
-def completions(model: Model, prompts: StatementPrompts) -> Iterator[tuple[int, Completion]]:
+def completions(model: Model, prompts: StatementPrompts) -> Iterator[tuple[int, Completion] | str]:
     """The completions of prompts, with what the model states of how sure it is where that is asked. Services ask it by
-    themselves, right after each answer.
+    themselves, right after each answer, and say what they have the run wait for.
     """
-    completed = iter(model.complete(prompts))
+    follow: Callable[[Sequence[Prompt]], Iterator[tuple[int, Completion] | str]] = getattr(model, "follow", model.complete)
     if not prompts.second or provider_of(model.spec).is_remote:
-        yield from completed
+        yield from follow(prompts)
         return
+    completed = iter(model.complete(prompts))
     while some := list(islice(completed, None if takes_all(model) else SECOND_TURNS)):
         yield from _stated(model, [(index, prompts[index], reply) for index, reply in some])
+
+
+def answered(
+    arrivals: Iterable[tuple[int, Completion] | str], answer: Callable[[int, Completion], Item]
+) -> Iterator[Item | Loading]:
+    """What becomes of completions, and the steps between them."""
+    return (Loading(arrival) if isinstance(arrival, str) else answer(*arrival) for arrival in arrivals)
 
 
 def _stated(model: Model, replies: Sequence[tuple[int, Prompt, Completion]]) -> Iterator[tuple[int, Completion]]:
@@ -218,12 +228,18 @@ _PROBABILITIES = ("p_true", "p_mass", "p_low", "p_high")
 """Of a completion and of an answer; what is written has none."""
 
 
-def batches(answers: Iterable[Item], saved: int) -> Iterator[tuple[Item, ...]]:
-    """Answers in batches; those before an error are yielded before it is raised. saved: number of earlier answers."""
+def batches(answers: Iterable[Item | Loading], saved: int) -> Iterator[tuple[Item, ...] | Loading]:
+    """Answers in batches; those before an error, or before a step, are yielded before it. saved: number of earlier answers."""
     batch: list[Item] = []
     started = time.monotonic()
     try:
         for answer in answers:
+            if isinstance(answer, Loading):
+                if batch:
+                    yield tuple(batch)
+                saved, batch = saved + len(batch), []
+                yield answer
+                continue
             batch.append(answer)
             if len(batch) >= max(BATCH, saved // 32) or time.monotonic() - started > _BATCH_SECONDS:
                 saved += len(batch)

@@ -10,6 +10,7 @@ from medfact.languages import load_language, read_reply
 from medfact.metrics import UNREADABLE, Records
 from medfact.models import provider_of
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, THINKING_TOKENS
+from medfact.models.services.prices import DATE_OF_MODEL
 from medfact.models.thinking import without_thinking
 from medfact.store import Answer
 
@@ -157,6 +158,28 @@ class Monotony:
         self._is_over = True
         what = f"say nothing but “{self._said}”" if self._said else "are empty"
         return f"The first {self._count} replies {what}, whatever was asked: {provider_of(self._model).advice}"
+
+
+class ServedModels:
+    """The names that a service's replies give for the model that answered."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def note(self, answers: Iterable[Answer]) -> str | None:
+        """A note for the run, whenever its replies name one more model. A name without a date is that of any one date."""
+        before = len(self._different())
+        for answer in answers:
+            if name := answer.served_model:
+                self._names.setdefault(name.rpartition("/")[2].casefold(), name)
+        names = self._different()
+        if len(names) < 2 or len(names) == before:
+            return None
+        return f"The replies name several models: {', '.join(names)}. The service may have changed the model during the run."
+
+    def _different(self) -> list[str]:
+        dated = {key[: match.start()] for key in self._names if (match := DATE_OF_MODEL.search(key))}
+        return [name for key, name in self._names.items() if key not in dated]
 
 
 def repeated(text: str) -> str | None:

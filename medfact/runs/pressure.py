@@ -11,8 +11,8 @@ from typing import Any
 
 from medfact.models import Completion, Model, Prompt, provider_of, takes_all
 from medfact.models.pressure import ROUNDS, Push, Replied, kinds_asked, most_pushes, pressed, pushes
-from medfact.runs.ask import StatementPrompts, batches, completions
-from medfact.runs.events import PushesSaved
+from medfact.runs.ask import StatementPrompts, answered, batches, completions
+from medfact.runs.events import Loading, PushesSaved
 from medfact.runs.prompts import Demonstrations
 from medfact.runs.run_model import takes_turns
 from medfact.spec import RunSpec
@@ -43,7 +43,7 @@ class Due:
         return any((one.kind, one.round) == (self.push.kind, self.push.round) for one in self.item.pushed)
 
 
-def press(record: Run, model: Model, store: Store, stopped: Callable[[], bool]) -> Iterator[PushesSaved]:
+def press(record: Run, model: Model, store: Store, stopped: Callable[[], bool]) -> Iterator[PushesSaved | Loading]:
     """Asks the pushes of a run that have no answer yet or failed, round after round. Yields answers once they are on disk."""
     demonstrations = store.answers.demonstrations(record.run)
     for turn in range(1, ROUNDS + 1):
@@ -54,8 +54,10 @@ def press(record: Run, model: Model, store: Store, stopped: Callable[[], bool]) 
             if stopped():
                 return
             window = _PushPrompts(record, todo[first : first + size], demonstrations, model)
-            answers = (window.pushed(index, completion) for index, completion in completions(model, window))
-            for batch in batches(answers, done):
+            for batch in batches(answered(completions(model, window), window.pushed), done):
+                if isinstance(batch, Loading):
+                    yield batch
+                    continue
                 store.pushes.save(record.run, batch)
                 done += len(batch)
                 yield PushesSaved(batch, done, of)

@@ -20,7 +20,7 @@ from medfact.runs.board import board_of
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import Purse, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
-from medfact.runs.first_replies import FirstReplies, Monotony, keywords_alone, thinking_in_words
+from medfact.runs.first_replies import FirstReplies, Monotony, ServedModels, keywords_alone, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
 from medfact.runs.patience import PatientStore
 from medfact.runs.pool import protocol_of
@@ -162,13 +162,14 @@ def _ask(
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
         notes, monotony = NotesOnModel(record, model, store, changed), Monotony(record.model)
-        first = FirstReplies(record.spec.asked_in)
+        first, served = FirstReplies(record.spec.asked_in), ServedModels()
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for event in ask(record, pending, model, store, purse, stopped, windows):
             yield event
             if isinstance(event, AnswersSaved):
                 of_questions = () if record.spec.writes else event.answers  # what is written answers nothing
-                yield from map(Noted, notes.new(*first.notes_on(of_questions), monotony.note(event.answers)))
+                of_replies = *first.notes_on(of_questions), monotony.note(event.answers), served.note(event.answers)
+                yield from map(Noted, notes.new(*of_replies))
         cut = thinking_in_words(store.answers.thinking_cut(record.run))
         by_paper = protocol_of(record.spec).reading != COMMITTED and not record.spec.writes
         alone = keywords_alone(board_of(store, record.run).records()) if by_paper else None

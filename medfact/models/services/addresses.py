@@ -20,6 +20,10 @@ _SECRET = re.compile(
 _USER_INFO = re.compile(r"\A(\s*(?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
 
 
+_ENDPOINT = re.compile(r"(?:/+(?:chat/+completions|completions|responses|embeddings))+\Z", re.IGNORECASE)
+"""The path of a kind of calls."""
+
+
 class Address(NamedTuple):
     """A web address. host: in ASCII, as it is looked up. base: without the query."""
 
@@ -33,7 +37,8 @@ class Address(NamedTuple):
 
 
 def parsed_address(text: str, name: str = "base URL") -> Address:
-    """A web address without a slash at its end. Names in other scripts become what is looked up (punycode).
+    """A web address without a slash at its end, nor the path of one kind of call, which is added to it. Names in other scripts
+    become what is looked up (punycode).
 
     name: what to call it. Raises ModelError where it is none, or holds a secret: addresses are recorded.
     """
@@ -54,7 +59,7 @@ def parsed_address(text: str, name: str = "base URL") -> Address:
     if _holds_secret(parts.query):
         raise ModelError(f"The {name} contains a key.", "Leave it out and set OPENAI_API_KEY: addresses are recorded.")
     shown = f"[{host}]" if ":" in host else host
-    base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+    base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{_ENDPOINT.sub('', parts.path.rstrip('/'))}"
     return Address(base, host, parts.query)
 
 

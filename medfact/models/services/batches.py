@@ -23,11 +23,11 @@ from medfact.errors import ModelError, ServiceAway
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.calls import Caller, Outcome
 from medfact.models.services.connection import service_client
-from medfact.models.services.failures import Action, CallFailure, Endpoint, failure_from_connection
-from medfact.models.services.pacing import wait_before
+from medfact.models.services.failures import Action, CallFailure, Endpoint, failure_from_connection, too_long_a_wait
+from medfact.models.services.pacing import LONGEST_PATIENCE_SECONDS, wait_before
 from medfact.models.services.parameters import Parameters, messages_of
 from medfact.models.services.policy import host_of, key_of
-from medfact.models.services.refusals import failure_from_status
+from medfact.models.services.refusals import failure_from_status, words_in
 from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
@@ -42,7 +42,23 @@ FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 60.0
 TRANSFER_TIMEOUTS = 30
 """A file may take this many times the timeout of a call."""
 
-_OVER = {"completed", "failed", "expired", "cancelled"}
+_ENDS = {
+    "failed": {"failed", "failure", "error", "errored", "rejected"},
+    "expired": {"expired", "timeout", "timedout", "timed"},
+    "cancelled": {"cancelled", "canceled", "aborted", "stopped"},
+    "completed": {"completed", "complete", "success", "succeeded", "successful", "ended", "done", "finished"},
+}
+"""How batches end, and words of services for that."""
+
+_GOING = {"validating", "progress", "finalizing", "queued", "pending", "running", "processing", "cancelling", "canceling"} | {
+    *("created", "submitted", "preparing", "scheduled", "started", "starting", "uploading", "init", "initializing")
+}
+"""Words of services for a batch that goes on."""
+
+_DONE = ("completed", "succeeded", "success", "failed", "errored", "error", "expired", "canceled", "cancelled")
+_NOT_DONE = ("processing", "pending")
+"""Names of the numbers of its calls."""
+
 _PER_PAGE, _MOST_PAGES = 100, 100
 _PIECE_SECONDS, _AGAIN_SECONDS = 0.1, 1.0
 _NAME = re.compile(r"[\w.:-]{1,200}", re.ASCII)
@@ -58,19 +74,16 @@ class WaitEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """A batch as the service tells of it. results: names of the files with what came of its calls. problem: why it failed as a
-    whole. done, of: its calls, as far as the service counts them.
+    """A batch as the service tells of it. status: how it ended, in OpenAI's word where that is known. results: names of the
+    files with what came of its calls. problem: why it failed as a whole. done, of: its calls, as far as the service counts.
     """
 
     status: str
+    is_over: bool
     results: tuple[str, ...]
     problem: str
     done: int
     of: int
-
-    @property
-    def is_over(self) -> bool:
-        return self.status in _OVER
 
 
 class BatchService:
@@ -100,7 +113,8 @@ class BatchService:
         """The service's name for the batch of a file, or with a token; None where there is none."""
 
         def is_it(one: Mapping[str, Any]) -> bool:
-            return one.get("input_file_id") == file or (one.get("metadata") or {}).get("medfact") == token
+            metadata = one.get("metadata")
+            return one.get("input_file_id") == file or (isinstance(metadata, dict) and metadata.get("medfact") == token)
 
         return self._find("/batches", is_it)
 
@@ -213,13 +227,17 @@ class BatchService:
         async def run() -> Result:
             return await work()
 
-        for attempt in range(1, self._settings.tries + 1):
+        attempt, began = 0, time.monotonic()
+        while attempt < self._settings.tries:
             try:
                 return self._runner.run(run())
             except (openai.APIError, httpx2.HTTPError, TimeoutError, Malformed, ModelError) as error:
                 failure = self._failure(error)
             if failure.action not in (Action.RETRY, Action.RETRY_UNREACHED):
                 raise self._error(failure)
+            attempt += not failure.is_long_wait
+            if failure.is_long_wait and time.monotonic() + (failure.retry_after or 0.0) - began > LONGEST_PATIENCE_SECONDS:
+                raise too_long_a_wait(self.host, failure)
             self.sleep(wait_before(attempt, overloaded=failure.overloaded, requested=failure.retry_after))
             if (result := found(failure)) is not None:
                 return result
@@ -267,13 +285,15 @@ class BatchService:
         """What a line of results says: the completion of its call, or why there is none."""
         response, error = line.get("response"), line.get("error")
         if not isinstance(response, dict):
-            told = error if isinstance(error, dict) else {}
-            words = self._endpoint.scrubbed(str(told.get("message") or told.get("code") or "no reply in the batch"))
+            code = error.get("code") if isinstance(error, dict) else None
+            words = self._endpoint.scrubbed(words_in(error) or str(code or "no reply in the batch"))
             return CallFailure(Action.FAIL_PROMPT, words)
-        body, status = json.dumps(response.get("body")).encode(), response.get("status_code")
+        reply = response.get("body", response)
+        body = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
+        status = _count(response.get("status_code", 200 if isinstance(reply, dict) and reply.get("choices") else 500))
         if status != 200:
             quotable = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
-            return failure_from_status(status if isinstance(status, int) else 500, body, {}, self._endpoint, quotable)
+            return failure_from_status(status, body, {}, self._endpoint, quotable)
         try:
             completion = completion_of(body, prompt, parameters, scrub=self._endpoint.without_key, note=note)
         except GenerationFailed as failed:
@@ -323,13 +343,38 @@ def _name_of(told: Mapping[str, Any]) -> str:
 
 
 def _state_in(told: Mapping[str, Any]) -> BatchState:
-    files = [told.get(name) for name in ("output_file_id", "error_file_id")]
-    errors = (told.get("errors") or {}).get("data") or ()
-    counts = told.get("request_counts") or {}
+    status = str(told.get("status") or "")
+    words = set(re.findall(r"[a-z]+", status.lower()))
+    ended = next((end for end, names in _ENDS.items() if words & names), None)
+    results = tuple(_name_of({"id": file}) for file in _results_in(told))
+    listed = told.get("request_counts")
+    counts = {str(name).lower(): _count(number) for name, number in listed.items()} if isinstance(listed, dict) else {}
+    done = sum(counts.get(name, 0) for name in _DONE)
+    of = counts.get("total") or done + sum(counts.get(name, 0) for name in _NOT_DONE)
+    is_unknown = ended is None and not words & _GOING
+    errors = told.get("errors")
     return BatchState(
-        status=str(told.get("status")),
-        results=tuple(_name_of({"id": file}) for file in files if file),
-        problem="; ".join(str(one.get("message") or one.get("code")) for one in errors[:3] if isinstance(one, dict)),
-        done=int(counts.get("completed") or 0) + int(counts.get("failed") or 0),
-        of=int(counts.get("total") or 0),
+        status=ended or status,
+        is_over=bool(ended) or (is_unknown and (bool(results) or done >= of > 0)),
+        results=results,
+        problem=words_in(errors.get("data") or errors if isinstance(errors, dict) else errors),
+        done=done,
+        of=of,
     )
+
+
+def _results_in(told: Mapping[str, Any]) -> Iterator[object]:
+    """The service's names for the files with what came of a batch's calls."""
+    for name in ("output_file_id", "output_file", "error_file_id", "error_file"):
+        files = told.get(name)
+        for file in files if isinstance(files, list) else [files]:
+            if named := file.get("id") if isinstance(file, dict) else file:
+                yield named
+
+
+def _count(told: object) -> int:
+    """A number of calls, or a status, as a service writes it; 0 where it is none."""
+    try:
+        return int(told) if isinstance(told, int | float | str) else 0
+    except (ValueError, OverflowError):
+        return 0

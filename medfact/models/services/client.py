@@ -39,8 +39,8 @@ CLOSE_SECONDS = 0.02
 LONGEST_NAME = 120
 """Characters of a service's name; a database may keep no more."""
 
-Arrivals = queue.SimpleQueue[tuple[int, Completion] | None]
-"""Completions with the indices of their prompts; None after the last one."""
+Arrivals = queue.SimpleQueue[tuple[int, Completion] | str | None]
+"""Completions with the indices of their prompts, and what the service has them wait for; None after the last one."""
 
 
 class ServiceModel:
@@ -106,11 +106,15 @@ class ServiceModel:
         Raises:
             ModelError: the run must end: no such host, model or key, or no quota. What had arrived was yielded before.
         """
+        yield from (arrival for arrival in self.follow(prompts) if not isinstance(arrival, str))
+
+    def follow(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion] | str]:
+        """The same, and what the service asks all calls to wait for, in words, when it does."""
         if not self._closer.alive:
             raise ModelError(f"The connection to {self.host} is closed.")
         arrivals: Arrivals = queue.SimpleQueue()
         ended = threading.Event()
-        schedule = Schedule(self._replicas, self._memory, prompts, arrivals.put, self._monitor)
+        schedule = Schedule(self._replicas, self._memory, prompts, arrivals.put, self._monitor, arrivals.put)
         running = asyncio.run_coroutine_threadsafe(_run(schedule, arrivals, ended), self._loop)
         try:
             yield from self._arriving(arrivals, running, schedule)
@@ -118,7 +122,9 @@ class ServiceModel:
             running.cancel()
             ended.wait(CANCEL_SECONDS)
 
-    def _arriving(self, arrivals: Arrivals, running: Future[None], schedule: Schedule) -> Iterator[tuple[int, Completion]]:
+    def _arriving(
+        self, arrivals: Arrivals, running: Future[None], schedule: Schedule
+    ) -> Iterator[tuple[int, Completion] | str]:
         """What arrives until the end, or in the time that is left once the monitor limits it."""
         polled_at, ending_since = time.monotonic(), None
         while True:

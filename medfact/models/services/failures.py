@@ -7,9 +7,14 @@ import socket
 import ssl
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from math import inf
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, ServiceAway
 from medfact.models.prompt import Served
+from medfact.models.services.pacing import LONG_WAIT_SECONDS, in_units, moment_in
+
+LONGEST_QUOTED = 300
+"""Characters of a service's words that are shown."""
 
 
 class Action(Enum):
@@ -62,6 +67,11 @@ class CallFailure:
         return self.reason.partition(": ")[0]
 
     @property
+    def is_long_wait(self) -> bool:
+        """Whether the service asks for so long a wait that it is said, and is no try."""
+        return self.retry_after is not None and self.retry_after > LONG_WAIT_SECONDS
+
+    @property
     def whole_reason(self) -> str:
         """The reason with the service's own words."""
         return f"{self.reason}: {self.said}" if self.said and self.said not in self.reason else self.reason
@@ -83,14 +93,38 @@ class Endpoint:
 
     def scrubbed(self, text: str) -> str:
         """One short line without the key, or anything else that looks like a key."""
-        return re.sub(r"\b(sk-|Bearer )\S+", "***", self.without_key(" ".join(text.split())))[:160]
+        line = re.sub(r"\b(sk-|Bearer )\S+", "***", self.without_key(" ".join(text.split())))
+        return line if len(line) <= LONGEST_QUOTED else f"{line[:LONGEST_QUOTED].rstrip()}…"
 
 
 # ------------------------------------------------------------------------------------------------ without a reply
 
 
-def wrong_address(host: str) -> ModelError:
-    return ModelError(f"{host} answers, but not as a model service.", "Check the base URL: it usually ends with /v1.")
+def and_says(problem: str, said: str) -> str:
+    """A problem with the service's own words for it."""
+    return f"{problem} It says: {said.rstrip('.')}." if said else problem
+
+
+def wrong_address(host: str, said: str = "") -> ModelError:
+    problem = f"{host} answers, but not as a model service."
+    return ModelError(and_says(problem, said), "Check the base URL: it usually ends with /v1.")
+
+
+def wait_in_words(host: str, failure: CallFailure) -> str:
+    """What a service asks to wait, in its own words too."""
+    return f"{host} asks to wait {in_units(failure.retry_after or 0.0)}: {failure.said or failure.reason}"
+
+
+def too_long_a_wait(host: str, failure: CallFailure) -> ServiceAway:
+    """The error that pauses a run whose service asks for a long wait."""
+    seconds = failure.retry_after or 0.0
+    if seconds == inf:
+        problem = f"{host} takes no more calls for now, and does not say how long."
+        return ServiceAway(
+            and_says(problem, failure.said), "Resume the run once its limit is renewed; answers so far are kept."
+        )
+    problem = f"{host} asks to wait {in_units(seconds)}, until {moment_in(seconds):%Y-%m-%d %H:%M} UTC."
+    return ServiceAway(and_says(problem, failure.said), "Resume the run then; answers so far are kept.")
 
 
 def failure_from_connection(error: BaseException, endpoint: Endpoint) -> CallFailure:

@@ -123,8 +123,8 @@ class Parameters:
     @property
     def without_limits(self) -> Parameters:
         """The same for replies of any length."""
-        any_length = {"thinking_tokens": 0, "most_thinking": MOST_THINKING_TOKENS, "context": 0, "uncounted": 0}
-        return replace(self, **any_length, used_up=0, refused=0)
+        shortest = replace(self, thinking_tokens=0, most_thinking=MOST_THINKING_TOKENS)
+        return replace(shortest, context=0, uncounted=0, used_up=0, refused=0)
 
     def with_room(self, prompt: Prompt, *, thinks: bool, prompt_tokens: int = 0) -> tuple[Parameters, str] | None:
         """The parameters with a higher limit, after one that cut a reply, and a note; None where it is not raised.

@@ -28,7 +28,7 @@ CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 """What a chat format adds to each message: the role, its beginning and end."""
 
-_DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4,8})\Z")
+DATE_OF_MODEL = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4,8})\Z")
 _DENSE = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -64,7 +64,7 @@ def price_of(model: str, table: Path = PRICES) -> Price | None:
     spec = (model if service_named(model) else f"{OPENAI_PREFIX}{model}").strip()
     own = os.environ.get("MEDFACT_PRICES", "")
     prices = {**_prices(table), **(_prices(Path(own)) if own else {})}
-    return prices.get(spec) or prices.get(_DATE.sub("", spec))
+    return prices.get(spec) or prices.get(DATE_OF_MODEL.sub("", spec))
 
 
 def age_of(as_of: str, today: date | None = None) -> str:

@@ -12,7 +12,7 @@ from medfact.models.prompt import Completion
 from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.calls import Caller
 from medfact.models.services.failures import Action, CallFailure
-from medfact.models.services.pacing import LONGEST_PROBE_WAIT_SECONDS, Gate, wait_before
+from medfact.models.services.pacing import LONGEST_PATIENCE_SECONDS, LONGEST_PROBE_WAIT_SECONDS, Gate, wait_before
 from medfact.models.services.policy import address_of
 
 FIRST_CALLS = 8
@@ -111,6 +111,10 @@ class ServiceHealth:
             "Resume the run once it is back.",
         )
 
+    def is_silent_for_long(self, seconds: float) -> bool:
+        """Whether the last answer is too long ago in so many seconds to go on waiting."""
+        return time.monotonic() + seconds - self._answered_at > LONGEST_PATIENCE_SECONDS
+
     def refuses_all(self) -> ModelError | None:
         """The error that ends a run, however short, whose prompts have all been refused for a reason that is not theirs."""
         alike = not self.answers and len(self._since_answer) == 1
@@ -178,10 +182,10 @@ class Replica:
         self._failures += not refuses_one and (failure.billed or not failure.overloaded)
         return self._failures >= FAILURES_TO_DROP or failure.action is Action.END_RUN
 
-    def drop(self) -> None:
-        """Gives it no further calls for a while. Those in flight may still bring their answers."""
+    def drop(self, seconds: float = 0.0) -> None:
+        """Gives it no further calls for so many seconds, and for a while. Those in flight may still bring their answers."""
         self._drops += 1
-        absence = min(FIRST_ABSENCE_SECONDS * 2 ** (self._drops - 1), LONGEST_ABSENCE_SECONDS)
+        absence = max(seconds, min(FIRST_ABSENCE_SECONDS * 2 ** (self._drops - 1), LONGEST_ABSENCE_SECONDS))
         self.absent_until = time.monotonic() + absence
         self.gate.shut()
 
@@ -208,9 +212,9 @@ class Replicas:
         """The one with the most room for calls."""
         return min(replicas, key=lambda replica: replica.gate.load)
 
-    def drop(self, replica: Replica, failure: CallFailure) -> None:
-        """Drops a replica and notes why, in words that name neither key nor prompt."""
-        replica.drop()
+    def drop(self, replica: Replica, failure: CallFailure, seconds: float = 0.0) -> None:
+        """Drops a replica, for so many seconds at least, and notes why, in words that name neither key nor prompt."""
+        replica.drop(seconds)
         why = failure.error.problem if failure.action is Action.END_RUN and failure.error else failure.kind
         self._events[f"The replica at {replica.name} was dropped ({why.rstrip('.')}); the others got its statements."] = None
 

@@ -18,7 +18,7 @@ from typing import Any
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt, Served, groups_of
 from medfact.models.providers import NO_MONITOR, Monitor
-from medfact.models.services.failures import Action, CallFailure
+from medfact.models.services.failures import Action, CallFailure, too_long_a_wait, wait_in_words
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
 from medfact.models.services.replicas import Replica, Replicas
@@ -56,7 +56,8 @@ Memory = MutableMapping[bytes, Completion]
 class Effort:
     """What one reply has taken so far.
 
-    attempt: calls. counted: those that count as tries. unreached: those that met no service. answers, fresh_answers: as many as
+    attempt: calls. counted: those that count as tries. unreached: those that met no service. told_to_wait: those that
+    the service answered with a long wait. answers, fresh_answers: as many as
     there were when the prompt first failed. refused_by: replicas that do not take the prompt. discarded: what was reported of
     replies that were not used.
     """
@@ -64,6 +65,7 @@ class Effort:
     attempt: int = 0
     counted: int = 0
     unreached: int = 0
+    told_to_wait: int = 0
     wasted_tokens: int = 0
     discarded: list[Served] = field(default_factory=list)
     answers: int | None = None
@@ -127,12 +129,21 @@ class Division:
 
 
 class Schedule:
-    """One set of prompts on its way through a service. `emit` gets the index and completion of each as they arrive."""
+    """One set of prompts on its way through a service. `emit` gets the index and completion of each as they arrive, and `tell`
+    what the service has all of them wait for.
+    """
 
     def __init__(
-        self, replicas: Replicas, memory: Memory, prompts: Sequence[Prompt], emit: Emit, monitor: Monitor = NO_MONITOR
+        self,
+        replicas: Replicas,
+        memory: Memory,
+        prompts: Sequence[Prompt],
+        emit: Emit,
+        monitor: Monitor = NO_MONITOR,
+        tell: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._replicas, self._memory, self._prompts, self._forward, self._monitor = replicas, memory, prompts, emit, monitor
+        self._tell = tell
         self._settings = replicas.all[0].caller.settings
         self._most_calls = sum(replica.caller.settings.in_flight for replica in replicas.all)
         answers = sum(replica.health.answers for replica in replicas.all)
@@ -301,20 +312,40 @@ class Schedule:
                     return _with_effort(outcome, seconds, effort)
                 effort.wasted_tokens += self._note_wasted(outcome, prompt)
                 effort.discarded += [outcome.served] if outcome.served else []
-                effort.counted += counts or effort.attempt - effort.counted > MAX_FREE_TRIES
+                is_told = self._note_long_wait(replica, outcome)
+                effort.told_to_wait += is_told
+                free = effort.attempt - effort.told_to_wait - effort.counted
+                effort.counted += not is_told and (counts or free > MAX_FREE_TRIES)
                 others = self._others(replica, outcome, effort)
-                if not others:
+                if not (others or is_told):
                     self._note_failure(replica, outcome, effort)
                 refused = outcome.action is Action.FAIL_PROMPT and not others
                 if refused or effort.counted >= self._settings.tries:
                     return _with_effort(_failed(outcome, effort.attempt), seconds, effort)
                 wait = 0.0 if others and effort.attempt == 1 else self._wait(replica, outcome, effort.attempt)
                 if await self._ends_within(wait):
+                    if is_told:
+                        raise asyncio.CancelledError  # it has not failed
                     return _with_effort(_failed(outcome, effort.attempt), seconds, effort)
                 there = [other for other in others if other.is_there]
                 replica = self._replicas.least_busy(there) if there else self._one_that_is_there(replica)
         finally:
             self._hopeful -= effort.unreached == 0
+
+    def _note_long_wait(self, replica: Replica, failure: CallFailure) -> bool:
+        """Whether a service asks for a long wait. No call goes to it meanwhile: others get them, or all wait and it is said. If
+        there was no answer for too long by then, the run pauses.
+        """
+        if not failure.is_long_wait or failure.retry_after is None:
+            return False
+        if self._replicas.others(replica):
+            if replica.is_there:
+                self._replicas.drop(replica, failure, failure.retry_after)
+        elif replica.health.is_silent_for_long(failure.retry_after):
+            self._end_with(too_long_a_wait(replica.caller.host, failure))
+        elif replica.gate.hold(failure.retry_after):
+            self._tell(wait_in_words(replica.caller.host, failure))
+        return True
 
     def _others(self, replica: Replica, failure: CallFailure, effort: Effort) -> list[Replica]:
         """The other replicas that may try a prompt after this one failed, which is dropped if it keeps failing."""
