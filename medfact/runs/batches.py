@@ -216,7 +216,7 @@ class _Asking:
         elif failure.action is Action.CHANGE_PARAMETERS:
             change = without_refused(used, failure.message, failure.parameter, prompt)
         if change is not None and self._caller.parameters == used:
-            self._caller.parameters, note = change
+            self._caller.parameters, note = change[0].of_any_prompt, change[1]
             self._note(note)
         return change is not None and self._caller.parameters != used
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import statistics
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from medfact.answers import make_prompt
 from medfact.models import Completion, Prompt, Served
+from medfact.models.services import pacing
 from medfact.models.services.alternatives import AnswerProbability, answer_probability
 from medfact.models.services.failures import Action, Endpoint
-from medfact.models.services.pacing import Gate, retry_after, wait_before
+from medfact.models.services.pacing import Gate, in_units, retry_after, wait_before
 from medfact.models.services.parameters import Parameters, parameters_of, without_refused
 from medfact.models.services.refusals import failure_from_status
 from medfact.models.services.replies import Malformed, combined, completion_of
@@ -178,16 +180,112 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
         ({}, None),
         ({"retry-after": "2.5"}, 2.5),
         ({"retry-after": "-3"}, 0.0),
-        ({"retry-after": "86400"}, 60.0),
+        ({"retry-after": "86400"}, 86_400.0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}, 60.0),
+        ({"retry-after": "Thu, 01 Jan 2026 01:00:00 GMT"}, 3_600.0),
+        ({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}, None),
+        ({"retry-after": "1767229200"}, 3_600.0),
+        ({"retry-after": "6m0s"}, 360.0),
+        (
+            {
+                "x-ratelimit-reset-requests": "2m59.5s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "7s",
+                "x-ratelimit-remaining-tokens": "500",
+            },
+            179.5,
+        ),
+        ({"X-RateLimit-Reset": "1767229200000", "X-RateLimit-Remaining": "0"}, 3_600.0),
+        ({"limit-requests-reset": "2026-01-01T02:00:00Z", "limit-requests-remaining": "0"}, 7_200.0),
+        ({"x-ratelimit-reset": "86400", "x-ratelimit-remaining": "3"}, None),
         ({"retry-after": "1", "retry-after-ms": "250"}, 0.25),
     ],
 )
-def test_what_a_service_asks_to_wait(headers: dict[str, str], expected: float | None) -> None:
+def test_what_a_service_asks_to_wait(monkeypatch: pytest.MonkeyPatch, headers: dict[str, str], expected: float | None) -> None:
+    monkeypatch.setattr(pacing, "clock", lambda: NEW_YEAR_2026)
     assert retry_after(headers) == expected
+
+
+NEW_YEAR_2026 = 1_767_225_600.0
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "expected"),
+    [
+        ("Limit 100000, Used 97050, Requested 3619. Please try again in 9m38.016s.", (), 578.016),
+        ("Rate limit reached. Please try again in 6ms.", (), 0.006),
+        ("Please retry after 24 hours", (), 86_400.0),
+        ("Requests have exceeded the call rate limit. Please retry after 86400 seconds.", (), 86_400.0),
+        ("Try again in 1 hour and 5 minutes.", (), 3_900.0),
+        ("Your limit resets in 3 hours", (), 10_800.0),
+        ("Limit resets in 1d 2h 3m", (), 93_780.0),
+        ("retry-after: 3600", (), 3_600.0),
+        ("You may try again at 2026-01-01 12:00 UTC", (), 43_200.0),
+        ("You have used up your daily limit of 1000 requests", (), inf),
+        ("Too many tokens per day, please wait before trying again.", (), inf),
+        ("The limits are 15 requests per minute and 1500 per day", (), None),
+        ("slow down", (("retry_after", "3600"),), 3_600.0),
+        ("slow down", (("resets_in_seconds", "7200"),), 7_200.0),
+        ("quota", (("retryDelay", "26s"), ("quotaId", "InputTokensPerModelPerMinute-FreeTier")), 26.0),
+        ("quota", (("retryDelay", "26s"), ("quotaId", "RequestsPerDayPerProject-FreeTier")), inf),
+        ("free-models-per-day", (("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "1767261600000")), 36_000.0),
+        ("this worked for 30 days", (), None),
+    ],
+)
+def test_what_a_service_asks_to_wait_in_words(
+    monkeypatch: pytest.MonkeyPatch, words: str, named: tuple[tuple[str, str], ...], expected: float | None
+) -> None:
+    monkeypatch.setattr(pacing, "clock", lambda: NEW_YEAR_2026)
+    assert retry_after({}, words, named) == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(578.016, "9m38s"), (86_400, "1d"), (61, "1m1s"), (93_784, "1d2h"), (0.2, "0s")]
+)
+def test_a_wait_is_written_as_services_write_it(seconds: float, words: str) -> None:
+    assert in_units(seconds) == words
+
+
+def test_a_gate_that_is_held_stays_shut_for_as_long_whatever_succeeds() -> None:
+    now = [100.0]
+
+    async def use() -> None:
+        gate = Gate(8, clock=lambda: now[0])
+        await gate.enter()
+        assert gate.hold(578)
+        assert not gate.hold(300), "nobody need be told again"
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
+        await asyncio.sleep(0)
+        for now[0] in (101.0, 400.0, 677.9):
+            gate.succeeded()
+            gate.widen(8)
+            await asyncio.sleep(0)
+            assert [turn.done() for turn in waiting] == [False] * 3
+        now[0] = 678.1
+        gate.leave()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(use())
+
+
+def test_after_a_hold_one_call_goes_first() -> None:
+    now = [100.0]
+
+    async def use() -> None:
+        gate = Gate(8, clock=lambda: now[0])
+        gate.hold(90)
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
+        await asyncio.sleep(0)
+        now[0] = 191.0
+        gate.widen(8)
+        await asyncio.sleep(0)
+        assert sum(turn.done() for turn in waiting) == 1
+        gate.succeeded()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(use())
 
 
 def test_a_gate_halves_once_for_calls_that_were_out_together_and_grows_again() -> None:
@@ -322,4 +420,4 @@ def test_no_message_holds_the_key() -> None:
         assert "abc" not in line
         assert "sk-other" not in line
         assert "\n" not in line
-        assert len(line) <= 160
+        assert len(line) <= 301

@@ -389,7 +389,7 @@ def test_a_run_that_paused_goes_on_when_the_service_is_back(
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url
         )
-        assert outcome.code == 2
+        assert outcome.code == 3
         assert re.search(r"gave 3\d answers, and none to the last 12 calls", outcome.err)
         assert outcome.rows[0]["state"] == PAUSED
         service.does = Behaviour()

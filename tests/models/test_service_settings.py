@@ -92,11 +92,35 @@ def test_what_is_no_address_is_refused_in_one_sentence(address: str) -> None:
         ("http://127。0。0。1/v1", "http://127.0.0.1/v1", "127.0.0.1"),
         ("http://my_model:80/v1", "http://my_model:80/v1", "my_model"),
         ("https://x.example/d/g?api-version=2024-06-01", "https://x.example/d/g", "x.example"),
+        ("https://x.example/v1/chat/completions", "https://x.example/v1", "x.example"),
+        ("https://x.example/v1/chat/completions//", "https://x.example/v1", "x.example"),
+        ("https://x.example/v1/Completions/", "https://x.example/v1", "x.example"),
+        ("https://x.example/v1/responses", "https://x.example/v1", "x.example"),
+        ("https://x.example/v1/embeddings?api-version=1", "https://x.example/v1", "x.example"),
+        (
+            "https://x.example/openai/deployments/d/chat/completions?api-version=1",
+            "https://x.example/openai/deployments/d",
+            "x.example",
+        ),
+        ("https://x.example/my-completions", "https://x.example/my-completions", "x.example"),
+        ("https://completions.example/chat", "https://completions.example/chat", "completions.example"),
     ],
 )
 def test_an_address_is_taken_apart(address: str, base: str, host: str) -> None:
     parsed = parsed_address(address)
     assert (parsed.base, parsed.host, host_of(ServiceSettings(base_url=address))) == (base, host, host)
+
+
+@pytest.mark.parametrize(
+    "tail", ["/chat/completions", "/completions/", "/responses", "/embeddings", "/chat/completions?api-version=1"]
+)
+def test_the_address_of_one_kind_of_calls_is_taken(tail: str, url: str, facts_file: Path, medfact: Callable[..., Any]) -> None:
+    with OddService(Reply(said("True"))) as service:
+        common = ("--facts", facts_file, "--shots", 0, "--limit", 1, "--db", url)
+        outcome = medfact("run", *common, "--model", "openai:m", "--base-url", f"{service.base_url}{tail}")
+        assert outcome.code == 0
+        query = tail.partition("?")[2]
+        assert {request.path for request in service.requests} == {f"/v1/chat/completions{f'?{query}' if query else ''}"}
 
 
 SHOWN = [

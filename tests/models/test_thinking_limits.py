@@ -227,6 +227,96 @@ def test_the_limit_rises_as_far_as_the_service_has_room(refusal: str, facts_file
     assert {item.answer and item.answer.answer for item in items} == {False}
 
 
+PROMPT_TOKENS = 300
+
+ROOMS = {
+    "context and prompt": ("This model's maximum context length is {context} tokens and your request has {prompt} input "
+        "tokens ({limit} > {context} - {prompt})."),
+    "sum": "`inputs` + `max_new_tokens` must be <= {context}. Given: {prompt} `inputs` tokens and {limit} `max_new_tokens`",
+    "total": "Invalid request: Your request exceeded model token limit: {context} (requested: {total})",
+    "written sum": "The prompt and max_tokens exceed the model context: {prompt} + {limit} > {context}",
+    "reply": "max_tokens is too large: {limit}. This model supports at most {room} completion tokens; you provided {limit}.",
+    "range": "Invalid max_tokens value, the valid range of max_tokens is [1, {room}]",
+}  # fmt: skip
+
+
+def roomy(refusal: str, room: int, needed: int, status: int = 400) -> Callable[[Request], Reply]:
+    """A service whose prompts have PROMPT_TOKENS, and whose replies may have so many."""
+
+    def reply(request: Request) -> Reply:
+        limit = request.body.get("max_tokens") or request.body.get("max_completion_tokens") or 10**9
+        if limit > room:
+            numbers = {"limit": limit, "room": room, "context": room + PROMPT_TOKENS, "total": limit + PROMPT_TOKENS}
+            return Reply(error(refusal.format(prompt=PROMPT_TOKENS, **numbers)), status)
+        counted = {**usage(min(limit, needed)), "prompt_tokens": PROMPT_TOKENS}
+        return Reply(said("False" if limit >= needed else "", "stop" if limit >= needed else "length", counted))
+
+    return reply
+
+
+@pytest.mark.parametrize("refusal", ROOMS.values(), ids=ROOMS)
+@pytest.mark.parametrize("room", [3796, 7892, 15_484])
+def test_replies_get_all_the_room_that_a_refusal_names(room: int, refusal: str, facts_file: Path, store: Store) -> None:
+    with OddService(roomy(refusal, room, needed=room - room // 64)) as service:
+        record, items = asked(spec_of(service, facts_file), store)
+        limits = [request.body["max_tokens"] for request in service.requests]
+    assert {item.answer and item.answer.answer for item in items} == {False}
+    assert max(limit for limit in limits if limit <= room) == room
+    assert sum(limit > room for limit in limits) <= 32, "those on their way are refused once"
+    assert sum("room" in note or "at most" in note for note in record.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status"),
+    [
+        (
+            "Request too large for model m on tokens per minute (TPM): Limit {context}, Requested {total}, please reduce it.",
+            413,
+        ),
+        ("Request too large for m on tokens per min (TPM): Limit {context}, Requested {total}.", 429),
+        ("`max_new_tokens` must be lower", 400),
+        ("max_tokens is invalid", 422),
+        ("Too many tokens were requested", 400),
+        ("Your request exceeded the model token limit of {context}", 400),
+    ],
+)
+def test_without_a_number_the_room_is_sought_between_what_was_taken_and_what_was_refused(
+    refusal: str, status: int, facts_file: Path, store: Store
+) -> None:
+    with OddService(roomy(refusal, 3796, needed=3400, status=status)) as service:
+        _, items = asked(spec_of(service, facts_file, {"in_flight": 1}), store)
+        assert {name for request in service.requests for name in request.body if name.startswith("max_")} == {"max_tokens"}
+        assert 3400 <= service.requests[-1].body["max_tokens"] <= 3796
+        assert len(service.requests) <= len(items) + 9
+    assert {item.answer and item.answer.answer for item in items} == {False}
+
+
+def test_a_long_prompt_takes_no_room_from_the_others(facts_file: Path, store: Store) -> None:
+    """Its own refusal names how long it is, and the others keep what they had."""
+    long: list[str] = []
+
+    def reply(request: Request) -> Reply:
+        long.extend([request.prompt] if not long else [])
+        tokens, limit = 9_000 if request.prompt in long else 300, request.body["max_tokens"]
+        if tokens + limit > 16_384:
+            words = f"maximum context length is 16384 tokens and your request has {tokens} input tokens"
+            return Reply(error(f"max_tokens is too large: {limit}. This model's {words}."), 400)
+        counted = {**usage(min(limit, 12_000)), "prompt_tokens": tokens}
+        return Reply(said("False" if limit >= 12_000 else "", "stop" if limit >= 12_000 else "length", counted))
+
+    with OddService(reply) as service:
+        _, items = asked(spec_of(service, facts_file, {"in_flight": 1}), store)
+    assert [item.answer.answer for item in items if item.answer].count(False) == len(items) - 1
+
+
+def test_cut_thinking_is_not_said_to_be_a_broken_model(facts_file: Path, url: str, medfact: Callable[..., Any]) -> None:
+    with OddService(Thinker(hidden, needed=10**9, most=300, refusal="max_tokens must be at most {most}")) as service:
+        common = ("--facts", facts_file, "--shots", 0, "--limit", 2, "--db", url)
+        told = medfact("run", *common, "--model", "openai:m", "--base-url", service.base_url).err
+    assert "were cut off at their limit of tokens" in told
+    assert "chat template" not in told
+
+
 def test_thinking_stands_apart_in_the_bill_and_what_is_not_counted_is_not_known(facts_file: Path, store: Store) -> None:
     with OddService(Thinker(hidden, needed=200)) as service:
         record, items = asked(spec_of(service, facts_file), store)

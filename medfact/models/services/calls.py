@@ -135,14 +135,15 @@ class Caller:
     async def _adapted(self, send: Send, prompt: Prompt) -> tuple[Parameters, Outcome, float, list[Served]]:
         """The outcome with parameters that the service accepts, and those; what was reported of replies that were discarded."""
         discarded: list[Served] = []
+        made: Parameters | None = self.parameters
         for _ in range(_MAX_CHANGES):
-            used = self.parameters
+            used = replace(self.parameters, prompt_tokens=made.prompt_tokens)
             outcome, seconds = await send(used)
-            if not self._adapt(used, outcome, prompt):
+            if (made := self._adapt(used, outcome, prompt)) is None:
                 break
             discarded += [self._discard(outcome.served)] if isinstance(outcome, Completion) and outcome.served else []
         self._answers += isinstance(outcome, Completion)
-        return used, outcome, seconds, discarded
+        return used.of_any_prompt, outcome, seconds, discarded
 
     async def _continued(
         self, send: Send, used: Parameters, completion: Completion, seconds: float, prompt: Prompt
@@ -183,15 +184,18 @@ class Caller:
         self.on_discarded(served)
         return replace(served, wasted_tokens=served.prompt_tokens or 0, wasted_completion=served.completion_tokens or 0)
 
-    def _adapt(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> bool:
-        """Whether to try again with other parameters. Of calls refused together, the first changes the parameters, and the
-        others find them changed.
+    def _adapt(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> Parameters | None:
+        """The parameters to try next; None where there are none. Of calls refused together, the first changes the parameters,
+        and the others find them changed.
         """
         change = self._change(used, outcome, prompt)
-        if change is not None and self.parameters == used:
-            self.parameters, note = change
+        if change is None:
+            return None
+        made, note = change
+        if self.parameters == used.of_any_prompt:
+            self.parameters = made.of_any_prompt
             self._note(note)
-        return change is not None
+        return made
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

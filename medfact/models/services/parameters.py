@@ -30,6 +30,9 @@ LEAST_REPLY_TOKENS = 16
 CLOSE_ENOUGH = 16
 """A limit is sought until it is known to one part in this many."""
 
+WORTH_A_CALL = 64
+"""A reply that was cut is not asked again for less than one part more in this many."""
+
 EFFORT_REFUSED = "The service does not accept an effort for this model"
 """How a note begins where nothing could be said of the effort."""
 
@@ -51,7 +54,8 @@ class Parameters:
     thinking_tokens: the limit of a reply as it was raised for thinking, or lowered where there was no room; 0 before that.
     most_thinking:   how far it may be raised.
     context:         most tokens of prompt and reply together, as the service named it; 0 before that.
-    uncounted:       tokens that prompts have beyond their estimate, at most, as the service counts them.
+    uncounted:       tokens that prompts have beyond their estimate, as the service counts them.
+    prompt_tokens:   those of this prompt, as the service has counted them; 0 where it has not.
     used_up, refused: the longest limit that a reply has used up, and the shortest that was refused and is no room that the
                      service named; 0 for none.
     """
@@ -69,6 +73,7 @@ class Parameters:
     most_thinking: int = MOST_THINKING_TOKENS
     context: int = 0
     uncounted: int = 0
+    prompt_tokens: int = 0
     used_up: int = 0
     refused: int = 0
 
@@ -111,7 +116,8 @@ class Parameters:
         if not self.messages:
             return prompt.enough_tokens or prompt.max_tokens
         limit = min(max(self.least_tokens, prompt.max_tokens), self.most_thinking)
-        room = self.context - tokens_in(prompt.content) - self.uncounted if self.context else limit
+        tokens = self.prompt_tokens or tokens_in(prompt.content) + self.uncounted
+        room = self.context - tokens if self.context else limit
         return min(limit, room) if room >= LEAST_REPLY_TOKENS else limit
 
     @property
@@ -123,8 +129,12 @@ class Parameters:
     @property
     def without_limits(self) -> Parameters:
         """The same for replies of any length."""
-        shortest = replace(self, thinking_tokens=0, most_thinking=MOST_THINKING_TOKENS)
+        shortest = replace(self.of_any_prompt, thinking_tokens=0, most_thinking=MOST_THINKING_TOKENS)
         return replace(shortest, context=0, uncounted=0, used_up=0, refused=0)
+
+    @property
+    def of_any_prompt(self) -> Parameters:
+        return replace(self, prompt_tokens=0)
 
     def with_room(self, prompt: Prompt, *, thinks: bool, prompt_tokens: int = 0) -> tuple[Parameters, str] | None:
         """The parameters with a higher limit, after one that cut a reply, and a note; None where it is not raised.
@@ -138,13 +148,11 @@ class Parameters:
         longer = (limit + self.refused) // 2 if self.refused else limit * THINKING_STEP
         if self.refused and longer - limit < limit // CLOSE_ENOUGH:
             return None
-        raised = replace(
-            self,
-            thinking_tokens=min(longer, most),
-            used_up=max(self.used_up, limit),
-            uncounted=max(self.uncounted, prompt_tokens - tokens_in(prompt.content)),
-        )
-        return (raised, CUT_BEFORE_ANSWER) if raised.token_limit(prompt) > limit else None
+        uncounted = max(prompt_tokens - tokens_in(prompt.content), 0)
+        raised = replace(self, prompt_tokens=prompt_tokens, uncounted=uncounted, used_up=max(self.used_up, limit))
+        raised = replace(raised, thinking_tokens=max(min(longer, most), self.thinking_tokens))
+        gain = raised.token_limit(prompt) - limit
+        return (raised, CUT_BEFORE_ANSWER) if gain > limit // WORTH_A_CALL else None
 
     def with_less_room(self, prompt: Prompt, message: str) -> tuple[Parameters, str] | None:
         """The parameters with a lower limit, after one that was refused, and a note: the room that the refusal names, else half
@@ -156,15 +164,15 @@ class Parameters:
             return self._at_most(reply), f"The service allows at most {reply:,} tokens in a reply."
         if context is not None:
             estimate = tokens_in(prompt.content)
-            beyond = max(self.uncounted, tokens - estimate) if tokens else self.uncounted
-            room = context - (tokens or estimate + beyond)
+            beyond = max(self.uncounted, (tokens or 0) - estimate)
+            room = context - (tokens or self.prompt_tokens or estimate + beyond)
             note = f"The service has room for {context:,} tokens of prompt and reply together."
             if tokens and room < LEAST_REPLY_TOKENS:
                 return None
             if LEAST_REPLY_TOKENS <= room < limit and (self.max_tokens is not None or not self.messages):
                 return self._at_most(room), note
             if LEAST_REPLY_TOKENS <= room < limit:
-                return replace(self, context=context, uncounted=beyond), note
+                return replace(self, context=context, uncounted=beyond, prompt_tokens=tokens or self.prompt_tokens), note
         return self._half_way_down(limit)
 
     def _at_most(self, limit: int) -> Parameters:

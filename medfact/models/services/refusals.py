@@ -289,7 +289,7 @@ def failure_from_error(
         wait = retry_after(headers, words, error.waits)
         wait = wait if status == 429 or wait != inf else None
         passing = CallFailure(Action.RETRY, general, said=said, retry_after=wait)
-        return replace(passing, overloaded=status in (429, 498), unexplained=status == 500)
+        return replace(passing, overloaded=status == 429, unexplained=status == 500)
     return _refusal(status, reason, error, words, endpoint, fatal)
 
 
@@ -353,7 +353,7 @@ def _fatal(status: int, error: ErrorBody, words: str, endpoint: Endpoint) -> Mod
             and_says(f"The quota at {host} is used up.", said), "Add credit there or use another key, then resume the run."
         )
     if status == 401 and endpoint.key == NO_KEY:
-        return ModelError(and_says(no_key(host).problem, said), no_key(host).hint)
+        return no_key(host)
     if status == 401 or (status == 498 and _BAD_TOKEN.search(words)):
         return ModelError(and_says(f"{host} does not accept the key.", said), "Check OPENAI_API_KEY.")
     if status != 429 and _is_no_model(status, codes, words, endpoint.model):
