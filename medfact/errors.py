@@ -62,9 +62,9 @@ def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
 
 
 def first_line(error: BaseException, most: int = 160) -> str:
-    """The beginning of what an error says, or else its kind: for a sentence of our own."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines or [type(error).__name__])[0][:most]
+    """The beginning of what an error says, or else its kind: for a sentence of our own. A colon leads to the next line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0])[:most]
 
 
 class Mistake(MedfactError):

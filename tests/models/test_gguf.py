@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from llama_server import written_as_gguf
 from medfact.answers import make_prompt
 from medfact.assets import ASSETS
 from medfact.errors import ModelError
-from medfact.models import BUNDLED_MODEL, Placement, load_model
+from medfact.models import BUNDLED_MODEL, Placement, load_model, takes_messages
 from medfact.runs.plan import plan
 from medfact.spec import RunSpec
 
@@ -87,6 +88,58 @@ def test_a_damaged_file_is_said_in_one_sentence(file: Path, tmp_path: Path, size
     damaged.write_bytes(file.read_bytes()[:size])
     with pytest.raises(ModelError, match=r"damaged\.gguf' cannot be read"):
         load_model(f"hf:{damaged}")
+
+
+PARTS = [f"model-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("named", ["", *PARTS[:2]], ids=["folder", "first", "second"])
+def test_a_model_in_parts_is_to_be_merged(named: str, tmp_path: Path, medfact: Callable[..., Any]) -> None:
+    for name in PARTS:
+        (tmp_path / name).write_bytes(b"GGUF")
+    code, _, said = medfact("run", "--model", f"hf:{tmp_path / named}", "--limit", "1", "--shots", "0")
+    assert code == 2
+    assert f"is one of 3 parts of a model in GGUF format (3 of them here: {', '.join(PARTS)})" in said
+    assert f"llama-gguf-split --merge {PARTS[0]} model-whole.gguf" in said
+
+
+def test_a_part_is_known_by_its_header_too(tmp_path: Path) -> None:
+    path = tmp_path / "renamed.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_uint16("split.count", 2)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    with pytest.raises(ModelError, match=r"'renamed\.gguf' is one of 2 parts"):
+        load_model(f"hf:{path}")
+
+
+def test_the_only_part_is_the_whole_model(file: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "model-00001-of-00001.gguf"
+    shutil.copy(file, whole)
+    assert load_model(f"hf:{whole}").spec == f"hf:{whole}"
+
+
+def with_arrays(path: Path, arrays: int, length: int, stored: int) -> Path:
+    """A file whose header has so many arrays, each of so many numbers by its own account, and of so many that are there."""
+    fields = b"".join(
+        struct.pack("<Q2sIIQ", 2, b"%02d" % number, 9, 4, length) + b"\0\0\0\0" * stored for number in range(arrays)
+    )
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, arrays) + fields)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "length", "stored"), [(1, 2**60, 0), (1, 5000, 5000), (20, 400, 400)], ids=["claimed", "long", "many"]
+)
+def test_long_headers_are_refused(
+    arrays: int, length: int, stored: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("medfact.models.local.gguf_once.MOST_VALUES", 4000)
+    with pytest.raises(ModelError, match=r"cannot be read \(its header has more than 4,000 values\)"):
+        load_model(f"hf:{with_arrays(tmp_path / 'model.gguf', arrays, length, stored)}")
+    with pytest.raises(ModelError, match="its header has more than 4,000 values"):
+        takes_messages(f"hf:{tmp_path / 'model.gguf'}")
 
 
 def test_quantizing_it_once_more_is_refused(file: Path) -> None:

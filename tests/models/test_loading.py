@@ -16,7 +16,7 @@ from transformers import BertConfig, BertModel, Blip2Config, Blip2ForConditional
 from medfact.answers import Demonstration, make_prompt
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model, takes_messages
-from medfact.models.local.memory import SMALLEST, tokens_together, working_memory
+from medfact.models.local.memory import SMALLEST, sizes, tokens_together, working_memory
 from medfact.models.local.placement import bytes_of, in_bytes
 
 pytestmark = pytest.mark.model
@@ -210,6 +210,74 @@ def test_fewer_tokens_together_where_memory_is_short() -> None:
         assert tokens_together(config, weights, room, 4, 2048, "x") == tokens
     with pytest.raises(ModelError, match="does not fit"):
         tokens_together(config, weights, weights + working_memory(config, SMALLEST, 4) - 1, 4, 2048, "x")
+
+
+ODD_SIZES: dict[str, tuple[str, dict[str, object]]] = {
+    "a list": ("gemma3n_text", {"num_hidden_layers": 2, "intermediate_size": [8192, 16384]}),
+    "none for most": ("xlnet", {}),
+    "another in some layers": ("dots3_note_text", {}),
+    "an encoder of texts beside the decoder": ("musicgen", {}),
+    "no attention": ("mamba", {}),
+}
+
+
+@pytest.mark.parametrize(("kind", "settings"), ODD_SIZES.values(), ids=ODD_SIZES)
+def test_sizes_of_every_form_give_an_estimate(kind: str, settings: dict[str, object], caplog: pytest.LogCaptureFixture) -> None:
+    from transformers import AutoConfig
+
+    config = AutoConfig.for_model(kind, **settings)
+    assert working_memory(config, 64, 2) > 0
+    assert sizes(config, "vocab_size")
+    assert not caplog.records, "nothing was out of reach"
+
+
+def test_the_largest_of_several_sizes_counts() -> None:
+    from transformers import AutoConfig
+
+    def of_layers(*inner: int) -> int:
+        return working_memory(AutoConfig.for_model("gemma3n_text", num_hidden_layers=2, intermediate_size=[*inner]), 1, 2)
+
+    assert of_layers(64, 4096) == of_layers(4096, 64) == of_layers(4096, 4096)
+    assert of_layers(64, 4096) - of_layers(64, 64) == 2 * 4 * (4096 - 64), "bytes · 4 · inner size"
+
+
+@pytest.mark.parametrize("none", [-1, 0, None, 1e30, float("inf"), "many", {}], ids=repr)
+def test_no_limit_is_written_in_many_ways(none: object) -> None:
+    class Config:
+        max_position_embeddings = none
+
+        def get_text_config(self) -> object:
+            return self
+
+    assert sizes(Config(), "max_position_embeddings") == []
+
+
+def test_a_configuration_that_refuses_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Config:
+        def get_text_config(self) -> object:
+            raise ZeroDivisionError("of a repository's own code")
+
+    assert working_memory(Config(), 64, 2) > 0
+    assert "gives no hidden_size: of a repository's own code" in caplog.text
+
+
+@pytest.mark.parametrize("positions", [-1, 0], ids=repr)
+def test_a_model_without_a_limit_of_positions_answers(positions: int, tmp_path: Path) -> None:
+    folder = small_llama(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": positions}))
+    prompt = make_prompt("Fever is a symptom of influenza.", (), chat=False)
+    ((_, done),) = load_model(f"hf:{folder}").complete([prompt])
+    assert done.failure is None
+    assert done.text
+
+
+def test_the_reason_of_a_refused_configuration_is_said(tmp_path: Path) -> None:
+    """transformers gives it on a second line."""
+    folder = small_llama(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": "many"}))
+    assert "'max_position_embeddings' expected int, got str" in refusal(f"hf:{folder}")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

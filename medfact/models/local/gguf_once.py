@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+MOST_VALUES = 4_000_000
+"""Most values read of a header, each of which takes some 200 bytes of memory. The largest vocabularies have 2,100,000."""
+
 _lock = Lock()
 
 
@@ -30,15 +33,28 @@ def read_once(file: Path | None) -> Iterator[None]:
     with _lock:
 
         class PlainReader(gguf.GGUFReader):
-            """Reads pieces of the mapped file as plain arrays."""
+            """Reads values of the mapped file as plain arrays, and MOST_VALUES of them at most."""
+
+            _values = 0
 
             @property
             def data(self) -> Any:
+                self._values += 1
+                self._check_room(0)
                 return self._data
 
             @data.setter
             def data(self, mapped: Any) -> None:
                 self._data = np.asarray(mapped)
+
+            def _check_room(self, values: int) -> None:
+                if self._values + values > MOST_VALUES:
+                    raise ValueError(f"its header has more than {MOST_VALUES:,} values")
+
+            def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+                if raw_type == gguf.GGUFValueType.ARRAY:  # its length stands behind the type of its items
+                    self._check_room(int(self._get(orig_offs + 4, np.uint64)[0]))
+                return super()._get_field_parts(orig_offs, raw_type)
 
         usual: dict[str, Callable[..., Any]] = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
         vars(gguf).update(GGUFReader=cache(PlainReader), get_tensor_name_map=cache(gguf.get_tensor_name_map))

@@ -27,7 +27,7 @@ from medfact.models.local import zero_gpu
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.exact_logits import compute_logits_exactly
 from medfact.models.local.gguf_once import read_once
-from medfact.models.local.memory import LARGEST, room_for, tokens_together
+from medfact.models.local.memory import LARGEST, room_for, sizes, tokens_together
 from medfact.models.local.model import LocalModel
 from medfact.models.local.placement import Placement
 from medfact.models.local.repository import (
@@ -139,7 +139,7 @@ def _check_tokens(tokenizer: Any, config: Any, name: str) -> None:
     """Raises ModelError if the tokenizer may make tokens of a prompt that the model does not embed. Gives a tokenizer that pads
     with none, or with such a token, another one.
     """
-    size = getattr(config.get_text_config(), "vocab_size", None) or len(tokenizer)
+    size = max(sizes(config, "vocab_size"), default=len(tokenizer))
     used = [token for token, number in tokenizer.get_vocab().items() if number >= size and _is_used(tokenizer, token, number)]
     if used:
         raise ModelError(
@@ -199,11 +199,14 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
 
 def has_chat_template(source: Path | str, placement: Placement) -> bool:
     """Whether a model has a chat template. Loads only the tokenizer."""
-    repository = inspect_source(source, placement)
-    try:
-        return bool(_tokenizer(repository, repository.folder or repository.source, placement).chat_template)
-    except UNREADABLE as error:
-        raise ModelError(f"The tokenizer of {str(source)!r} cannot be loaded.", "Check the files of the repository.") from error
+    with read_once(gguf_in(source) if isinstance(source, Path) else None):
+        repository = inspect_source(source, placement)
+        try:
+            return bool(_tokenizer(repository, repository.folder or repository.source, placement).chat_template)
+        except UNREADABLE as error:
+            raise ModelError(
+                f"The tokenizer of {str(source)!r} cannot be loaded.", "Check the files of the repository."
+            ) from error
 
 
 def _config(repository: Repository, placement: Placement) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,12 @@ LARGEST, SMALLEST = 2048, 64
 SHORT_SHARE = 0.03
 """Share of the machine's memory below which an unused model is not kept."""
 
+UNLIMITED = 1 << 30
+"""Stands for a size without a limit. Configurations write it as −1, 0, null or 1e30."""
+
 _CGROUP = Path("/sys/fs/cgroup")
+
+_logger = logging.getLogger(__name__)
 
 
 def free_memory() -> int:
@@ -51,20 +58,54 @@ def room_for(placement: Placement, device: str) -> int:
     return min(in_machine, placement.memory - int(psutil.Process().memory_info().rss))
 
 
+def sizes(config: Any, name: str) -> list[int]:
+    """The sizes that a model's configuration gives under a name: one, or one for each layer; none where it sets no limit.
+
+    Never raises: a configuration may be code of a repository, and a size is only needed for estimates.
+    """
+    try:
+        text = _text_config(config)
+        try:
+            value = getattr(text, name, None)
+        except RuntimeError:  # transformers' answer where layers differ
+            value = [getattr(layer, name, None) for layer in text.per_layer_config]
+        return list(_positive(value))
+    except Exception as error:
+        _logger.warning("The model's configuration gives no %s: %s", name, error)
+        return []
+
+
+def _text_config(config: Any) -> Any:
+    try:
+        return config.get_text_config()
+    except ValueError:  # it has an encoder of texts as well
+        return config.get_text_config(decoder=True)
+
+
+def _positive(value: Any) -> Iterator[int]:
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _positive(part)
+    elif isinstance(value, int | float) and 0 < value < UNLIMITED:
+        yield int(value)
+
+
 def working_memory(config: Any, tokens: int, bytes_each: int) -> int:
     """A rough upper estimate of the bytes that computing this many tokens together needs beside the weights.
 
     Per token: the activations of a layer, keys and values of all layers, logits for one token in eight (where a reply begins),
-    and a row of the mask and of the attention scores.
+    and a row of the mask and of the attention scores. Of sizes that differ by layer, the largest counts.
     """
-    text = config.get_text_config()
-    hidden = getattr(text, "hidden_size", None) or 1024
-    inner = getattr(text, "intermediate_size", None) or 4 * hidden
-    layers = getattr(text, "num_hidden_layers", None) or 24
-    heads = getattr(text, "num_attention_heads", None) or 1
-    values = hidden * (getattr(text, "num_key_value_heads", None) or heads) // heads
-    vocabulary = getattr(text, "vocab_size", None) or 50_000
-    per_token = bytes_each * (12 * hidden + 4 * inner + 3 * layers * values) + vocabulary * 12 // 8
+
+    def largest(name: str, default: int) -> int:
+        return max(sizes(config, name), default=default)
+
+    hidden = largest("hidden_size", 1024)
+    inner = largest("intermediate_size", 4 * hidden)
+    heads = largest("num_attention_heads", 1)
+    values = largest("num_key_value_heads", heads) * largest("head_dim", max(1, hidden // heads))
+    cached = 3 * largest("num_hidden_layers", 24) * values
+    per_token = bytes_each * (12 * hidden + 4 * inner + cached) + largest("vocab_size", 50_000) * 12 // 8
     return tokens * (per_token + tokens * (6 + 4 * heads))
 
 

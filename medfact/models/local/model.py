@@ -15,7 +15,7 @@ import torch
 from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, with_mass
-from medfact.models.local.memory import LARGEST
+from medfact.models.local.memory import LARGEST, UNLIMITED, sizes
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import Vocabulary, hold_beginnings, need_forcing
@@ -184,7 +184,7 @@ class LocalModel:
 
         These come in a seeded shuffle, so that the first answers represent all kinds of prompts.
         """
-        width = getattr(self.model.config.get_text_config(), "hidden_size", None) or LARGEST
+        width = max(sizes(self.model.config, "hidden_size"), default=LARGEST)
         threads = threads_of(self.model)
         by_length = sorted(packs(ids, self.together, LONG_WIDTHS * width), key=lambda pack: len(pack.tokens))
         shuffled = list(_grouped(by_length, lambda beside: len(beside) <= threads and _tokens(beside) <= self.together))
@@ -346,12 +346,12 @@ class LocalModel:
 
     @cached_property
     def _context(self) -> int:
-        return int(getattr(self.model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
+        return min(sizes(self.model.config, "max_position_embeddings"), default=UNLIMITED)
 
     @cached_property
     def _window(self) -> int:
         """How far back every layer attends, in tokens; a longer prompt is computed whole, with the model's own masks."""
-        return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)
+        return min(sizes(self.model.config, "sliding_window"), default=UNLIMITED)
 
 
 def shared_limit(most: int, left: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +38,9 @@ from medfact.models.local.placement import Placement, in_bytes
 
 GGUF = ".gguf"
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
+
+_PART = re.compile(r"-[0-9]+-of-([0-9]+)\.gguf$")
+"""How the name of one of several parts ends."""
 
 _SAFE_NAMES = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED_NAMES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -220,27 +224,49 @@ def _parameters_in(folder: Path, weights: Iterable[str]) -> int:
 def gguf_in(path: Path) -> Path | None:
     """The GGUF file at a path, or the only one in a folder without config.json; None where the model is in other files.
 
-    Raises ModelError if a folder holds several.
+    Raises ModelError if a folder holds several models, or if the file is one of several parts of a model.
     """
     if path.is_file():
+        _check_whole(path)
         return path
     files = [] if (path / "config.json").exists() else sorted(path.glob(f"*{GGUF}"))
-    if len(files) > 1:
+    if len({_PART.sub("", file.name) for file in files}) > 1:
         names = ", ".join(file.name for file in files[:5])
         raise ModelError(f"{str(path)!r} holds {len(files)} models ({names}).", "Name one: hf:FOLDER/FILE.gguf.")
+    for file in files[:1]:
+        _check_whole(file)
     return files[0] if files else None
+
+
+def _check_whole(file: Path, parts: int = 1) -> None:
+    """Raises ModelError if a GGUF file is one of several parts, by its name or by the number of parts in its header."""
+    match = _PART.search(file.name)
+    parts = int(match[1]) if match and parts == 1 else parts
+    if parts == 1:
+        return
+    siblings = sorted(file.parent.glob(f"*-of-{match[1]}{GGUF}")) if match else []
+    names = [sibling.name for sibling in siblings if _PART.sub("", sibling.name) == _PART.sub("", file.name)] or [file.name]
+    shown = ", ".join([*names[:4], *(["…"] if len(names) > 4 else [])])
+    raise ModelError(
+        f"{file.name!r} is one of {parts} parts of a model in GGUF format ({len(names)} of them here: {shown}).",
+        f"Merge all parts into one file and name that: llama-gguf-split --merge {names[0]} {_PART.sub('', names[0])}-whole{GGUF}",
+    )
 
 
 def _in_gguf(file: Path) -> Repository:
     """A model in one file, with its configuration and tokenizer, as llama.cpp reads it. transformers converts its weights."""
+    import gguf
+
     try:
+        parts = gguf.GGUFReader(str(file)).fields.get("split.count")
+        _check_whole(file, int(parts.contents()) if parts else 1)
         config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
         with torch.device("meta"):
             parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     except UNREADABLE as error:
         raise ModelError(
             f"The GGUF file {file.name!r} cannot be read ({first_line(error)}).",
-            "It may be damaged, one of several parts, or of an architecture that transformers cannot read from GGUF.",
+            "It may be damaged, or of an architecture that transformers cannot read from GGUF.",
         ) from error
     return Repository(str(file), config.to_dict(), parameters, (file.name,), file.stat().st_size, file.parent, file.name)
 

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from medfact.models.local.memory import sizes
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -34,7 +36,7 @@ def threads_of(model: Any) -> int:
     kinds = " ".join(str(getattr(part, "rope_type", "")) for part in parts)
     is_fixed = all(type(part).__module__.startswith(KNOWN_PARTS) for part in parts)
     is_fixed = is_fixed and not any(kind in kinds for kind in CHANGING_POSITIONS)
-    is_wide = (getattr(model.config.get_text_config(), "hidden_size", None) or 0) >= LEAST_WIDTH
+    is_wide = max(sizes(model.config, "hidden_size"), default=0) >= LEAST_WIDTH
     return 2 if is_fixed and is_wide and model.device.type == "cpu" and torch.get_num_threads() > 1 else 1
 
 
