@@ -5,14 +5,15 @@ Exit codes: 0 complete, 2 a user's mistake or Ctrl-C, 3 complete but some calls 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO, cast
 
 from medfact.cli.commands import parser
-from medfact.datasets.printable import one_line, printable
+from medfact.datasets.printable import REPLACED, one_line, printable
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing, run_in_own_process
 
@@ -63,10 +64,39 @@ def resumable(*runs: str) -> Iterator[None]:
         raise Stopped(*runs) from None
 
 
+def print_data(text: str, end: str = "\n", *, flush: bool = False) -> None:
+    """Prints rows, or what goes into a file, as UTF-8: on Windows, a pipe or file has the encoding of the system's language."""
+    if not sys.stdout.isatty():
+        _set_encoding(sys.stdout, "utf-8")
+    print(text, end=end, flush=flush)
+
+
+def _set_encoding(stream: Any, encoding: str | None = None) -> None:
+    """Has a stream write in an encoding, or in its own, with replacements for what that lacks."""
+    if hasattr(stream, "reconfigure") and not (stream.errors == REPLACED and encoding in (None, stream.encoding)):
+        stream.reconfigure(encoding=encoding or stream.encoding, errors=REPLACED)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code. arguments: None takes those of the process, which ends with the command."""
     if arguments is None:  # they are those of the process
         run_in_own_process()
+    for stream in (sys.stdout, sys.stderr):
+        _set_encoding(stream)
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if not _is_closed_pipe(error):
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            _write_nowhere(stream)
+        return OK
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     whole = parser()
     try:
         options = whole.parse_args(arguments)
@@ -83,6 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = f" All answers so far are saved; `{how}` continues." if how else ""
         say(f"medfact: stopped.{kept}")
         return MISTAKE
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stdout must stay open until the interpreter ends
-        return OK
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Whether nobody reads the output any more. Windows calls that an invalid argument."""
+    return isinstance(error, BrokenPipeError) or (error.errno == errno.EINVAL and error.filename is None)
+
+
+def _write_nowhere(stream: Any) -> None:
+    """What is left in a stream would end the interpreter with an error."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

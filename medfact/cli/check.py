@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from medfact.cli import MISTAKE, OK, say
+from medfact.cli import MISTAKE, OK, print_data, say
 from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.evaluate import are_named, check_address_of, key_of, loader
 from medfact.cli.options import repeated_spec
@@ -85,7 +85,10 @@ def _print(gate: Gate, options: argparse.Namespace) -> int:
     if options.junit:
         with being_written(options.junit):
             Path(options.junit).write_text(junit(gate), encoding="utf-8")
-    print(json_line(gate.record()) if options.json else markdown(gate) if options.markdown else in_words(gate))
+    if options.json or options.markdown:
+        print_data(json_line(gate.record()) if options.json else markdown(gate))
+    else:
+        print(in_words(gate))
     return CODES[gate.verdict]
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import replace
 from pathlib import Path
 
-from medfact.cli import MISTAKE, OK
+from medfact.cli import MISTAKE, OK, print_data
 from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
@@ -59,7 +59,7 @@ def make(options: argparse.Namespace) -> int:
         per_term=RELATIONS_PER_TERM if options.per_term is None else options.per_term,
     )
     for step in construct(folder, questions, settings, umls, spec, store, ask, options.accept_drafts):
-        print(json_line(dataclasses.asdict(step)), flush=True)
+        print_data(json_line(dataclasses.asdict(step)), flush=True)
     return max(codes)
 
 

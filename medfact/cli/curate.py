@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK, say
+from medfact.cli import OK, print_data, say
 from medfact.cli.rows import check_output, emit, kept
 from medfact.curation.beginning import RELATIONS, Begun, begin
 from medfact.curation.checks import (
@@ -88,7 +88,7 @@ def _begun(options: argparse.Namespace) -> int:
     candidates = store.curations.candidates(made.curation)
     if options.output:
         emit((candidate_row(one, made.candidates) for one in candidates), options.output)
-    print(json_line(curation_row(made, progress_of(made, {}))))
+    print_data(json_line(curation_row(made, progress_of(made, {}))))
     say(f"{counted(made.candidates, 'candidate')} to check, by {counted(made.reviewers, 'reviewer')}. {WRONG_ON_PURPOSE}")
     say("check them in `medfact app`, on Facts, tab From documents, or here:")
     say(f"medfact curate --project {made.curation[:8]} --reviewer NAME")
@@ -114,7 +114,7 @@ def _with_project(options: argparse.Namespace, store: Store, curation: Curation)
     _check_unused(options, (*_OF_A_PROJECT,), "nobody is named", "Add --reviewer NAME.")
     said = standing(store.curations.log(curation.curation))
     if options.json:
-        print(json_line(outcome_row(curation, candidates, said)))
+        print_data(json_line(outcome_row(curation, candidates, said)))
     else:
         print("\n".join(map(one_line, outcome_text(curation, candidates, said))))
     return OK
@@ -153,7 +153,7 @@ def _checked(options: argparse.Namespace, store: Store, curation: Curation, cand
         say(f"{name} has decided all of {counted(len(candidates), 'candidate')}")
         return OK
     if options.json:
-        print(json_line(candidate_row(shown, len(candidates))))
+        print_data(json_line(candidate_row(shown, len(candidates))))
     else:
         print("\n".join(map(one_line, candidate_text(shown, len(candidates), done))))
         say(WRONG_ON_PURPOSE)

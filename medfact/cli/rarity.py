@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from medfact.cli import OK, say
+from medfact.cli import OK, print_data, say
 from medfact.cli.rows import check_output, emit, kept
 from medfact.datasets.frequencies import Frequencies, counts_in, couple_of, read_frequencies
 from medfact.datasets.table_writer import json_line
@@ -34,7 +34,10 @@ def rarity(options: argparse.Namespace) -> int:
     made, points = rarity_of(store, run, _frequencies(options, store, run))
     if options.output:
         emit((point.row() for point in points), options.output)
-    print(json_line(record_of(made)) if options.json else rarity_text(made))
+    if options.json:
+        print_data(json_line(record_of(made)))
+    else:
+        print(rarity_text(made))
     return OK
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK, say
+from medfact.cli import OK, print_data, say
 from medfact.datasets.table_writer import check_place, json_line, write_table
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.report import report_of
@@ -38,7 +38,7 @@ def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
         say(f"{counted(count, 'row')} written to {output}")
     else:
         for row in rows:
-            print(json_line(row))
+            print_data(json_line(row))
     return OK
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from medfact.cli import OK, say
+from medfact.cli import OK, print_data, say
 from medfact.cli.rows import emit, kept, run_rows
 from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, json_line
@@ -60,8 +59,8 @@ def report(options: argparse.Namespace) -> int:
     if options.latex:
         records = [store.run(run) for run in dict.fromkeys(options.run)]
         reports = [report_of(store, record, options.estimand) for record in records]
-        print(latex_tables(dict(zip(names_of_runs(records), reports, strict=True))))
-        print(latex_methods(records, reports), end="")
+        print_data(latex_tables(dict(zip(names_of_runs(records), reports, strict=True))))
+        print_data(latex_methods(records, reports), end="")
         return OK
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)
@@ -69,7 +68,7 @@ def report(options: argparse.Namespace) -> int:
         board = danger_of(store, store.run(run), held(opinions(store.verdicts.log())))
         if options.json:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
-            print(json_line({**record_of(scores), **more}))
+            print_data(json_line({**record_of(scores), **more}))
         else:
             reviewed = map(one_line, summary_lines(reviews))
             print("\n".join([*([""] if number else []), report_text(scores, board), *reviewed]))
@@ -108,10 +107,10 @@ def card(options: argparse.Namespace) -> int:
     reports = [report_of(store, record) for record in records]
     if options.dataset:
         scored = list(zip(records, reports, strict=True))
-        print(eval_results(scored, options.dataset, options.task or TASK, options.source), end="")
+        print_data(eval_results(scored, options.dataset, options.task or TASK, options.source), end="")
         say(f"note: in the model's repository this stands in {WHERE}")
         return OK
-    print(model_card(reports), end="")
+    print_data(model_card(reports), end="")
     return OK
 
 
@@ -139,7 +138,8 @@ def _write_every_eval(store: Store, record: Run, folder: str | None) -> int:
 
 def _write_log(parts: Iterable[str], file: str | None) -> int:
     if file is None:
-        sys.stdout.writelines(parts)
+        for part in parts:
+            print_data(part, end="")
         return OK
     with being_written(file), Path(file).open("w", encoding="utf-8") as written:
         written.writelines(parts)
@@ -170,7 +170,7 @@ def compare(options: argparse.Namespace) -> int:
         evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
         record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
         languages = {"over_languages": [one.record() for one in beside.languages]} if beside.languages else {}
-        print(json_line({**compared.record(), **record, **evidence, **languages}))
+        print_data(json_line({**compared.record(), **record, **evidence, **languages}))
     else:
         print(comparison_text(compared, reports, beside))
     return OK

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.answers.instructions import EIGHT
-from medfact.cli import OK
+from medfact.cli import OK, print_data
 from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
@@ -68,7 +68,7 @@ def save_drafts(options: argparse.Namespace) -> int:
     usable = {draft.relation: draft.sentences for draft in drafts(first.run, store) if draft.problem is None}
     text = pool_file(usable, str(first.spec.task), writer_of(first), accepted="", extends=options.extends)
     if options.output is None:
-        print(text, end="")
+        print_data(text, end="")
         return OK
     path = Path(options.output)
     if path.exists():

@@ -4,7 +4,17 @@ replies may come from anybody.
 
 from __future__ import annotations
 
+import codecs
 import re
+import unicodedata
+
+REPLACED = "medfact.replaced"
+"""Name of the error handler of a stream whose encoding lacks some characters: others that look alike take their place."""
+
+_ALIKE = {
+    **dict.fromkeys("−–—‐‑‒―─├└", "-"), **dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’ʼ´", "'"),
+    "│": "|", "·": ".", "×": "x", "→": "->", "⇒": "=>", "≤": "<=", "≥": ">=", "±": "+/-", "¬": "not ", "✓": "yes", "✗": "no",
+}  # fmt: skip
 
 _ENDS_OF_LINES = "\\x85\u2028\u2029"
 _DIRECTIONS = "\u202a-\u202e\u2066-\u2069"
@@ -28,3 +38,18 @@ def one_line(text: str) -> str:
 def escaped(json_text: str) -> str:
     """JSON that says the same, in which such characters stand as escapes."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", json_text)
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(map(_alike, missing)), error.end
+
+
+def _alike(character: str) -> str:
+    """A character in ASCII: one that looks like it, its letter without accents, or a question mark."""
+    plain = _ALIKE.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or ("" if unicodedata.combining(character) else "?")
+
+
+codecs.register_error(REPLACED, _replaced)

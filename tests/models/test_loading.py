@@ -216,7 +216,7 @@ ODD_SIZES: dict[str, tuple[str, dict[str, object]]] = {
     "a list": ("gemma3n_text", {"num_hidden_layers": 2, "intermediate_size": [8192, 16384]}),
     "none for most": ("xlnet", {}),
     "another in some layers": ("dots3_note_text", {}),
-    "an encoder of texts beside the decoder": ("musicgen", {}),
+    "an encoder of texts beside the decoder": ("musicgen_melody", {}),
     "no attention": ("mamba", {}),
 }
 

@@ -246,10 +246,11 @@ def _check_whole(file: Path, parts: int = 1) -> None:
         return
     siblings = sorted(file.parent.glob(f"*-of-{match[1]}{GGUF}")) if match else []
     names = [sibling.name for sibling in siblings if _PART.sub("", sibling.name) == _PART.sub("", file.name)] or [file.name]
+    whole = f"{_PART.sub('', names[0]).removesuffix(GGUF)}-whole"
     shown = ", ".join([*names[:4], *(["…"] if len(names) > 4 else [])])
     raise ModelError(
         f"{file.name!r} is one of {parts} parts of a model in GGUF format ({len(names)} of them here: {shown}).",
-        f"Merge all parts into one file and name that: llama-gguf-split --merge {names[0]} {_PART.sub('', names[0])}-whole{GGUF}",
+        f"Merge all parts into one file, and name that: llama-gguf-split --merge {names[0]} {whole}.gguf",
     )
 
 
