@@ -30,11 +30,14 @@ _MOST = LONGEST_QUOTED + 1
 _QUOTED_OR_UNBROKEN = re.compile(rf"(?<!\w)'[^'\n]{{{_MOST},}}'(?!\w)|(?<!\w)\"[^\"\n]{{{_MOST},}}\"(?!\w)|\S{{{2 * _MOST},}}")
 """A long value as `repr` quotes it, or a long text without a space."""
 
+_TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
+
 
 class MedfactError(Exception):
     """An error for users. problem: what is wrong, and where. hint: what to do. Long values are quoted without their middle."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
+        problem = _TWO_STOPS.sub(".", problem)  # a sentence that quotes another one
         self.problem = _QUOTED_OR_UNBROKEN.sub(_without_middle, problem)
         self.hint = _QUOTED_OR_UNBROKEN.sub(_without_middle, hint)
         super().__init__(f"{self.problem} {self.hint}".strip())
@@ -62,9 +65,11 @@ def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
 
 
 def first_line(error: BaseException, most: int = 160) -> str:
-    """The beginning of what an error says, or else its kind: for a sentence of our own. A colon leads to the next line."""
+    """The beginning of what an error says, or else its kind: for a sentence of our own, which has a stop. A colon leads to the
+    next line.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0])[:most]
+    return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0])[:most].rstrip(" .")
 
 
 class Mistake(MedfactError):

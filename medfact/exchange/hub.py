@@ -50,8 +50,8 @@ def _explained(to: str) -> Iterator[None]:
             raise Mistake("The Hub does not know the token.", "Set HF_TOKEN to one that may write.") from None
         if status in (403, 404):
             raise Mistake(f"The token may not write to {to}.", "Check OWNER/NAME, and what the token may do.") from None
-        raise ServiceAway(f"The Hub refused the files (HTTP {status}): {first_line(error)}", "Try again later.") from None
+        raise ServiceAway(f"The Hub refused the files (HTTP {status}): {first_line(error)}.", "Try again later.") from None
     except (OfflineModeIsEnabled, httpx2.HTTPError, OSError) as error:
-        raise ServiceAway(f"The Hub cannot be reached: {first_line(error)}", "Nothing was sent. Try again later.") from None
+        raise ServiceAway(f"The Hub cannot be reached: {first_line(error)}.", "Nothing was sent. Try again later.") from None
     except ValueError as error:
-        raise Mistake(f"The Hub takes no such data set: {first_line(error)}", "Check OWNER/NAME.") from None
+        raise Mistake(f"The Hub takes no such data set: {first_line(error)}.", "Check OWNER/NAME.") from None

@@ -84,6 +84,18 @@ def test_a_program_does_the_whole_job(program: Program, home: Path) -> None:
     assert owner.startswith("caller-") if is_public(home) else owner == "local"
 
 
+def test_arguments_as_agents_send_them(program: Program) -> None:
+    """Numbers and truth values as texts, lists as JSON, and texts for nothing."""
+    plain = program.asked("statements", **FACT, holds=False)
+    assert program.asked("statements", **FACT, holds="False", limit="", rows="null") == plain
+    assert [one["label"] for one in plain] == [False] * 4 + [True] * 4
+    assert (
+        program.asked("statements", limit="2") == program.asked("statements", limit=2.0) == program.asked("statements", limit=2)
+    )
+    ran = program.asked("evaluate", model="baseline:always-true", rows=json.dumps(ROWS), limit="5", seconds="60")
+    assert (ran["state"], ran["statements"]) == ("complete", 80)
+
+
 def test_the_clients_of_the_page_library_do_it_too(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY", True)  # it would tell the hub that it is used
     client = Client(server, verbose=False)

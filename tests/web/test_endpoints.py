@@ -103,7 +103,7 @@ def test_a_call_that_no_client_makes_is_refused(body: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("evaluate", {"limit": "10"}), ("evaluate", {"limit": 0}), ("evaluate", {"limit": 10**9}),
+        ("evaluate", {"limit": "ten"}), ("evaluate", {"limit": 0}), ("evaluate", {"limit": 10**9}),
         ("evaluate", {"limit": True}),
         ("evaluate", {"key": {"a": SECRET}}), ("evaluate", {"key": SECRET * 20}), ("evaluate", {"key": [SECRET]}),
         ("evaluate", {"rows": [{"head": PASSWD}]}), ("evaluate", {"rows": [PASSWD]}), ("evaluate", {"rows": SECRET}),
@@ -119,6 +119,49 @@ def test_what_cannot_be_is_told_in_one_sentence_without_the_value(name: str, sai
     assert SECRET not in mistake.value.public
     assert "\n" not in mistake.value.public
     assert "passwd" not in mistake.value.public
+
+
+FACT = {"head": "gout", "relation": "symptoms", "tail": "joint pain"}
+
+READ: list[tuple[str, str, Any, Any]] = [
+    *(("statements", "limit", value, 7) for value in (7, "7", " 7 ", 7.0, "7.0", "+7", "0.7e1")),
+    *(("statements", "holds", value, False) for value in (False, "false", "False", " FALSE", 0, 0.0, "0", "no")),
+    *(("statements", "holds", value, True) for value in (True, "true", "TRUE", 1, 1.0, "1", "yes")),
+    *(("statements", "limit", value, 5) for value in (None, "", " ", "null", "None")),
+    *(("statements", "rows", value, []) for value in (None, "", "[]", "null", [])),
+    *(("statements", "rows", value, [FACT]) for value in
+      ([FACT], FACT, json.dumps([FACT]), json.dumps(FACT), f" {json.dumps([FACT], indent=1)}\n", [json.dumps(FACT)])),
+    ("statements", "rows", [{**FACT, "positive": False, "source": None, "head_id": 7, "until": ""}],
+     [{**FACT, "positive": "false", "head_id": "7"}]),
+    ("statements", "head", "null", "null"), ("statements", "head", "", ""),
+    ("evaluate", "budget", "0.5", 0.5), ("evaluate", "budget", 1, 1.0), ("evaluate", "shots", "-1", -1),
+    ("evaluate", "send_facts", "", False),
+    ("compare", "runs", '["a", "b"]', ["a", "b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "argument", "value", "read"), READ)
+def test_what_has_one_meaning_is_read(name: str, argument: str, value: Any, read: Any) -> None:
+    found = ENDPOINTS[name].checked({argument: value})[argument]
+    assert (found, type(found)) == (read, type(read))
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value", "may_be"),
+    [
+        *(("statements", "limit", value, "integer from 1 to 25") for value in
+          (7.5, "7.5", "seven", "7, 8", "1,000", "٧", True, [7], float("nan"), float("inf"), "1e999", "9" * 5000, 26, "0")),
+        *(("statements", "holds", value, "boolean") for value in ("maybe", 2, "2", 0.5, [], "t")),
+        *(("statements", "rows", value, "list, 1,000 at most") for value in ("[", "asthma", "[1]", 7, "[[]]", "[" * 9999)),
+        ("compare", "runs", "a", "list, 8 at most"), ("evaluate", "budget", "1 dollar", "number from 0 to"),
+        ("evaluate", "model", 3, "string"),
+    ],
+)  # fmt: skip
+def test_what_could_be_several_things_is_refused(name: str, argument: str, value: Any, may_be: str) -> None:
+    with pytest.raises(Mistake) as mistake:
+        ENDPOINTS[name].checked({argument: value})
+    assert str(mistake.value).startswith(f"{name}: {argument}")
+    assert f"{argument} may be: {may_be}" in str(mistake.value)
 
 
 def test_what_is_not_said_is_as_usual() -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from medfact.errors import Mistake
 from medfact.web.api import answering, beginning, knowing
+from medfact.web.api.reading import read_argument
 
 FIRST_OF_ALL = 2
 """A function's first arguments are the services and the caller."""
@@ -89,18 +90,26 @@ class Endpoint:
         return dict(zip(names, values, strict=False))
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a caller says, once it can be so. None stands for what is not said. Raises Mistake, which repeats no value."""
-        said = {str(name): value for name, value in arguments.items() if value is not None}
-        if unknown := [name for name in said if name not in self.signature.parameters]:
-            takes = ", ".join(self.signature.parameters) or "nothing"
+        """What a caller says, as `read_argument` reads it. None stands for what is not said. Raises Mistake, which repeats no
+        value.
+        """
+        known = self.schema["properties"]
+        said = {str(name): read_argument(value, known.get(name, {})) for name, value in arguments.items()}
+        said = {name: value for name, value in said.items() if value is not None}
+        if unknown := [name for name in said if name not in known]:
+            takes = ", ".join(known) or "nothing"
             raise Mistake(f"{self.name} takes no {unknown[0][:40]!r}.", f"It takes {takes}.")
         try:
             found = self.model.model_validate(said)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             where = ".".join(str(part)[:40] for part in first["loc"])
-            raise Mistake(f"{self.name}: {where} cannot be so: {first['msg'][:1].lower()}{first['msg'][1:300]}.") from None
-        return {name: getattr(found, name) for name in self.signature.parameters}
+            message = f"{first['msg'][:1].lower()}{first['msg'][1:300]}".rstrip(".")
+            argument = first["loc"][0]
+            raise Mistake(
+                f"{self.name}: {where} cannot be so: {message}.", f"{argument} may be: {_kind(known[argument])}."
+            ) from None
+        return {name: getattr(found, name) for name in known}
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
