@@ -11,14 +11,12 @@ from medfact.answers import CHOICES, QuestionFormat
 from medfact.errors import PoolError
 from medfact.languages.reading import Words, words_in
 from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
+from medfact.models.prompt import FIRST_WIDE
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 
 SHORTEST_BEGINNING = 2
 """Characters that a beginning of an answer word has at least: fewer begin too many other words. A Chinese character counts as
 two, because it is a word's beginning by itself."""
-
-_FIRST_WIDE = 0x2E80
-"""The first character of the scripts that are written without spaces."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class Asking:
 def _beginnings(word: str) -> set[str]:
     """The beginnings of a word, in small letters, that are long enough."""
     lower = word.lower()
-    wide = 1 if ord(lower[0]) >= _FIRST_WIDE else SHORTEST_BEGINNING
+    wide = 1 if lower[0] >= FIRST_WIDE else SHORTEST_BEGINNING
     return {lower[:end] for end in range(wide, len(lower))}
 
 

@@ -154,6 +154,9 @@ def is_cut_in_thinking(reply: str) -> bool:
     return end_of_thinking(reply) is None or not without_thinking(reply).strip()
 
 
+FIRST_WIDE = "\u2e80"
+"""The first character of the scripts that are written without spaces."""
+
 _SPACE_SIGNS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
 """What tokenizers write for white space; some services return it."""
 

@@ -71,6 +71,57 @@ def test_the_first_answer_word_counts_else_the_first_token() -> None:
     assert answer_probability([], CHOICES) == AnswerProbability()
 
 
+GERMAN = (("wahr", "richtig", "ja", "true"), ("falsch", "unwahr", "nein", "false"))
+CHINESE = (("正确", "对", "是", "true"), ("错误", "错", "否", "不正确", "false"))
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "choices", "masses"),
+    [
+        ({"True. The": 0.6, "False. The": 0.3}, CHOICES, (0.6, 0.3)),
+        ({"T": 0.6, "F": 0.3, "Y": 0.05, "I": 0.05}, CHOICES, (0.65, 0.3)),
+        ({"Tr": 0.6, "Fal": 0.3, "Th": 0.1}, CHOICES, (0.6, 0.3)),
+        ({" TRUE": 0.5, "▁True": 0.1, "Ġfalse": 0.2, "ĠFal": 0.1}, CHOICES, (0.6, 0.3)),
+        ({"True": 0.6, "Fal": 0.3, "T": 0.1}, CHOICES, (0.6, 0.3)),  # beside words, a letter may begin any word
+        ({"<0x54>": 0.6, "<0x46>": 0.3}, CHOICES, (0.6, 0.3)),  # T, F
+        ({'"True"': 0.6, "**False**": 0.3}, CHOICES, (0.6, 0.3)),
+        ({"True": 0.5, "True or False": 0.2, "Falsehood": 0.1, "False": 0.2}, CHOICES, (0.5, 0.2)),
+        ({"Falsch, weil": 0.6, "Wah": 0.3}, GERMAN, (0.3, 0.6)),
+        ({"正确，因为": 0.5, "正": 0.1, "不正确": 0.3}, CHINESE, (0.6, 0.3)),
+        ({"不": 0.7, "对": 0.2}, CHINESE, (0.2, 0.7)),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_tokens_are_read_by_what_they_begin_with(
+    alternatives: dict[str, float], choices: tuple[tuple[str, ...], tuple[str, ...]], masses: tuple[float, float]
+) -> None:
+    entries = [{"token": token, "logprob": math.log(p)} for token, p in alternatives.items()]
+    found = answer_probability([{**entries[0], "top_logprobs": entries}], choices)
+    assert found.p_mass == pytest.approx(sum(masses))
+    assert found.p_true == pytest.approx(masses[0] / sum(masses))
+
+
+def test_a_part_of_a_character_is_read_by_its_bytes() -> None:
+    """正 is E6 AD A3, 错 is E9 94 99, and 对 and 否 both begin with E5."""
+    entries = [
+        {"token": f"bytes:{number}", "bytes": [number], "logprob": math.log(p)}
+        for number, p in ((0xE6, 0.5), (0xE9, 0.25), (0xE5, 0.25))
+    ]
+    found = answer_probability([{**entries[0], "top_logprobs": entries}], CHINESE)
+    assert (found.p_true, found.p_mass) == (pytest.approx(0.5 / 0.75), pytest.approx(0.75))
+
+
+def test_what_stands_before_the_answer_in_its_token_is_passed_over() -> None:
+    entries = [{"token": f"Answer: {word}", "logprob": math.log(p)} for word, p in (("True.", 0.6), ("False.", 0.2))]
+    found = answer_probability([{**entries[0], "top_logprobs": entries}], CHOICES, lambda reply: reply.find("True"))
+    assert found.p_true == pytest.approx(0.75)
+
+
+def test_tokens_that_begin_alike_tell_nothing() -> None:
+    entries = [{"token": token, "logprob": math.log(0.5)} for token in ("Answer: ", "The")]
+    assert answer_probability([{**entries[0], "top_logprobs": entries}], CHOICES) == AnswerProbability(p_mass=0.0)
+
+
 def test_a_thought_is_skipped_and_one_that_never_ends_gives_nothing() -> None:
     thought = [position(token, true=1.0) for token in ("<th", "ink>", "true", "</", "think>", "\n")]
     found = answer_probability([*thought, position("True", True_=0.75, False_=0.25)], CHOICES)

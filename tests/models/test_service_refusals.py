@@ -1,5 +1,6 @@
 """What a service refuses: a parameter, in any service's words; one prompt; or everything."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -330,3 +331,32 @@ def test_an_absurd_wait_is_no_error(load: Load, after: str) -> None:
     with OddService(lambda request: first if request.number == 0 else Reply(said("True"))) as service:
         ((_, done),) = load(service.base_url).complete(prompts_of(1))
     assert done.text == "True"
+
+
+# ------------------------------------------------------------------------- tokens that do not tell
+
+
+def with_tokens(*tokens: str) -> Reply:
+    """Answers True; its token and the alternatives are these, equally likely."""
+    entries = [{"token": token, "logprob": math.log(1 / len(tokens))} for token in tokens]
+    body = said("True")
+    body["choices"][0]["logprobs"] = {"content": [{**entries[0], "top_logprobs": entries}]}
+    return Reply(body)
+
+
+def test_tokens_that_do_not_tell_are_not_called_missing(load: Load) -> None:
+    with OddService(with_tokens("§1", "§2")) as service:
+        model = load(service.base_url)
+        got = dict(model.complete(prompts_of(16)))
+    assert {(done.text, done.p_true, done.p_mass) for done in got.values()} == {("True", None, 0.0)}
+    (note,) = model.notes
+    assert "its tokens do not show True and False apart" in note
+    assert "returns no log-probabilities" not in note
+
+
+def test_groups_of_letters_tell(load: Load) -> None:
+    with OddService(with_tokens("Tr", "Fal")) as service:
+        model = load(service.base_url)
+        got = dict(model.complete(prompts_of(16)))
+    assert {(done.p_true, done.p_mass) for done in got.values()} == {(0.5, 1.0)}
+    assert model.notes == ()

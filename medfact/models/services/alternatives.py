@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
-from medfact.models.prompt import answer_position, bare, plain
+from medfact.models.prompt import CONTINUES, FIRST_WIDE, answer_position, bare, plain
 
 ROUNDING = 1e-3
 """How far rounded probabilities may add up to more than 1."""
 
 ALL_SEEN = 1e-6
 """Unseen probability up to which only rounding is hidden."""
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+"""How tokenizers write a token of one byte."""
+
+_SIGNS = re.compile(r"^[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +45,21 @@ def answer_probability(
         positions: `logprobs.content` of a reply: per position a token, its log-probability and its likeliest alternatives.
         choices: the True words and the False words. place: as in `Prompt`. counted: as much of a reply's text as counts.
 
+    A token counts for the side whose words alone it begins with, or begins: "True. The", "Fal", "T" where no token is a word.
+
     Unseen alternatives hold u = 1 − what is seen. They may all be False words, or all True words: with t and f the seen masses,
     P(True) lies between t / (t + f + u) and (t + u) / (t + f + u).
     """
-    true, false = ({word.lower() for word in side} for side in choices)
     readable = [position for position in positions if isinstance(position, dict)]
-    tokens = [plain(str(position.get("token"))) for position in readable]
-    at = answer_position(tokens, counted("".join(tokens)), place, choices)
+    tokens = [_text_of(position) for position in readable]
+    text = counted("".join(tokens))
+    at = answer_position(tokens, text, place, choices)
     if at is None:
         return AnswerProbability()
+    decided = place(text)
+    before = tokens[at][: max(0, decided - sum(map(len, tokens[:at])))] if decided is not None else ""
     seen = _seen(readable[at])
-    t = math.fsum(p for token, p in seen if bare(token) in true)
-    f = math.fsum(p for token, p in seen if bare(token) in false)
+    t, f = _masses([(token.removeprefix(before.encode()), p) for token, p in seen], choices)
     if t + f <= 0:
         return AnswerProbability(p_mass=0.0)
     unseen = max(0.0, 1.0 - math.fsum(p for _, p in seen))
@@ -60,12 +69,65 @@ def answer_probability(
     return AnswerProbability(t / (t + f), mass, t / (t + f + unseen), (t + unseen) / (t + f + unseen))
 
 
-def _seen(position: dict[str, Any]) -> list[tuple[str, float]]:
+def _masses(seen: Sequence[tuple[bytes, float]], choices: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[float, float]:
+    """The probability of the tokens that stand for True, and of those for False. A letter begins many other words: it counts
+    where no token is a whole word.
+    """
+    sides = {word.lower(): side for side, words in enumerate(choices) for word in words}
+    whole = [(_side_of_word(token, sides), p) for token, p in seen]
+    shortest = 2 if any(side is not None for side, _ in whole) else 1
+    masses: tuple[list[float], list[float]] = ([], [])
+    for (token, p), (side, _) in zip(seen, whole, strict=True):
+        side = _side_of_beginning(token, sides, shortest) if side is None else side
+        if side is not None:
+            masses[side].append(p)
+    return math.fsum(masses[0]), math.fsum(masses[1])
+
+
+def _side_of_word(token: bytes, sides: Mapping[str, int]) -> int | None:
+    """The side of the word that a token is, or begins with where it is longer than a word."""
+    text = bare(token.decode(errors="replace"))
+    if text in sides:
+        return sides[text]
+    text = _SIGNS.sub("", text)
+    begun = [word for word in sides if text.startswith(word) and not _goes_on(word, text[len(word) :])]
+    return sides[max(begun, key=len)] if begun else None
+
+
+def _goes_on(word: str, after: str) -> bool:
+    """Whether a text behind a word makes it another one, or undoes it. Scripts without spaces show no end of a word."""
+    return not word[-1:] >= FIRST_WIDE and re.match(CONTINUES, after) is not None
+
+
+def _side_of_beginning(token: bytes, sides: Mapping[str, int], shortest: int) -> int | None:
+    """The side whose words alone begin with a token, which may be a part of a character."""
+    begin = token.strip().lower()
+    if len(begin) < shortest:
+        return None
+    found = {side for word, side in sides.items() if word.encode().startswith(begin)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _bytes_of(entry: Mapping[str, Any]) -> bytes:
+    """A token as it stands in a text. Where it holds a part of a character, only its bytes say which."""
+    listed, token = entry.get("bytes"), str(entry.get("token"))
+    if isinstance(listed, list) and listed and all(isinstance(byte, int) and 0 <= byte < 256 for byte in listed):
+        return plain(bytes(listed).decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    single = _BYTE.fullmatch(token)
+    return bytes([int(single[1], 16)]) if single else plain(token).encode("utf-8", "replace")
+
+
+def _text_of(position: Mapping[str, Any]) -> str:
+    single = _BYTE.fullmatch(str(position.get("token")))
+    return chr(int(single[1], 16)) if single and int(single[1], 16) < 128 else plain(str(position.get("token")))
+
+
+def _seen(position: dict[str, Any]) -> list[tuple[bytes, float]]:
     """The alternatives of a position with their probabilities, including the token chosen."""
     shown = position.get("top_logprobs")
     entries = [entry for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
-    seen = [(str(entry.get("token")), _probability(entry.get("logprob"))) for entry in entries]
-    token, p = str(position.get("token")), _probability(position.get("logprob"))
+    seen = [(_bytes_of(entry), _probability(entry.get("logprob"))) for entry in entries]
+    token, p = _bytes_of(position), _probability(position.get("logprob"))
     fits = math.fsum(p for _, p in seen) + p <= 1 + ROUNDING  # otherwise it is listed under another spelling
     return [*seen, (token, p)] if fits and token not in {listed for listed, _ in seen} else seen
 

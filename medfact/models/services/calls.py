@@ -36,6 +36,10 @@ MAX_TIMEOUTS = 10
 THINKING_TOKENS_IN_TIMEOUT = 1024
 """Tokens of thinking that the timeout allows for; where there may be more, a call has more time."""
 
+NO_LOGPROBS = "no log-probabilities although they are requested"
+TOKENS_ALIKE = "log-probabilities, but its tokens do not show True and False apart"
+"""Why P(True) is unknown."""
+
 REPLIES_WITHOUT_LOGPROBS = 8
 """Replies without log-probabilities, counted from the first, after which a note says so."""
 
@@ -125,7 +129,7 @@ class Caller:
         if isinstance(outcome, CallFailure) and used.top_logprobs is not None and is_new:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
-            self._note_missing_logprobs(outcome)
+            self._note_missing_logprobs(outcome, prompt)
             text = self._with_beginning(outcome)
             return replace(outcome, text=text, served=total([*filter(None, [outcome.served]), *discarded])), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
@@ -239,14 +243,18 @@ class Caller:
         is_thinking = self._begun_by_template and reply.cut == LENGTH and not shows_thinking(text)
         return f"{BEGINNING}{text}" if is_thinking else reply.text
 
-    def _note_missing_logprobs(self, completion: Completion) -> None:
+    def _note_missing_logprobs(self, completion: Completion, prompt: Prompt) -> None:
+        """Counts the replies, from the first on, that answer without a P(True), and says so once they are enough."""
         if not self.parameters.top_logprobs or not completion.text or self._without_logprobs is None:
             return
-        self._without_logprobs = None if completion.p_mass is not None else self._without_logprobs + 1
+        if completion.p_mass == 0 and prompt.place(completion.text) is None:
+            return  # it says neither True nor False
+        self._without_logprobs = None if completion.p_true is not None else self._without_logprobs + 1
         if self._without_logprobs == REPLIES_WITHOUT_LOGPROBS:
+            why = TOKENS_ALIKE if completion.p_mass == 0 else NO_LOGPROBS
             self._note(
-                "The service returns no log-probabilities although they are requested, so P(True) is unknown. With "
-                "--repeats 5, medfact asks each statement five times and estimates P(True) from the answers."
+                f"The service returns {why}, so P(True) is unknown. With --repeats 5, medfact asks each statement five times "
+                "and estimates P(True) from the answers."
             )
 
     async def _send(

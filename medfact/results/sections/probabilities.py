@@ -92,7 +92,7 @@ def band_of(found: Calibration) -> tuple[tuple[float, float, float], ...]:
 def _off_by(name: str, report: Report, drawn: bool) -> str:
     found = report.calibration
     if not found.n:
-        return f"{name} gives no probabilities, so there is nothing to draw."
+        return f"{name} has no probabilities of True and False, so there is nothing to draw."
     source = source_in_words(report.p_true_source)
     if not drawn:
         return f"{name} is not drawn: its probabilities are {source}, which does not compare."

@@ -31,18 +31,15 @@ def tried(spec: str, settings: ServiceSettings) -> Trial:
         if settings.base_url:
             parsed_address(settings.base_url)
         check_new_run(settings, own_facts=False, agreed=True)
-        with_probabilities = _answered(
-            spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1, max_tokens=REPLY_TOKENS)
-        )
+        probabilities = _answered(spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1, max_tokens=REPLY_TOKENS))
     except MedfactError as error:
         return _failed(error, settings)
     key = "key accepted" if settings.key else "no key needed"
-    gives = "gives probabilities" if with_probabilities else "gives no probabilities, so there is no calibration"
-    return Trial(said=("reachable", key, "model known", gives, _price(spec)))
+    return Trial(said=("reachable", key, "model known", probabilities, _price(spec)))
 
 
-def _answered(spec: str, settings: ServiceSettings) -> bool:
-    """Asks once; whether the reply came with probabilities. Raises MedfactError where none came."""
+def _answered(spec: str, settings: ServiceSettings) -> str:
+    """Asks once; says which probabilities the reply came with. Raises MedfactError where none came."""
     model = load_model(spec, service=settings)
     try:
         (completion,) = _completions(model, spec, settings)
@@ -53,7 +50,10 @@ def _answered(spec: str, settings: ServiceSettings) -> bool:
             model.close()  # type: ignore[attr-defined]
     if completion.failure:
         raise Mistake(f"{host_of(settings)}: {completion.failure}.", "Check the model's name and the address, or try again.")
-    return completion.p_mass is not None
+    if completion.p_true is not None:
+        return "gives probabilities"
+    why = "gives no probabilities" if completion.p_mass is None else "its tokens do not show True and False apart"
+    return f"{why}, so there is no calibration"
 
 
 def _completions(model: Model, spec: str, settings: ServiceSettings) -> Sequence[Completion]:
