@@ -39,16 +39,17 @@ from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPE
 from medfact.store.schema import FACT_TEXTS, storable
 
 PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT = 4, 5, 6, 7
+UPSTREAM_FORMAT = 9
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
 which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
-from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone. A
-file has the smallest that fits it.
+from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone; from
+9 on, answers may name the host behind a router. A file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
 """Column of facts → the format of files whose facts have something in it."""
 
-FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, *COLUMN_FORMATS.values())
+FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT, *COLUMN_FORMATS.values())
 """The newest."""
 
 MAX_LINE_BYTES = 4 << 20
@@ -305,7 +306,7 @@ _MAX_CHARS = {
     **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
     "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
     "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
-    "passages": 1_000_000, "stated": 1_000,
+    "passages": 1_000_000, "stated": 1_000, "upstream": 1_000,
 }  # fmt: skip
 _MAX_JSON_CHARS = {
     "spec": 50_000,

@@ -21,7 +21,7 @@ from medfact.store import Asked, PushedAnswer, Run
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
-_THINKING = ("reasoning_tokens", "stated")
+_THINKING = ("reasoning_tokens", "stated", "upstream")
 _AFTER_PUSH = ("held", "yields_to_truth", "mastered_and_held", "gain", "newly_affirmed")
 
 

@@ -37,6 +37,7 @@ from medfact.exchange.lines import (
     STATEMENT,
     TABLES,
     THINKING_FORMAT,
+    UPSTREAM_FORMAT,
     encode_header,
     encode_row,
     read_lines,
@@ -121,8 +122,9 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     answer = schema.answers.c
     thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
     pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
-    counts = (*counts, connection.execute(thinking).scalar_one(), connection.execute(pushes).scalar_one())
-    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT)
+    upstream = sql.select(sql.func.count(answer.upstream)).where(answer.run == run)
+    counts = (*counts, *(connection.execute(query).scalar_one() for query in (thinking, pushes, upstream)))
+    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT)
     return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 
 

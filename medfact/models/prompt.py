@@ -186,6 +186,7 @@ class Served:
     """What a service reported of the calls for one prompt.
 
     model:         its name for the model that answered. fingerprint: its name for the model's configuration.
+    upstream:      the host that computed the answer, where the service is a router and says so.
     prompt_tokens, completion_tokens: its counts, summed over the calls; None if it does not count.
     reasoning_tokens: the part of completion_tokens that is thinking; None if it does not count that apart.
     wasted_tokens: the part of prompt_tokens of calls whose reply was not used: where there was none, as estimated here.
@@ -203,6 +204,7 @@ class Served:
     wasted_tokens: int = 0
     wasted_completion: int = 0
     reasoning_tokens: int | None = None
+    upstream: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -166,6 +167,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     return {
         "host": ", ".join(hosts_of(service)),
         "models": sorted({call.served_model for call in calls if call.served_model}),
+        "upstreams": dict(Counter(call.upstream for call in calls if call.upstream).most_common()),
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,
         "completion_tokens": leaving,
@@ -205,6 +207,30 @@ def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
     return {"n": len(widths), "mean_width": sum(widths) / len(widths), "widest": max(widths)} if widths else None
 
 
+MOST_UPSTREAMS = 6
+"""Hosts that are named."""
+
+
+def upstreams_in_words(upstreams: Mapping[str, int]) -> str:
+    """The hosts behind a router with the number of their answers: "DeepInfra (90 answers) and Together (70)"."""
+    shown = [f"{name} ({count:,})" for name, count in list(upstreams.items())[:MOST_UPSTREAMS]]
+    more = len(upstreams) - len(shown)
+    return " and ".join(shown) + (f" and {more:,} more" if more else "") + " answers"
+
+
+def note_on_upstreams(record: Run, store: Store) -> str | None:
+    """A note where a router passed the calls of a run on to several hosts."""
+    if not provider_of(record.model).is_remote:
+        return None
+    upstreams = Counter(call.upstream for call in store.answers.service_calls(record.run) if call.upstream)
+    if len(upstreams) < 2:
+        return None
+    return (
+        f"Several hosts behind the service answered: {upstreams_in_words(dict(upstreams.most_common()))}. They may compute the "
+        "model in different number formats, so that answers may differ."
+    )
+
+
 def bill_in_words(bill: dict[str, Any]) -> list[str]:
     """A bill as sentences."""
     names = ", ".join(bill["models"]) or "no name"
@@ -215,6 +241,8 @@ def bill_in_words(bill: dict[str, Any]) -> list[str]:
     if bill["seconds"]:
         median, p95, p99 = bill["seconds"].values()
         sentences.append(f"Latency: median {median:.2f} s, 95th percentile {p95:.2f} s, 99th percentile {p99:.2f} s.")
+    if bill["upstreams"]:
+        sentences.append(f"Answered by {upstreams_in_words(bill['upstreams'])}.")
     if bill["reused"]:
         sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
     if bill["bounded"]:

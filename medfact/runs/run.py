@@ -18,7 +18,7 @@ from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.board import board_of
 from medfact.runs.checks import check_addresses
-from medfact.runs.costs import Purse, purse_of
+from medfact.runs.costs import Purse, note_on_upstreams, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.first_replies import FirstReplies, Monotony, ServedModels, keywords_alone, thinking_in_words
 from medfact.runs.gating import AgainstBaseline
@@ -170,13 +170,19 @@ def _ask(
                 of_questions = () if record.spec.writes else event.answers  # what is written answers nothing
                 of_replies = *first.notes_on(of_questions), monotony.note(event.answers), served.note(event.answers)
                 yield from map(Noted, notes.new(*of_replies))
-        cut = thinking_in_words(store.answers.thinking_cut(record.run))
-        by_paper = protocol_of(record.spec).reading != COMMITTED and not record.spec.writes
-        alone = keywords_alone(board_of(store, record.run).records()) if by_paper else None
-        yield from map(Noted, notes.new(*first.notes_at_end(), note_on_turns(record, model), cut, alone))
+        yield from map(Noted, notes.new(*first.notes_at_end(), *_notes_on_answers(record, model, store)))
         if record.spec.pressure and not stopped():
             yield from press(record, model, store, stopped)
             yield from map(Noted, notes.new(note_on_pushes(record, model)))
+
+
+def _notes_on_answers(record: Run, model: Model, store: Store) -> Iterator[str | None]:
+    """Notes on all answers of a run; None for those that are not needed."""
+    yield note_on_turns(record, model)
+    yield thinking_in_words(store.answers.thinking_cut(record.run))
+    yield note_on_upstreams(record, store)
+    if protocol_of(record.spec).reading != COMMITTED and not record.spec.writes:
+        yield keywords_alone(board_of(store, record.run).records())
 
 
 def _until_end(

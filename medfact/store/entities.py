@@ -46,8 +46,8 @@ class Answer:
     p_low, p_high: bounds of p_true, if a service does not show all alternatives. cut: why a service ended the reply early.
     reasoning_tokens: the part of its completion_tokens that is thinking. stated: what the model said of how sure it is, from
     which p_true follows then.
-    The other fields come from a service: its name for the model, its fingerprint, its token counts, seconds of the call, and
-    the number of calls (0: the answer to an identical prompt was reused).
+    The other fields come from a service: its name for the model, its fingerprint, the host that a router passed the call on to
+    (upstream), its token counts, seconds of the call, and the number of calls (0: an answer to the same prompt was reused).
     """
 
     statement_id: str
@@ -69,6 +69,7 @@ class Answer:
     attempts: int | None = None
     reasoning_tokens: int | None = None
     stated: str | None = None
+    upstream: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

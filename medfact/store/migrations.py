@@ -282,6 +282,14 @@ def _language_of_verdicts(connection: sql.Connection) -> None:
         _add_columns(connection, schema.verdicts.name, f"language TEXT NOT NULL DEFAULT '{ENGLISH}'")
 
 
+def _upstream(connection: sql.Connection) -> None:
+    """21 → 22: the host behind a router that answered. Databases from before there were pushes get a new table."""
+    inspected = sql.inspect(connection)
+    for table in (schema.answers.name, schema.pushes.name):
+        if inspected.has_table(table) and all(column["name"] != "upstream" for column in inspected.get_columns(table)):
+            _add_columns(connection, table, "upstream TEXT")
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -330,6 +338,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _times_and_places,
     _new_table,  # curations
     _language_of_verdicts,
+    _upstream,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

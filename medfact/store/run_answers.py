@@ -221,9 +221,9 @@ class Answers(Part):
 
     def service_calls(self, run: str) -> list[Any]:
         """What a service reported about each call of a run, those with pushes among them: rows with served_model, fingerprint,
-        prompt_tokens, completion_tokens, reasoning_tokens, seconds, attempts, p_low, p_high, cut, failure.
+        upstream, prompt_tokens, completion_tokens, reasoning_tokens, seconds, attempts, p_low, p_high, cut, failure.
         """
-        reported = ("served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+        reported = ("served_model", "fingerprint", "upstream", "prompt_tokens", "completion_tokens", "seconds", "attempts")
         names = (*reported, "reasoning_tokens", "p_low", "p_high", "cut", "failure")
         with self.database.reading() as connection:
             return [

@@ -375,6 +375,7 @@ def _reply_columns() -> list[sql.Column[Any]]:
         sql.Column("attempts", sql.Integer),
         sql.Column("reasoning_tokens", sql.Integer),
         sql.Column("stated", StoredText()),
+        sql.Column("upstream", StoredText()),
         sql.Column("position", sql.Integer),
     ]
 

@@ -15,6 +15,7 @@ import openai
 from medfact.errors import ModelError
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
+from medfact.models.services.context import PromptCounts
 from medfact.models.services.failures import (
     Action,
     CallFailure,
@@ -99,6 +100,7 @@ class Caller:
         self._in_flight: dict[int, _Request] = {}
         self._sent = self._answers = 0
         self._doubt = LogprobDoubt()
+        self._prompt_counts, self._cuts_prompts = PromptCounts(), False
         self._without_logprobs: int | None = 0  # None once a reply had them
         self._begun_by_template = False
         self.on_discarded: Callable[[Served], None] = lambda served: None
@@ -130,6 +132,9 @@ class Caller:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
             self._note_missing_logprobs(outcome, prompt)
+            if (note := self._prompt_counts.note(outcome, prompt)) is not None and not self._cuts_prompts:
+                self._cuts_prompts = True
+                self._note(note)
             text = self._with_beginning(outcome)
             return replace(outcome, text=text, served=total([*filter(None, [outcome.served]), *discarded])), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
@@ -247,7 +252,7 @@ class Caller:
         """Counts the replies, from the first on, that answer without a P(True), and says so once they are enough."""
         if not self.parameters.top_logprobs or not completion.text or self._without_logprobs is None:
             return
-        if completion.p_mass == 0 and prompt.place(completion.text) is None:
+        if completion.p_mass == 0 and prompt.reads(completion.text) is None:
             return  # it says neither True nor False
         self._without_logprobs = None if completion.p_true is not None else self._without_logprobs + 1
         if self._without_logprobs == REPLIES_WITHOUT_LOGPROBS:
@@ -280,7 +285,9 @@ class Caller:
         whole = TRUNCATED not in response.extensions
         scrub = self._endpoint.without_key
         try:
-            completion = completion_of(response.content, prompt, parameters, whole=whole, scrub=scrub, note=self._note)
+            completion = completion_of(
+                response.content, prompt, parameters, whole=whole, headers=response.headers, scrub=scrub, note=self._note
+            )
         except GenerationFailed as error:
             error.headers = response.headers
             raise

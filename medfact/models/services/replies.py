@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from medfact.models.prompt import (
@@ -87,12 +88,14 @@ def completion_of(
     parameters: Parameters = DEFAULT_PARAMETERS,
     *,
     whole: bool = True,
+    headers: Mapping[str, str] = MappingProxyType({}),
     scrub: Callable[[str], str] = str,
     note: Callable[[str], None] = lambda note: None,
 ) -> Completion:
     """The completion in a body: one JSON object, or the events of a stream.
 
-    whole: the body was read to its end. scrub: removes from a text what nobody may see. note: gets notes on the service.
+    whole: the body was read to its end. headers: those of the reply, with names in small letters. scrub: removes from a text
+    what nobody may see. note: gets notes on the service.
 
     Raises:
         Malformed: the body is incomplete, a web page, or something else.
@@ -115,7 +118,7 @@ def completion_of(
     ending = _true_ending(ending, parts, reply, prompt, parameters)
     text, after_thinking = _answer(parts, ending, note)
     probability = _probability(choice, text, prompt, parameters, after_thinking)
-    served = _served(reply, parts, prompt, scrub, note)
+    served = replace(_served(reply, parts, prompt, scrub, note), upstream=_name(_upstream(choice, reply, headers), scrub))
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
         probability.p_true,
@@ -258,6 +261,11 @@ def _served(
     )
 
 
+def _upstream(choice: Mapping[str, Any], reply: Mapping[str, Any], headers: Mapping[str, str]) -> object:
+    """The host that a router passed a call on to: OpenRouter says it in the body, Hugging Face in a header."""
+    return choice.get("provider") or reply.get("provider") or headers.get("x-inference-provider")
+
+
 def _name(value: object, scrub: Callable[[str], str]) -> str | None:
     return scrub(value)[:MAX_NAME_CHARACTERS] if isinstance(value, str) and value else None
 
@@ -278,6 +286,8 @@ def combined(replies: Sequence[Completion], prompt: Prompt) -> Completion:
     answers = [answer_of(prompt, reply) for reply in answered]
     true, false = answers.count(True), answers.count(False)
     p_true = (true + 0.5) / (true + false + 1) if true + false else None
+    upstreams = dict.fromkeys(reply.served.upstream for reply in answered if reply.served and reply.served.upstream)
+    served = served and replace(served, upstream=", ".join(filter(None, upstreams)) or None)
     return Completion(answered[0].text, p_true, (true + false) / len(answered), cut=answered[0].cut, served=served)
 
 

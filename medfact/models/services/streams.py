@@ -48,7 +48,7 @@ def reply_in(body: bytes) -> dict[str, Any]:
                 parts_of_message(part.get("delta") or part.get("message") or {"content": part.get("text")})
             )
             positions += positions_in(part.get("logprobs"))
-            choice |= {name: part[name] for name in ("finish_reason", "error") if part.get(name) is not None}
+            choice |= {name: part[name] for name in ("finish_reason", "error", "provider") if part.get(name) is not None}
             choice.setdefault("finish_reason", None)
     if not (choice or reply.get("error")):
         raise ValueError("no event contains a choice")
