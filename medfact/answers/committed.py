@@ -61,7 +61,7 @@ _REJECTED = re.compile(
 # ------------------------------------------------------------------------------------- answers that stand where all see them
 
 _CORRECTED = re.compile(
-    r"(?:\A\s*|[.!?…\n—–-]\s{0,200}|,\s)(?:hmm\W{1,20})?(?:(?:oh|no|but)\W{1,5})?"
+    r"(?:\A\s?|[.!?…\n—–-]\s?|,\s)(?:hmm\W{1,20})?(?:(?:oh|no|but)\W{1,5})?"
     r"(?:wait|correction|(?:edit|update)(?=:)|actually(?!\s+(?:true|false|correct))|or\s+rather|oops|sorry|(?:scratch|scrap|strike)\s+that"
     r"|h(?:old|ang)\s+on|i\s+apologi[sz]e|my\s+mistake|on\s+(?:second\s+thoughts?|reflection|reconsideration)|let\s+me\s+correct"
     r"|i\s+(?:take\s+(?:that|it)\s+back|misread|misspoke|was\s+wrong))\b",
@@ -74,7 +74,7 @@ _BOTH = re.compile(
     FLAGS,
 )
 _OPENING = re.compile(
-    r"\W*(?:(?:a|ans|answer|verdict|tl;?\s?dr)\s*[:=]+\W*)?(?P<word>true|false)(?:\b|(?-i:(?=[A-Z][a-z])))", FLAGS
+    r"\W*(?:(?:a|ans|answer|verdict|tl;?\s?dr)\s*[:=]\W*)?(?P<word>true|false)(?:\b|(?-i:(?=[A-Z][a-z])))", FLAGS
 )
 _OPENING_CLAUSE = re.compile(
     rf"\W*(?:(?P<word>{WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no)(?:{WORDS}))\s*(?:,|[-–—]\s))", FLAGS
@@ -88,7 +88,7 @@ _LABEL = re.compile(
     r"(?:\b(?:(?:final|correct|right|my|short|overall|best|(?P<wrong>wrong|incorrect))\s*)?"
     r"(?:answer|verdict|conclusion|judge?ment|determination|decision|assessment|evaluation|respuesta|r[ée]ponse|antwort|classification|label|selected|choice|chosen"
     r"|prediction|ruling|truth\s?value|is(?:true|correct)|statement(?:\s+(?:is\s+)?(?:true|correct))?(?=\s*:)|response|result|output|final|ans)"
-    r"[\"'”)\]*]*\s*(?:[:：=→|>]+|[-–—]+\s|\bis\b\s*:?|\b(?:would|should|must|will)\s+be\b\s*:?|\n)|(?:\A|\n)\s*(?:[=-]>|[→⇒∴]))",
+    r"[\"'”)\]*]*\s*(?:[:：=→|>]+|[-–—]+\s|\bis\b\s*:?|\b(?:would|should|must|will)\s+be\b\s*:?|\n)|(?:\A\s*|\n[^\S\n]*)(?:[=-]>|[→⇒∴]))",
     FLAGS,
 )
 _LABELLED = re.compile(
@@ -98,11 +98,12 @@ _LABELLED = re.compile(
 )
 _AND_THE_OTHER = re.compile(rf"\W{{0,20}}(?:and|or|,|/)\W{{0,20}}(?:{WORDS})\b", FLAGS)
 _ASKED = re.compile(
-    r"(?:\A|\n|[.!?]\s)\W*(?:is\s+(?:it|this|that|the\s+statement)\s+)?(?P<word>true|false)\?[\"'”*\s]*"
+    r"(?:\A|\n|[.!?]\s)\W*+(?:(?:is\s+(?:it|this|that|the\s+statement)\s+)?(?P<word>true|false)\?[\"'”*\s]*"
     r"(?P<reply>no\b|not\b|hardly|never|(?:i\s+think|certainly|absolutely|definitely|surely|of\s+course|clearly|obviously)\s+not\b"
-    r"|yes\b|indeed\b|certainly\b|absolutely\b|definitely\b|of\s+course\b)",
+    r"|yes\b|indeed\b|certainly\b|absolutely\b|definitely\b|of\s+course\b)|)",
     FLAGS,
 )
+"""It passes over what is no question too, without a word: so that the same signs are read once."""
 _DENIES = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
 _TAGGED = re.compile(
     r"<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>"
@@ -119,7 +120,7 @@ _RATED = re.compile(
 _SENTENCE = re.compile(r"(?:[^.!?…;\n]|\.(?=\d|\w\.)|(?<=\bvs)\.|(?<=\bdr)\.)+[.!?…;\n]*", FLAGS)
 _TURNS = r"however|yet|nevertheless|nonetheless|that\s+(?:being\s+)?said|therefore|thus|hence|consequently|overall|in\s+short"
 _TURN = re.compile(
-    rf"[,\s–—-]\s{{0,40}}(?:(?<!anything )(?<!nothing )(?<!all )(?<!help )but|{_TURNS}|so(?!\s+(?:far|that|called)\b)"
+    rf"(?:[,–—-]|(?<![,\s–—-])\s)\s*+(?:(?<!anything )(?<!nothing )(?<!all )(?<!help )but|{_TURNS}|so(?!\s+(?:far|that|called)\b)"
     r"|accordingly|ultimately|in\s+(?:conclusion|summary)|which\s+(?:means|makes)"
     r"|(?P<aside>because|since|as(?=\s+(?:it|this|the|there|they|we|many|most|some)\s)(?!\s+\w+\s+(?:stands|is\s+(?:true|false)))"
     r"|given\s+that|although|(?<!as )though(?=\s\w)|even\s+though|even\s+if|while|whereas|despite))\b",
@@ -207,7 +208,7 @@ def _labelled(text: str) -> ReadAnswer | None:
     """The last answer that is its own key, answers a question, or stands behind a label; None if there is none."""
     if keys := [*_KEY.finditer(text)]:
         return _verdict(keys[-1])
-    if questions := [*_ASKED.finditer(text)]:
+    if questions := [question for question in _ASKED.finditer(text) if question["word"]]:
         return _verdict(questions[-1], turned=_DENIES.match(questions[-1]["reply"]) is not None)
     for label in reversed([*_LABEL.finditer(text)]):
         word = _LABELLED.match(text, label.end())

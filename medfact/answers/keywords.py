@@ -28,8 +28,8 @@ _PREDICATE = re.compile(
 _NAMED = re.compile(r"\b(?:as|called?|considered?|deem(?:ed)?|judged?|rated?|find|found)\b(?:\s+\w+)?\s*\Z", FLAGS)
 _ARTICLE = re.compile(r"\b(?:an?|the|any|this|my|our|your|some)\s*\Z", FLAGS)
 _EXCLAIMED = re.compile(
-    r"\W*(?:(?:an?|the|that|pure|common|popular|widespread|classic|medical|complete|total|utter|sheer|absolute|very|quite|plain|just"
-    r"|simply|not|another|\w+ly)\s+)*\Z",
+    r"\W*+(?:(?:an?|the|that|pure|common|popular|widespread|classic|medical|complete|total|utter|sheer|absolute|very|quite|plain|just"
+    r"|simply|not|another|\w+ly)\s++)*+\Z",
     FLAGS,
 )
 _ALONE = " \n\t\"'“([{<>-–—|:=,.1234567890)✅❌✓✗🚫"

@@ -20,15 +20,15 @@ _DAY = (
     r"(?:\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}"
     rf"|\d{{1,2}}(?:-|\. ?){_MONTH}(?:[-. ]\d{{2,4}})?|{_MONTH}-(?:\d{{4}}|\d{{2}}))"
 )
-_STRING = r"""b?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_SPACE_OR_COMMA = r"(?:\s*,\s*|\s+)"
+_STRING = r"""(?<!\\)b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+_SPACE_OR_COMMA = r"(?:\s*+,\s*+|\s++)"
 
 _ERROR = re.compile(r"#(?:n/?a(?: n/a)?|nv|n/[dv]|getting_data|[¡¿]?[\w/]+[!?])|err:\d{3}", re.IGNORECASE)
 """The errors of spreadsheets, in the languages in which these write them."""
 
 _TIME = re.compile(rf"{_DAY}(?:[t ]{_CLOCK}(?:z|[+-]\d{{2}}:?\d{{2}})?)?|(?:-?\d+ days?,? )?{_CLOCK}", re.IGNORECASE)
 _BYTES = re.compile(r"""b(?:'.*'|".*")""", re.DOTALL)
-_LIST = re.compile(rf"[\[({{]\s*{_STRING}(?:{_SPACE_OR_COMMA}{_STRING})*\s*,?\s*[\])}}]", re.DOTALL)
+_LIST = re.compile(rf"[\[({{]\s*{_STRING}(?:{_SPACE_OR_COMMA}{_STRING})*+\s*+(?:,\s*+)?[\])}}]", re.DOTALL)
 _LIKE_LIST = re.compile(r"""(?:[\[(]|array\(\[)\s*b?['"]|[\[(]\{['"]""")
 _RECORD = re.compile(r"""\{\s*['"]""")
 _MAY_BE_CODE = re.compile(r"""\s*(?:[\[({]|b['"]|set\()|[^&]*&""")

@@ -22,7 +22,7 @@ Joined = tuple[re.Pattern[str], str]
 _PART = re.compile(
     r"(?P<bare>~?)\[(?P<slot>[XY])\](?:\{(?P<case>[^{}|]+)\})?|\{(?:(?P<of>[XY]):)?(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}"
 )
-_SEAM = re.compile(r"\|(?:~\S* )?")
+_SEAM = re.compile(r"\|(?:~[^\s|]* )?")
 
 
 class _Part(NamedTuple):

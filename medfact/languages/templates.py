@@ -14,8 +14,8 @@ from medfact.languages.names import MARKS, Name
 MOST_PLACES = 4
 """Where a text may have one name, as when a name is a part of the other: more are not tried."""
 
-_BEFORE_A_SLOT = re.compile(r"([^\s\[\]{}|~]+ )~?\[[XY]\]")
-_LAST_WORD = re.compile(r"(?:\S+\s+|\S*['’])$")
+_BEFORE_A_SLOT = re.compile(r"(?<![^\s\[\]{}|~])([^\s\[\]{}|~]++ )~?\[[XY]\]")
+_LAST_WORD = re.compile(r"(?<!\S)(?:\S++\s++|\S*['’])$")
 _NUMBERED = re.compile(r"\{(?:[XY]:)?([^{}|]+)\|([^{}|]+)\}")
 
 

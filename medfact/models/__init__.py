@@ -144,7 +144,7 @@ def spec_of_service(name: str, prefix: str = OPENAI_PREFIX) -> str:
     return name if is_spec_there else f"{prefix}{name}"
 
 
-_AT_ADDRESS = re.compile(r"(?:openai:)?(?P<name>[^\s@]\S*?)@(?P<address>https?://\S*)")
+_AT_ADDRESS = re.compile(r"(?=\S+\Z)(?:openai:)?(?P<name>[^\s@]\S*?)@(?P<address>https?://\S*)")
 _AT_PROVIDER = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)@(?P<provider>[a-z0-9-]+)", re.ASCII)
 
 

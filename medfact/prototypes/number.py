@@ -28,7 +28,7 @@ _SINGULAR_ENDINGS = re.compile(r"(?:ss|us|is|os|monas|myces|oides|ans|dens|lens|
 
 def is_plural(name: str) -> bool:
     """Whether a verb after this name is in the plural: "scaly plaques are", "diabetes is"."""
-    bare = re.sub(r"\s*[(\[].*$", "", name)
+    bare = re.split(r"[(\[]", name, maxsplit=1)[0].rstrip()
     head = _AFTER_HEAD.split(bare, maxsplit=1)[0]
     first, *further = re.split(r"\s(?:and|&)\s|[,;/]\s?", head)
     if not further:

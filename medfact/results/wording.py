@@ -189,7 +189,7 @@ def model_name(spec: str) -> str:
 
 
 _COLUMN_WORDS = {"head": "condition", "tail": "finding", "heads": "conditions", "tails": "findings"}
-_COLUMN_WORD = re.compile(r"(?:'[^']*'|“[^”]*”)|\b(heads?|tails?)\b")
+_COLUMN_WORD = re.compile(r"(?:'[^']*'|“[^”]*(?:”|\Z))|\b(heads?|tails?)\b")
 
 
 def in_plain_words(message: str) -> str:

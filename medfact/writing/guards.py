@@ -22,14 +22,17 @@ ARTICLES = ("a", "an", "the")
 FEWEST_TIMES, MOST_TIMES = 0.5, 2.0
 """A rephrasing has between half and twice the prototype's words."""
 
+MOST_CHARACTERS = 2_000
+"""A longer reply is no rephrasing: it is not read further."""
+
 REASONS = {
     "empty": "nothing was written",
+    "length": "it is less than half or more than twice as long",
     "sentences": "it is not one statement of one sentence",
     "entity": "the name of the condition or of the finding is missing or changed",
     "bounds": "it leaves out the place, or the people, that the fact is said of",
     "other entity": "it names something else that is known",
     "repeated": "it names the condition or the finding more often than its prototype",
-    "length": "it is less than half or more than twice as long",
     "negation": "it denies what the prototype affirms, or affirms what that denies",
     "strength": "it claims more or less (always, can, should, only, best)",
     "qualifier": "it adds or drops a restriction (severe, children, first, a number)",
@@ -70,7 +73,7 @@ _ALLOWED_LINKS = {
 """Link of the prototype → what a rephrasing may call it as well. Other links may stand only if the prototype has them."""
 
 _QUOTES = "\"'“”‘’«»`*_ \t\r\n"
-_BEFORE_A_NAME = r"(?:(?:a|an|the|patients|people|individuals|those|with|who|have|which)\s+)*"
+_BEFORE_A_NAME = r"(?:(?:a|an|the|patients|people|individuals|those|with|who|have|which)\s+){0,9}"
 _TARGETS = re.compile(
     rf"\b(?P<link>\w+)\s+(?:\w+\s+){{0,2}}?(?P<by>of|for|by|with|from)\s+{_BEFORE_A_NAME}(?P<to>{HEAD}|{TAIL})"
 )
@@ -135,6 +138,8 @@ def why_stopped(reply: str, claim: Claim) -> str | None:
     """The first of REASONS for which a cleaned reply is not used, or None if it is."""
     if not reply:
         return "empty"
+    if len(reply) > MOST_CHARACTERS:
+        return "length"
     text = _plain(masked(reply, claim.head, claim.tail))
     for reason, broken in _GUARDS.items():
         if broken(text, claim):
@@ -160,13 +165,13 @@ def _plain(text: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def _name(name: str) -> re.Pattern[str]:
     """A name as whole words, in any case, with or without the plural's ending."""
-    spaced = re.escape(name.strip()).replace(r"\ ", r"\s+")
+    spaced = r"\s+".join(map(re.escape, name.split()))
     return re.compile(rf"(?<![\w-]){spaced}(?:s|es)?(?![\w-])(?!\u2019s\b|'s\b)", re.IGNORECASE)
 
 
 def _sentences(text: str, claim: Claim) -> bool:
-    ends = re.findall(r"[.!?]+(?=\s|$)", text)
-    return len(ends) > 1 or "?" in text or "!" in text or (bool(ends) and not re.search(r"[.!?]\s*$", text)) or "\n" in text
+    ends = re.findall(r"[.!?](?=\s|$)", text)
+    return len(ends) > 1 or (bool(ends) and not text.rstrip().endswith(".")) or any(mark in text for mark in "?!\n")
 
 
 def _entity(text: str, claim: Claim) -> bool:
@@ -274,12 +279,12 @@ def _explanation(text: str, claim: Claim) -> bool:
 
 
 _GUARDS = {
+    "length": _length,
     "sentences": _sentences,
     "entity": _entity,
     "bounds": _bounds,
     "other entity": _other_entity,
     "repeated": _repeated,
-    "length": _length,
     "negation": _negation,
     "strength": _strength,
     "qualifier": _qualifier,

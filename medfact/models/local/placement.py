@@ -18,7 +18,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 def bytes_of(text: str) -> int:
     """The number of bytes in a text such as 8GB, 1.5G or 900MiB. Raises Mistake if it is not one."""
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", text.lower())
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]i?)?b?", text.strip().lower())
     size = int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0
     if not size:
         raise Mistake(f"{text!r} is not an amount of memory.", "Write it as 8GB or 900MB.")

@@ -96,7 +96,7 @@ NORMAL, FAILED = "normal", "failed"
 """Beside LENGTH and CONTENT_FILTER: the model ended by itself; the service could not go on."""
 
 _NORMAL_WORDS = re.compile(
-    r"(?:stop|stopped|eos|eod|eot|eom|end|ended)(?:_(?:turn|sequences?|token|words?|str|string|id|found|limit|of_\w+))*"
+    r"(?:stop|stopped|eos|eod|eot|eom|end|ended)(?:_(?:turn|sequences?|token|words?|str|string|id|found|limit))*(?:_of_\w+)?"
     r"|im_end|endoftext|complete|completed|completion|done|final|finish|finished|success|succeeded|ok|normal|natural"
     r"|unspecified|none|null|tool_(?:calls?|use)|function_calls?"
 )
@@ -107,7 +107,7 @@ _FILTER = re.compile(
     r"risk|\blanguage\b"
 )
 _LENGTH = re.compile(
-    r"length|max_(?:\w+_)?tokens?|tokens?_(?:limit|cap|count|budget|exceeded|reached)|context|truncat|too_long|too_many_tokens"
+    r"length|max_(?:\w{1,40}_)?tokens?|tokens?_(?:limit|cap|count|budget|exceeded|reached)|context|truncat|too_long|too_many_tokens"
 )
 _PREFIX = re.compile(r"\A(?:finish|stop|done)_?reason_")
 

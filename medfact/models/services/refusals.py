@@ -221,7 +221,7 @@ _FILTERED = re.compile(
     r"content[ _-]?(?:filter|policy|management policy|moderation)|\bmoderation\b|\b(?:input|prompt|request|message)\b[^.]{0,40}"
     r"\bflagged\b|(?:inappropriate|prohibited|sensitive|harmful|unsafe) (?:content|material|words?|information|prompt|input)"
     r"|content exists risk|high[ -]risk|data ?inspection|\bsafety (?:system|filter|settings?|reasons?|polic)"
-    r"|responsible ?ai|violat\w+ [^.]{0,60}\b(?:polic|guidelines)|\bguardrail",
+    r"|responsible ?ai|violat\w{1,12} [^.]{0,60}\b(?:polic|guidelines)|\bguardrail",
     re.IGNORECASE,
 )
 """How services say that a filter holds this prompt back."""

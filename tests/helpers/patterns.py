@@ -1,0 +1,245 @@
+"""Every regular expression of the product, found by reading it and by running it, and the texts that make a slow one slow.
+
+Run as a program, it writes the list as JSON: a fresh process sees each pattern compiled, those built from data too.
+"""
+
+import ast
+import importlib
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import medfact
+
+ROOT = Path(medfact.__file__).resolve().parents[1]
+COMPILES = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
+"""Name of a method → the one that is timed in its place; `finditer` for all that go through a whole text."""
+
+
+HOSTILE_NAMES = ("a" + " " * 60 + "b", "a " * 60 + "b", "a" * 300, "( [ \\\\ *" * 20, "' " * 100, "的" * 200)
+"""Names of a file that somebody brought, within the length that a name may have."""
+
+
+Place = tuple[str, int]
+"""A file and a line."""
+
+
+class Site(NamedTuple):
+    """A call of `re` in the source."""
+
+    file: str
+    line: int
+    last_line: int
+    function: str
+    """The function of `re`."""
+    expression: str
+    """The source of the pattern."""
+
+
+class Found(NamedTuple):
+    """A pattern, where it is compiled, and how it is used."""
+
+    place: str
+    pattern: str
+    flags: int
+    is_bytes: bool
+    methods: tuple[str, ...]
+
+    def compiled(self) -> re.Pattern[Any]:
+        return re.compile(self.pattern.encode("latin-1") if self.is_bytes else self.pattern, self.flags)
+
+
+def sources() -> dict[str, ast.Module]:
+    """File → its syntax tree, for every file of the product."""
+    files = [*sorted((ROOT / "medfact").rglob("*.py")), ROOT / "app.py"]
+    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
+def sites_in(file: str, tree: ast.Module) -> Iterator[Site]:
+    """The calls of `re` in a file. Raises ValueError where it is imported under another name, or another library is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "re":
+            raise ValueError(f"{file}:{node.lineno}: import re as a whole, so that its patterns are found")
+        if isinstance(node, ast.Import) and any(
+            (alias.name == "re" and alias.asname) or alias.name in {"regex", "re2"} for alias in node.names
+        ):
+            raise ValueError(f"{file}:{node.lineno}: import re by its own name, so that its patterns are found")
+        if isinstance(node, ast.Call) and _is_of_re(node.func):
+            expression = next((word.value for word in node.keywords if word.arg == "pattern"), node.args[0] if node.args else None)
+            if expression is None:
+                raise ValueError(f"{file}:{node.lineno}: no pattern")
+            yield Site(file, node.lineno, node.end_lineno or node.lineno, node.func.attr, ast.unparse(expression))
+
+
+def _is_of_re(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re" and node.attr in COMPILES
+    )
+
+
+class Usage:
+    """How the product uses the patterns that it gives a name: all over, since names are imported."""
+
+    def __init__(self, trees: dict[str, ast.Module]) -> None:
+        self.methods: dict[str, set[str]] = defaultdict(set)
+        self.names: dict[Place, set[str]] = {}
+        self.direct: dict[Place, str] = {}
+        self.tried: set[Place] = set()
+        """Patterns that are only compiled, to see whether they can be."""
+        for file, tree in trees.items():
+            self._read(file, tree)
+
+    def _read(self, file: str, tree: ast.Module) -> None:
+        known = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                self._name(file, node.targets[0], node.value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._name(file, node.target, node.value)
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_of_re(node.value.func):
+                self.tried.add((file, node.value.lineno))
+            elif isinstance(node, ast.Attribute):
+                base = node.value
+                if isinstance(base, ast.Call) and _is_of_re(base.func):
+                    self.direct[file, base.lineno] = node.attr
+                elif isinstance(base, (ast.Name, ast.Attribute)):
+                    self.methods[_last(base, file)].add(node.attr)
+                    known.add(id(base))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in known:
+                self.methods[_last(node, file)].add("any")
+
+    def _name(self, file: str, target: ast.expr, value: ast.expr) -> None:
+        """Keeps which names are given on the lines of a value: those of a pattern, or of what a function makes."""
+        names = {_last(part, file) for part in (target.elts if isinstance(target, ast.Tuple) else [target])}
+        for line in range(value.lineno, (value.end_lineno or value.lineno) + 1):
+            self.names.setdefault((file, line), set()).update(names)
+
+    def of(self, site: Site, places: set[Place]) -> tuple[str, ...]:
+        """The methods that are timed for a pattern; all where it is handed on."""
+        if (site.file, site.line) in self.tried:
+            return ()
+        if site.function != "compile":
+            used = {site.function}
+        elif (site.file, site.line) in self.direct:
+            used = {self.direct[site.file, site.line]}
+        else:
+            names = [self.names[place] for place in ((site.file, site.line), *places) if place in self.names]
+            used = set[str]().union(*(self.methods[name] for name in set[str]().union(*names))) - {"pattern", "flags"} or {"any"}
+        if "any" in used:
+            return ("finditer", "fullmatch", "match")
+        return tuple(sorted({METHODS.get(name, "finditer") for name in used}))
+
+
+def _last(node: ast.expr, file: str) -> str:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return f"{file}:{name}" if name.startswith("_") or name.islower() else name
+
+
+# ------------------------------------------------------------------------------- patterns that are built while it runs
+
+
+def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
+    """Real calls that build the patterns which no module holds, also from names that a stranger wrote."""
+    guards, mkj, templates = (_module(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates"))
+    reading, language = _module("medfact/languages/reading.py"), _module("medfact/languages/language.py")
+    for file in sorted(ROOT.glob("assets/languages/*/")):
+        read = language.read_language(file)
+        yield lambda read=read, file=file: (language.read_language(file), reading._reader_of(read.asking.words))
+        yield lambda read=read: [*templates._slots(read, "X", "[X] of [Y]"), templates._whole(read, "gota")]
+        yield from (lambda name=name, read=read: templates._whole(read, name) for name in HOSTILE_NAMES)
+    yield from (lambda name=name: guards._name(name) for name in ("septic shock", *HOSTILE_NAMES))
+    for name in ("cough", *HOSTILE_NAMES):
+        yield lambda name=name: mkj._recovered_tail(f"Gout causes {name} often.", name, f"Gout causes {name}{name}x often.")
+    sources = _module("medfact/datasets/sources.py")
+    yield lambda: [sources.source_at(name, "PMID:1 HP:1") for name in sources.KINDS]
+    yield lambda: _module("medfact/datasets/registers.py").links_of(SimpleNamespace(head_id="D1", tail_id="", source_id=None))
+    yield lambda: _module("medfact/models/services/refusals.py")._status_of(["unknown"])
+    yield lambda: _module("medfact/results/citations.py")._field("", "title")
+    umls = _module("medfact/datasets/umls.py")
+    folder.joinpath("MRREL.RRF").write_bytes(b"")
+    yield lambda: umls._links(folder / "MRREL.RRF", ["may_treat", "x" * 300], (), umls.Problems())
+
+
+def _module(file: str) -> Any:
+    return importlib.import_module(".".join(Path(file).with_suffix("").parts).removesuffix(".__init__"))
+
+
+def _record() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
+    """Where patterns are compiled while all modules are imported and the calls made → each with its flags, and the lines that
+    asked for it.
+    """
+    seen: dict[Place, dict[tuple[Any, int], set[Place]]] = defaultdict(dict)
+    compile_one = re._compile  # type: ignore[attr-defined]
+
+    def recorded(pattern: Any, flags: Any) -> Any:
+        frame, places = sys._getframe(2), []
+        while frame and len(places) < 3 and (file := Path(frame.f_code.co_filename)).is_relative_to(ROOT):
+            places.append((str(file.relative_to(ROOT)), frame.f_lineno))
+            frame = frame.f_back
+        if places:
+            seen[places[0]].setdefault((pattern, int(flags)), set()).update(places)
+        return compile_one(pattern, flags)
+
+    re._compile = recorded  # type: ignore[attr-defined]
+    try:
+        yield_to = [site for file, tree in sources().items() for site in sites_in(file, tree)]
+        for file in sorted({site.file for site in yield_to}):
+            _module(file)
+        with TemporaryDirectory() as folder:
+            for call in _calls(Path(folder)):
+                call()
+    finally:
+        re._compile = compile_one  # type: ignore[attr-defined]
+    return seen
+
+
+def all_patterns() -> tuple[list[Found], list[str]]:
+    """Every pattern of the product, and the calls of `re` whose pattern was not found."""
+    trees = sources()
+    usage, seen = Usage(trees), _record()
+    found: dict[Found, None] = {}
+    lost = []
+    for site in (site for file, tree in trees.items() for site in sites_in(file, tree)):
+        patterns = {
+            each: places
+            for line in range(site.line, site.last_line + 1)
+            for each, places in seen.get((site.file, line), {}).items()
+        } or dict.fromkeys(_evaluated(site), set())
+        if not patterns:
+            lost.append(f"{site.file}:{site.line}: re.{site.function}({site.expression})")
+        for (pattern, flags), places in sorted(patterns.items(), key=repr):
+            is_bytes = isinstance(pattern, bytes)
+            text = pattern.decode("latin-1") if is_bytes else pattern
+            found[Found(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
+    return [*found], lost
+
+
+def _evaluated(site: Site) -> set[tuple[Any, int]]:
+    """The pattern of a call whose names are all known to its module."""
+    module = _module(site.file)
+    node = ast.parse((ROOT / site.file).read_text(encoding="utf-8"))
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and _is_of_re(call.func) and call.lineno == site.line:
+            with suppress(NameError, TypeError):
+                position = {"compile": 1, "split": 3, "sub": 4, "subn": 4}.get(call.func.attr, 2)
+                flags = next((word.value for word in call.keywords if word.arg == "flags"), None)
+                flags = flags or (call.args[position] if len(call.args) > position else ast.Constant(0))
+                names = {**vars(module)}
+                value = eval(site.expression, names)
+                if isinstance(value, (str, bytes)):
+                    return {(value, int(eval(ast.unparse(flags), names)))}
+    return set()
+
+
+if __name__ == "__main__":
+    found, lost = all_patterns()
+    json.dump({"patterns": found, "lost": lost}, sys.stdout)

@@ -1,0 +1,200 @@
+"""Texts on which a pattern that is not linear takes long, made from what the pattern itself says."""
+
+import re
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice, product
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+LONG, SHORT, PROBED = 20_000, 5_000, 2_000
+"""Characters of a text that is timed, of one to compare it with, and of one that shows which texts are worth it."""
+
+TOKENS = (
+    " ", "\t", "\n", ".", ",", ":", "-", "_", "*", "a", "A", "1", "'", '"', "“", "(", ")", "[", "{", "}", "<", "|", "\\", "/",
+    "=", "é", "的", "\u0301", "a ", "1,", ". ", "not ", "\\n",
+)  # fmt: skip
+ENDS = ("", "\0", "x", "!", "\n")
+"""What may come after the repetition, so that a pattern fails at its last step."""
+
+_UNREPEATED = 3
+
+
+class Text(NamedTuple):
+    """A beginning, a token that is repeated, and an end."""
+
+    begin: str
+    token: str
+    end: str
+
+    def of(self, length: int) -> str:
+        times = max(1, (length - len(self.begin) - len(self.end)) // len(self.token))
+        return self.begin + self.token * times + self.end
+
+
+class TooLong(Exception):
+    """A pattern was stopped."""
+
+
+# ------------------------------------------------------------------------------------------------- examples of a pattern
+
+
+def _examples(items: Any, most: int = 3) -> list[str]:
+    """A few strings that a sequence of parsed items matches, but for what looks around."""
+    parts = [_of_item(item, most) for item in items]
+    return ["".join(part[min(n, len(part) - 1)] for part in parts) for n in range(max([1, *map(len, parts)]))][:most]
+
+
+def _of_item(item: Any, most: int) -> list[str]:
+    name, value = str(item[0]), item[1]
+    if name == "LITERAL":
+        return [chr(value)]
+    if name == "NOT_LITERAL":
+        return ["a" if value != 97 else "b", " "]
+    if name == "ANY":
+        return ["a", " "]
+    if name == "IN":
+        return _of_set(value)[:most] or ["a"]
+    if name == "BRANCH":
+        return [text for branch in value[1] for text in _examples(branch, 1)][:40]
+    if name == "SUBPATTERN":
+        return _examples(value[3], most)
+    if name == "ATOMIC_GROUP":
+        return _examples(value, most)
+    if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
+        return [text * max(1, min(value[0], 80)) for text in _examples(value[2], most)]
+    return [""]
+
+
+def _of_set(items: Any) -> list[str]:
+    if str(items[0][0]) == "NEGATE":
+        compiled = re.compile("[" + "".join(map(re.escape, _of_set(items[1:]) or ["\0"])) + "]")
+        return [text for text in ("a", " ", ".", "1", "-", "(", "的") if not compiled.match(text)] or ["~"]
+    found = []
+    for name, value in ((str(item[0]), item[1]) for item in items):
+        if name == "LITERAL":
+            found.append(chr(value))
+        elif name == "RANGE":
+            found.append(chr(value[0]))
+        elif name == "CATEGORY":
+            found += {
+                "CATEGORY_SPACE": [" ", "\n"], "CATEGORY_WORD": ["a", "_", "1"], "CATEGORY_DIGIT": ["1"],
+                "CATEGORY_NOT_SPACE": ["a", "."], "CATEGORY_NOT_WORD": [" ", "."], "CATEGORY_NOT_DIGIT": ["a"],
+            }[str(value)]  # fmt: skip
+    return found
+
+
+def _repeats(items: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Each part that may be repeated in a sequence, with an example of what stands before it."""
+    for number, item in enumerate(items):
+        name, value = str(item[0]), item[1]
+        begun = before + _examples(items[:number], 1)[0]
+        bodies = (
+            value[1] if name == "BRANCH" else [value[3]] if name == "SUBPATTERN" else [value] if name == "ATOMIC_GROUP"
+            else [value[1]] if name.startswith("ASSERT") else []
+        )  # fmt: skip
+        if name.endswith("REPEAT"):
+            if value[1] > _UNREPEATED:
+                yield begun, value[2]
+            bodies = [value[2]]
+        for body in bodies:
+            yield from _repeats(body, begun)
+
+
+def _sequences(items: Any) -> Iterator[Any]:
+    """A sequence and all within it, outermost first."""
+    yield items
+    for item in items:
+        name, value = str(item[0]), item[1]
+        bodies = (
+            value[1] if name == "BRANCH" else [value[3]] if name == "SUBPATTERN" else [value] if name == "ATOMIC_GROUP"
+            else [value[1]] if name.startswith("ASSERT") else [value[2]] if name.endswith("REPEAT") else []
+        )  # fmt: skip
+        for body in bodies:
+            yield from _sequences(body)
+
+
+def texts(pattern: re.Pattern[Any], pairs: int) -> list[Text]:
+    """Texts for a pattern: each part of it repeated, alone and behind what comes before it; its characters and words, those of
+    TOKENS, and so many pairs of them.
+    """
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    parsed = _parser.parse(source, pattern.flags & ~re.UNICODE & ~re.DEBUG if isinstance(pattern.pattern, bytes) else pattern.flags)
+    bases: dict[tuple[str, str], None] = {}
+    words: dict[str, None] = {}
+    for before, body in _repeats(list(parsed)):
+        for text in _examples(list(body)):
+            words[text] = None
+            bases |= dict.fromkeys(((before, text), ("", before + text), ("", before), (before, text + " ")))
+    for sequence in _sequences(list(parsed)):
+        for end in range(1, min(len(sequence), 12) + 1):
+            for begin in {0, end - 1, max(0, end - 2)}:
+                for text in _examples(list(sequence)[begin:end], 2):
+                    words[text] = None
+                    bases |= dict.fromkeys((("", text), ("", text + " ")))
+    short = [*dict.fromkeys(word for word in words if word and len(word) <= 12)]
+    for token in (*TOKENS, *short):
+        bases["", token] = None
+    mixed = list(product(short[:24] + list(TOKENS), repeat=2))
+    step = max(1, len(mixed) // pairs) if pairs else len(mixed) + 1
+    bases |= {("", first + second): None for first, second in mixed[::step]}
+    kept = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBED // 2]
+    return [Text(begin, token, ENDS[(n + turn) % len(ENDS)]) for n, (begin, token) in enumerate(kept) for turn in (0, 2)]
+
+
+# --------------------------------------------------------------------------------------------------------------- timing
+
+
+def run(pattern: re.Pattern[Any], method: str, text: str) -> None:
+    subject: Any = text.encode("utf-8", "ignore") if isinstance(pattern.pattern, bytes) else text
+    if method == "finditer":
+        deque(pattern.finditer(subject), 0)
+    else:
+        getattr(pattern, method)(subject)
+
+
+def seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
+    """The least processor time of this thread that some work takes; `most` where it takes longer, and is stopped."""
+
+    def stop(*_: object) -> None:
+        raise TooLong
+
+    taken = []
+    before = signal.signal(signal.SIGVTALRM, stop)
+    try:
+        for _ in range(tries):
+            begun = time.thread_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, most)
+            try:
+                work()
+            except TooLong:
+                return most
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            taken.append(time.thread_time() - begun)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    return min(taken)
+
+
+def slowest(pattern: re.Pattern[Any], method: str, pairs: int, timed: int = 6) -> tuple[float, float, Text]:
+    """The longest time that a pattern takes for LONG characters, how often the time for SHORT ones that is, and the text."""
+    probed = []
+    for text in texts(pattern, pairs):
+        sample = text.of(PROBED)
+        probed.append((probe := seconds(lambda sample=sample: run(pattern, method, sample), 0.25), text))
+        if probe >= 0.25:
+            return probe, float("inf"), text
+    probed.sort(key=lambda pair: -pair[0])
+    worst = (0.0, 0.0, Text("", "a", ""))
+    for _, text in islice(probed, timed):
+        long, short = text.of(LONG), text.of(SHORT)
+        took = seconds(lambda long=long: run(pattern, method, long), 1.0)
+        if 0.02 < took < 1.0:
+            took = seconds(lambda long=long: run(pattern, method, long), 1.0, tries=3)
+        if took > worst[0]:
+            growth = took / max(seconds(lambda short=short: run(pattern, method, short), 1.0, tries=3), 1e-6)
+            worst = took, growth, text
+    return worst
