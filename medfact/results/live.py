@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from medfact.computing import computing, waiting_elsewhere
-from medfact.errors import StoreError
+from medfact.errors import StoreError, UnknownName
 from medfact.facts import Fact
 from medfact.kept import Alone
 from medfact.metrics import PENDING
@@ -144,9 +146,9 @@ class Reports:
         self._store = store
         self._jobs = jobs
         self._made: LRUCache[str, Live] = LRUCache(KEPT)
-        self._of_these: LRUCache[str, tuple[Version, Report]] = LRUCache(KEPT)
+        self._about: LRUCache[tuple[str, str], tuple[Version, Report]] = LRUCache(KEPT)
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
-        self._took: dict[str, tuple[float, float]] = {}
+        self._took: LRUCache[str, tuple[float, float]] = LRUCache(KEPT)
         self._seconds_lately = 0.0
         self._beside: dict[str, threading.Event] = {}
         self._unkept: LRUCache[str, tuple[Run, Report]] = LRUCache(KEPT)
@@ -191,8 +193,11 @@ class Reports:
         """The same for what is kept or taken away: a run that has ended has the figures of all its answers, however long they
         take.
         """
-        made = self.live(run)
-        return self._make(run) if made.behind and (made.has_ended or made.recorded not in GOING) else made
+        self.live(run)
+        made = self._as_made(run)  # more may have been answered while figures were made
+        if made is None or (made.behind and (made.has_ended or made.recorded not in GOING)):
+            return self._make(run)
+        return made
 
     def _as_made(self, run: str) -> Live | None:
         """A run with the figures that are made, behind where there is something newer; None where none are made."""
@@ -231,12 +236,13 @@ class Reports:
         """The same, with intervals that are about these facts alone where that is asked."""
         if estimand == LIKE:
             return live
+        key = live.run.run, estimand
         with self._lock:
-            version, made = self._of_these.get(live.run.run, (None, None))
+            version, made = self._about.get(key, (None, None))
         if made is None or version != live.version:
             made = report(live.run, self.board(live.run.run).records(), self._store, estimand)
             with self._lock:
-                self._of_these[live.run.run] = live.version, made
+                self._about[key] = live.version, made
         return replace(live, report=made)
 
     def board(self, run: str) -> Board:
@@ -271,9 +277,7 @@ class Reports:
     def _make_first(self, run: str) -> Live:
         """Made by the first who asks; others wait for it."""
         with self._alone.at(run):
-            with self._lock:
-                made = self._made.get(run)
-            return made or self._make(run)
+            return self._as_made(run) or self._make(run)
 
     def _make_again(self, run: str) -> None:
         """Makes the figures of a run that has just ended, if somebody has looked at it: they will look again."""
@@ -293,9 +297,11 @@ class Reports:
             try:
                 with computing(self._store.run(run).owner):
                     self._make(run)
-            except Exception as error:  # it may be damaged, or was deleted meanwhile: whoever looks next is told
+            except Exception as error:
+                if not isinstance(error, (StoreError, UnknownName)):  # it was deleted meanwhile
+                    traceback.print_exc(file=sys.stderr)
                 if not (isinstance(error, StoreError) and error.may_pass):
-                    with self._lock:
+                    with self._lock:  # whoever looks next is told
                         self._made.pop(run, None)
             finally:
                 end()
@@ -329,7 +335,8 @@ class Reports:
         begun = time.monotonic()
         made = report(record, self.board(record.run).records(), self._store)
         if record.state not in GOING:
-            self._seconds_lately += (time.monotonic() - begun - self._seconds_lately) / LATELY
+            with self._lock:
+                self._seconds_lately += (time.monotonic() - begun - self._seconds_lately) / LATELY
             self._keep_later(record, made)
         return made
 
@@ -351,8 +358,11 @@ class Reports:
                     if not self._unkept:
                         break
                     _, (record, made) = self._unkept.popitem()
-                with suppress(Exception), computing(record.owner):  # it was shown, and is made again another time
-                    keep(self._store, record, made)
+                try:
+                    with computing(record.owner):
+                        keep(self._store, record, made)
+                except Exception:  # it was shown, and is made again another time
+                    traceback.print_exc(file=sys.stderr)
             with self._lock:
                 if not self._unkept:
                     self._keeper = None

@@ -22,6 +22,7 @@ class Board:
         self.alone = Lock()
         self.sheet = sheet
         self.changed = -1
+        self._moving = Lock()
         count = len(sheet.fact)
         self.answer = np.full(count, PENDING, dtype=np.int8)
         self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
@@ -31,19 +32,23 @@ class Board:
 
     def take(self, news: News) -> None:
         """Brings the rows up to date with what was answered since `changed`."""
-        self.answer[news.position] = news.answer
-        self.p_true[news.position] = news.p_true
-        self.p_mass[news.position] = news.p_mass
-        if news.committed is not None:
-            self._committed = np.full_like(self.answer, PENDING) if self._committed is None else self._committed
-            self._committed[news.position] = news.committed
-        self.changed = news.changed
+        with self._moving:
+            self.answer[news.position] = news.answer
+            self.p_true[news.position] = news.p_true
+            self.p_mass[news.position] = news.p_mass
+            if news.committed is not None:
+                self._committed = np.full_like(self.answer, PENDING) if self._committed is None else self._committed
+                self._committed[news.position] = news.committed
+            self.changed = news.changed
 
     def records(self) -> Records:
         """The records as they stand; later answers do not move them."""
         sheet, fact = self.sheet, self.sheet.fact
         draws = int(sheet.draw.max(initial=0)) + 1
         positive = sheet.positive[fact]
+        with self._moving:
+            answer, p_true, p_mass = self.answer.copy(), self.p_true.copy(), self.p_mass.copy()
+            committed = None if self._committed is None else self._committed.copy()
         return Records(
             fact=fact * draws + sheet.draw,
             pair=sheet.pair[fact] * draws + sheet.draw,
@@ -52,11 +57,11 @@ class Board:
             draw=sheet.draw,
             positive=positive,
             label=positive != self._negated,
-            answer=self.answer.copy(),
-            p_true=self.p_true.copy(),
-            p_mass=self.p_mass.copy(),
+            answer=answer,
+            p_true=p_true,
+            p_mass=p_mass,
             bounds=sheet.bounds[fact] if sheet.bounds.any() else None,
-            committed=None if self._committed is None else self._committed.copy(),
+            committed=committed,
             **self._names,
         )
 

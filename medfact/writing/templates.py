@@ -51,7 +51,7 @@ OPERATORS = (
 )
 """Affirmed → denied: a drafted denial differs from its sentence by one of these alone."""
 
-_LABELS = re.compile(r"^\s*(?:your generated statement|statement|sentence|template)\s*\d*\s*[:.)-]\s*", re.IGNORECASE)
+_LABELS = re.compile(r"^\s*(?:your generated statement|statement|sentence|template)\s*+(?:\d++\s*+)?[:.)-]\s*", re.IGNORECASE)
 _TOO_STRONG = re.compile(r"\b(?:should|must|always|never|only|likely|probabl[ey]|certainly)\b", re.IGNORECASE)
 
 

@@ -1,0 +1,128 @@
+"""Reports of runs that go on: of all answers where a run has ended meanwhile, and none that fails unseen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from waiting import until
+
+from medfact.results import live
+from medfact.results.live import Live, Reports
+from medfact.runs.board import board_of
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import News, Store
+
+ALL = 64
+"""Statements of four pairs in eight ways."""
+
+
+@pytest.fixture
+def reports(store: Store) -> Iterator[Reports]:
+    jobs = Jobs(store)
+    yield Reports(store, jobs)
+    jobs.close()
+
+
+@pytest.fixture
+def run(store: Store) -> str:
+    return start(RunSpec(model="baseline:random", limit=4, shots=0), store)
+
+
+
+
+def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figures_were_made(
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures are begun while no statement is answered; before they are made, the run ends."""
+    made, begins, ended = live.report, threading.Event(), threading.Event()
+
+    def slowly(*arguments: Any) -> Any:
+        figures = made(*arguments)
+        begins.set()
+        ended.wait()
+        return figures
+
+    monkeypatch.setattr(live, "report", slowly)
+    taken: list[Live] = []
+    readers = [threading.Thread(target=lambda: taken.append(reports.settled(run))) for _ in range(2)]
+    readers[0].start()
+    begins.wait()
+    readers[1].start()
+    for _ in answer(run, store):
+        pass
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert [(one.report.answered, one.report.state, one.behind) for one in taken] == [(ALL, "complete", False)] * 2
+
+
+def test_figures_that_cannot_be_made_leave_their_traceback(
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports.live(run)
+    for _ in answer(run, store):
+        pass
+
+    def broken(*_: object) -> object:
+        raise ZeroDivisionError("a measure divides by nothing")
+
+    monkeypatch.setattr(live, "report", broken)
+    reports._make_beside(run).wait()
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert "in broken" in told
+    assert "a measure divides by nothing" in told
+    with pytest.raises(ZeroDivisionError):
+        reports.live(run)
+
+
+def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in answer(run, store):
+        pass
+
+    def broken(*_: object) -> None:
+        raise TypeError("no JSON")
+
+    monkeypatch.setattr(live, "keep", broken)
+    monkeypatch.setattr(live, "KEPT_AFTER", 0.0)
+    assert reports.live(run).report.answered == ALL
+    until(lambda: reports._keeper is None)
+    assert "TypeError: no JSON" in capsys.readouterr().err
+
+
+def test_the_times_of_runs_that_nobody_looks_at_any_more_are_forgotten(
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "KEPT", 1)
+    few = Reports(store, reports._jobs)
+    for made in (run, start(RunSpec(model="baseline:random", limit=4, shots=0), store)):
+        few.live(made)
+    assert list(few._took) == [made]
+
+
+def test_records_hold_an_answer_and_its_probability_of_the_same_moment(run: str, store: Store) -> None:
+    """Another thread brings the first statement's answer while the records are copied."""
+    board = board_of(store, run)
+    news = News(board.changed + 1, np.array([0]), np.array([1], np.int8), np.array([0.9]), np.array([1.0]))
+    writer = threading.Thread(target=board.take, args=(news,))
+
+    class Copied(np.ndarray[Any, Any]):
+        def copy(self, *_: Any, **__: Any) -> Any:
+            writer.start()
+            writer.join(0.5)  # it waits for the copy
+            return np.array(self)
+
+    board.p_true = board.p_true.view(Copied)
+    records = board.records()
+    writer.join()
+    assert (records.answer[0] >= 0) == (not np.isnan(records.p_true[0]))
+    assert board.answer[0] == 1
