@@ -38,6 +38,11 @@ def is_public_server() -> bool:
     return bool(os.environ.get("SPACE_ID")) or os.environ.get("MEDFACT_PUBLIC", "") not in {"", "0"}
 
 
+def takes_runs_from_files() -> bool:
+    """Whether visitors may bring runs in files, which anybody may have written: not on a public server unless its host says so."""
+    return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
+
+
 @dataclass(frozen=True)
 class Share:
     """What one visitor may use. Each number is a most; see the file for what it counts."""
@@ -52,7 +57,7 @@ class Share:
     statements_a_run: float = 100_000
     statements_an_hour: float = NONE
     local_minutes_a_day: float = NONE
-    statements_kept: float = NONE
+    kept_megabytes: float = NONE
     said_megabytes: float = NONE
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sql
 from medfact.errors import StoreError
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Part
+from medfact.store.database import Part, rows_among
 from medfact.store.disk import ROW_BYTES, bytes_of
 from medfact.store.lifecycle import delete_unasked
 from medfact.store.statement_rows import statement_values
@@ -49,16 +49,16 @@ class Contributions(Part):
     """What owners have contributed."""
 
     def bytes(self, *owners: str) -> dict[str, int]:
-        """Owner → about how many bytes what they have said takes; of all owners where none is named."""
+        """Owner → about how many bytes what they have said takes."""
         found: dict[str, int] = {}
         with self.database.reading() as connection:
             for table in _TABLES:
                 query = sql.select(table.c.owner, bytes_of(table, connection.dialect.name)).group_by(table.c.owner)
-                for owner, size in connection.execute(query.where(table.c.owner.in_(owners)) if owners else query):
+                for owner, size in rows_among(connection, query, table.c.owner, owners):
                     found[owner] = found.get(owner, 0) + int(size)
             row = schema.verdicts.c
             facts = sql.select(row.owner, sql.func.count(row.fact_id.distinct())).where(row.queue != GAME).group_by(row.owner)
-            for owner, number in connection.execute(facts.where(row.owner.in_(owners)) if owners else facts):
+            for owner, number in rows_among(connection, facts, row.owner, owners):
                 found[owner] += FACT_BYTES * int(number)
         return found
 
@@ -81,6 +81,8 @@ class Contributions(Part):
             erased = sum(connection.execute(table.delete().where(condition)).rowcount for table, condition in which)
             if erased:
                 delete_unasked(connection)
+        if erased:
+            self.database.erased.set()
         if erased and self.database.file is not None:
             with suppress(StoreError), self.database.reading() as connection:  # nor does it stay in the log of changes
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

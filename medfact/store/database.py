@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -105,6 +106,8 @@ class Database:
             )
         self._opened_file = self._file_identity()
         self._new: dict[str, Any] = {}
+        self.erased = threading.Event()
+        """Set when this process has erased something for good; copies of the database still hold it then."""
 
     @contextmanager
     def writing(self) -> Iterator[sql.Connection]:

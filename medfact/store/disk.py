@@ -1,4 +1,4 @@
-"""Space on the disk: how much the database takes, and which runs can be erased to make some."""
+"""Space on the disk: how much the database and each owner's runs take, and which runs can be erased."""
 
 from __future__ import annotations
 
@@ -23,14 +23,22 @@ ROW_BYTES = 200
 
 class Ended(NamedTuple):
     """A run that nobody asks now. ended_at: when it was recorded, if it never ended in order; when it arrived here, if it came
-    from a file, whose own times say nothing. deleted: by its owner.
+    from a file, whose own times say nothing.
     """
 
     run: str
     owner: str
-    statements: int
     ended_at: str
-    deleted: bool
+
+
+class HeldRun(NamedTuple):
+    """A run that takes room, perhaps a deleted one. calls: statements and pushes that it asks. changed: number of its version."""
+
+    run: str
+    owner: str
+    calls: int
+    state: str
+    changed: int
 
 
 class Disk(Part):
@@ -57,14 +65,35 @@ class Disk(Part):
         """The runs that nobody asks now, deleted ones too, but for those of some owners; those that ended first come first."""
         row = schema.runs.c
         at = sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at).label("at")
-        query = sql.select(row.run, row.owner, row.statements, at, row.deleted_at, row.state, row.worker, row.beat_at)
+        query = sql.select(row.run, row.owner, at, row.state, row.worker, row.beat_at)
         with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()
         return [
-            Ended(one.run, one.owner, one.statements, one.at, one.deleted_at is not None)
+            Ended(one.run, one.owner, one.at)
             for one in found
             if one.state not in GOING or not is_alive(one.worker, one.beat_at)
         ]
+
+    def held(self, owners: Sequence[str]) -> list[HeldRun]:
+        """All runs of some owners, deleted ones too."""
+        row = schema.runs.c
+        query = sql.select(row.run, row.owner, row.statements, row.spec, row.state, row.changed)
+        with self.database.reading() as connection:
+            return [
+                HeldRun(one.run, one.owner, _calls(one.statements, one.spec), one.state, one.changed)
+                for one in rows_among(connection, query, row.owner, owners)
+            ]
+
+    def erase_deleted(self) -> int:
+        """Erases this owner's deleted runs for good; returns their number."""
+        row = schema.runs.c
+        deleted = sql.select(row.run).where(row.owner == self.owner, row.deleted_at.is_not(None))
+        with self.database.writing() as connection:
+            if runs := connection.execute(deleted).scalars().all():
+                erase_runs(connection, runs)
+        if runs:
+            self.database.erased.set()
+        return len(runs)
 
     def statements_begun(self, owner: str, since: str) -> int:
         """Statements and pushes of the runs that an owner has begun since a time, as it is recorded, deleted ones too. Those
@@ -97,6 +126,7 @@ class Disk(Part):
         """Erases runs for good, and the statements that no other run asks."""
         with self.database.writing() as connection:
             erase_runs(connection, runs)
+        self.database.erased.set()
 
 
 def _calls(statements: int, spec: str) -> int:

@@ -121,6 +121,8 @@ class Lifecycle(Lookup):
             runs = connection.execute(expired).scalars().all()
             if runs:
                 erase_runs(connection, runs)
+        if runs:
+            self.database.erased.set()
         return len(runs)
 
 

@@ -82,7 +82,8 @@ def create_app(url: str | None = None) -> FastAPI:
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
-    app.add_middleware(Guarded, uploads=services.uploads, has_answer=partial(gradio_door.has_answer, page))
+    has_answer, check_file = partial(gradio_door.has_answer, page), services.quota.check_file
+    app.add_middleware(Guarded, uploads=services.uploads, has_answer=has_answer, check_file=check_file)
     app.add_middleware(WithHeaders)
     signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services), embed.routes(services)]

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -29,7 +30,7 @@ from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import NotNow, UploadGate
+from medfact.web.upload_gate import NO_ROOM, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, MEGABYTE, Uploads
 from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
 
@@ -104,9 +105,17 @@ def is_own_page(headers: Headers) -> bool:
 class Guarded:
     """The application behind a door: what it never gets is answered here."""
 
-    def __init__(self, app: Any, uploads: Uploads, has_answer: Callable[[str], bool] = lambda _: False) -> None:
-        """has_answer: whether there is something to read of a call, or of a session of calls."""
-        self.app, self.uploads, self.has_answer = app, uploads, has_answer
+    def __init__(
+        self,
+        app: Any,
+        uploads: Uploads,
+        has_answer: Callable[[str], bool] = lambda _: False,
+        check_file: Callable[[str, float, str], None] = lambda *_: None,
+    ) -> None:
+        """has_answer: whether there is something to read of a call, or of a session of calls. check_file: raises Mistake where an
+        owner's upload of so many bytes from an address has no room.
+        """
+        self.app, self.uploads, self.has_answer, self.check_file = app, uploads, has_answer, check_file
         self._pace, self._gate = Pace(), UploadGate()
         self._answered, self._called_now = AtOnce(), AtOnce()
         self._turns = Turns()
@@ -218,11 +227,14 @@ class Guarded:
         owner = owner_of(Request(scope))
         length = Headers(scope=scope).get("content-length", "")
         try:
-            megabytes = (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE
-            with self._gate.uploading(owner, megabytes, address_of(scope)):
+            size = int(length) if length.isdecimal() else UPLOAD_BYTES
+            with self._gate.uploading(owner, size / MEGABYTE, address_of(scope)):
+                await run_in_threadpool(self.check_file, owner, size, address_of(scope))
                 await asyncio.wait_for(self._uploaded(scope, receive, send), UPLOAD_SECONDS)
         except NotNow as refusal:
             await _refuse(_not_now(refusal), scope, receive, send)
+        except Mistake as mistake:
+            await _refuse(PlainTextResponse(mistake.public, status_code=NO_ROOM), scope, receive, send)
         except TimeoutError:
             await PlainTextResponse("That took too long to arrive.", status_code=408)(scope, receive, send)
 

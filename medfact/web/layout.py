@@ -95,7 +95,10 @@ def part(*names: str) -> gr.HTML:
 
 
 def bring(file: Bring) -> None:
-    """A button for a file, which the page's script uploads and tells the server of."""
+    """A button for a file, which the page's script uploads and tells the server of; or why there is none."""
+    if closed := file.closed():
+        gr.Markdown(closed)
+        return
     gr.HTML(render("bring", file=file), apply_default_css=False, js_on_load=None, elem_id=f"{file.button}-box")
 
 

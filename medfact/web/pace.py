@@ -83,17 +83,20 @@ class Pace:
 
 # ------------------------------------------------------------------------------------------------ one address
 
+MOST_HOLDERS = 100_000
+"""Visitors whose address is remembered because they have taken room or minutes: the latest ones."""
+
 SURELY_BEGUN_SECONDS = 60.0
 """So long after they are allowed, runs are queued."""
 
 
 class Neighbours:
-    """From which address visitors ask, the latest ones, and which of them have begun runs."""
+    """From which address visitors ask, the latest ones, and which of them have taken anything of the server."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._address: LRUCache[str, str] = LRUCache(MOST_KEPT)
-        self._began: LRUCache[str, str] = LRUCache(MOST_KEPT)
+        self._took: LRUCache[str, str] = LRUCache(MOST_HOLDERS)
         self._going: dict[str, tuple[str, float]] = {}
         self._lock = threading.Lock()
 
@@ -103,11 +106,23 @@ class Neighbours:
             with self._lock:
                 self._address[owner] = address
 
-    def begins(self, owner: str) -> None:
-        """A visitor begins runs."""
+    def takes(self, owner: str) -> None:
+        """Remembers the address of a visitor who now takes room or minutes of the server."""
         with self._lock:
             if address := self._address.get(owner):
-                self._began[owner] = address
+                self._took[owner] = address
+
+    def at_address_of(self, owner: str) -> list[str]:
+        """The visitor, and the others at the same address who have taken anything."""
+        with self._lock:
+            address = self._address.get(owner) or self._took.get(owner)
+            return [owner, *(other for other, where in self._took.items() if where == address and other != owner)]
+
+    def begins(self, owner: str) -> None:
+        """A visitor begins runs."""
+        self.takes(owner)
+        with self._lock:
+            if address := self._address.get(owner):
                 self._going[owner] = address, self._clock()
 
     def going(self, owner: str, going: Callable[[str], int]) -> int:
@@ -121,6 +136,4 @@ class Neighbours:
 
     def minutes(self, owner: str, used: Callable[[str], float]) -> float:
         """How many minutes the visitors at a visitor's address have used. used: how many one visitor has."""
-        with self._lock:
-            address = self._address.get(owner)
-            return sum(used(one) for one, where in self._began.items() if where == address)
+        return sum(map(used, self.at_address_of(owner)))

@@ -37,7 +37,8 @@ from medfact.web.hub_tokens import Tokens, is_router
 from medfact.web.latest_set_ups import LatestSetUps
 from medfact.web.pace import Neighbours
 from medfact.web.trials import Trials
-from medfact.web.uploads import MEGABYTE, Uploads
+from medfact.web.quota import Quota
+from medfact.web.uploads import Uploads
 from medfact.writing.runs import ask_or_write
 
 DEMONSTRATION_OWNER = "demonstration"
@@ -100,9 +101,11 @@ class Services:
     tokens: Tokens = field(default_factory=Tokens)
     beginnings: Beginnings = field(default_factory=Beginnings)
     set_ups: LatestSetUps = field(init=False)
+    quota: Quota = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "set_ups", LatestSetUps(self.store))
+        object.__setattr__(self, "quota", Quota(self.store, self.uploads, self.neighbours))
 
     def going(self, owner: str | None = None) -> int:
         """How many runs (of an owner, if given) wait, run, or are being recorded."""
@@ -128,16 +131,9 @@ class Services:
 
     def log_of(self, owner: str, more: Sequence[object], statements: Sequence[Statement] = ()) -> Store:
         """The store, to record what an owner says. more: that, as rows or texts. Raises Mistake where it has no room."""
-        most = limits().of(owner).said_megabytes * MEGABYTE
-        if isinf(most):
-            return self.store.of(owner)
-        if bytes_of_judged(statements) > FACT_BYTES:
+        if not isinf(limits().of(owner).said_megabytes) and bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
-        if self.store.contributions.bytes(owner).get(owner, 0) + bytes_of_rows(more) + FACT_BYTES * bool(statements) > most:
-            raise Mistake(
-                f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
-                "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
-            )
+        self.quota.check_words(owner, bytes_of_rows(more) + FACT_BYTES * bool(statements))
         return self.store.of(owner)
 
     @staticmethod

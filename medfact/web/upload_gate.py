@@ -14,9 +14,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from medfact.errors import MedfactError
-from medfact.limits import Share, limits
+from medfact.limits import Share, limits, takes_runs_from_files
 from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT
 from medfact.web.uploads import HOUR_SECONDS, Uploads, plain_name
 from medfact.web.visitors import owner_of
@@ -25,6 +26,17 @@ SOON_SECONDS = 5
 """When to try again where others upload just now."""
 
 HERE = "you and others at your network address"
+
+
+RUN_ENDING = ".gz"
+"""The ending of files that hold a run; no other file of visitors has it."""
+
+
+def no_runs_from_files() -> str:
+    """Why this server takes no runs from files; "" where it does."""
+    if takes_runs_from_files():
+        return ""
+    return "This server takes no runs from files, because anybody may have written them; medfact on your own machine does."
 
 
 class NotNow(MedfactError):
@@ -99,7 +111,20 @@ class _Counts:
 MOST_FIELDS = 8
 """Of a form, beside its file."""
 
+NO_ROOM = 507
+"""The status (Insufficient Storage) of an upload for which there is no room."""
+
 WANTED = "Send one file, with its name, in the field “files” of a form."
+
+
+class _UploadParser(MultiPartParser):
+    """Reads the form of an upload. A file whose name says that it is none for this server is refused before its content."""
+
+    def on_headers_finished(self) -> None:
+        super().on_headers_finished()
+        sent = self._current_part.file
+        if sent is not None and plain_name(sent.filename or "").lower().endswith(RUN_ENDING) and (why := no_runs_from_files()):
+            raise MultiPartException(why)
 
 
 def routes(uploads: Uploads) -> APIRouter:
@@ -108,11 +133,20 @@ def routes(uploads: Uploads) -> APIRouter:
 
     @router.post("/gradio_api/upload")
     async def upload(request: Request) -> Response:
-        async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
+        if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+            return PlainTextResponse(WANTED, status_code=400)
+        try:
+            form = await _UploadParser(request.headers, request.stream(), max_files=1, max_fields=MOST_FIELDS).parse()
+        except MultiPartException as error:
+            return PlainTextResponse(error.message, status_code=400)
+        try:
             sent = form.get("files")
             if not isinstance(sent, UploadFile) or not (name := plain_name(sent.filename or "")):
                 return PlainTextResponse(WANTED, status_code=400)
-            path = await run_in_threadpool(uploads.put, owner_of(request), name, sent.file)
-        return JSONResponse([str(path)])
+            return JSONResponse([str(await run_in_threadpool(uploads.put, owner_of(request), name, sent.file))])
+        except MedfactError as error:
+            return PlainTextResponse(error.public, status_code=NO_ROOM)
+        finally:
+            await form.close()
 
     return router

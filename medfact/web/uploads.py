@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,8 +54,8 @@ class _Upload:
 class Uploads:
     """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once.
 
-    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest, first of who
-    holds most. (A visitor uses one file at a time, and the sentences edited for it.)
+    Beyond a visitor's share, the visitor's own files go that were not used for longest. Beyond that of all, no more are taken.
+    (A visitor uses one file at a time, and the sentences edited for it.)
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -71,13 +71,16 @@ class Uploads:
         return self.folder / hashlib.sha256(content).hexdigest()[:HASH_LENGTH] / name
 
     def put(self, owner: str, name: str, content: BinaryIO) -> Path:
-        """Keeps a file of a visitor, in a folder that is named by its content. Raises OSError where there is no room."""
+        """Keeps a file of a visitor, in a folder that is named by its content. Raises Mistake where the files of all take too
+        much, and OSError where the disk is full.
+        """
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as begun:
             try:
                 shutil.copyfileobj(content, begun)
                 begun.seek(0)  # which writes what is not on the disk yet
                 path = self.folder / hashlib.file_digest(begun, "sha256").hexdigest()[:HASH_LENGTH] / name
                 with self._lock:
+                    self._check_room(owner, os.path.getsize(begun.name))
                     path.parent.mkdir(mode=0o700, exist_ok=True)
                     os.replace(begun.name, path)
                     self._note(owner, path)
@@ -86,8 +89,23 @@ class Uploads:
                 raise
         return path
 
+    def check_room(self, owner: str, size: float) -> None:
+        """Raises Mistake where one more file of so many bytes would be too much for all, once the visitor's own give way."""
+        with self._lock:
+            self._check_room(owner, size)
+
+    def _check_room(self, owner: str, size: float) -> None:
+        own, share = self._bytes_of(owner), limits().of(owner).megabytes * MEGABYTE
+        others = sum(upload.size for upload in self._kept.values()) - own
+        if others + max(size, min(own + size, share)) > limits().in_all.uploads_megabytes * MEGABYTE:
+            raise Mistake(
+                "This server keeps as many files as it has room for.",
+                f"Files are kept for {limits().in_all.upload_hours:,.0f} hours: try again later, or use medfact on your own "
+                "machine.",
+            )
+
     def _note(self, owner: str, path: Path) -> None:
-        """Notes that a visitor has uploaded a file. Older ones give way."""
+        """Notes that a visitor has uploaded a file. Older ones of the same visitor give way."""
         upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
         upload.owners.add(owner)
         self._use(path)
@@ -150,37 +168,20 @@ class Uploads:
         own, share = [path for path, upload in self._kept.items() if owner in upload.owners], limits().of(owner)
         while own and (len(own) > share.files or sum(self._kept[path].size for path in own) > share.megabytes * MEGABYTE):
             self._let_go(own.pop(0), {owner})
-        self._let_go_beyond(limits().in_all.uploads_megabytes * MEGABYTE)
 
-    def _let_go_beyond(self, most: float) -> None:
-        """Lets go of files, first of whoever holds most, until so many bytes are left."""
-        while self._kept and sum(upload.size for upload in self._kept.values()) > most:
-            held = self._held()
-            largest = max(held, key=lambda owner: held[owner])
-            oldest = next(path for path, upload in self._kept.items() if largest in upload.owners)
-            self._let_go(oldest, {largest})
-
-    def _held(self) -> dict[str, float]:
-        held: Counter[str] = Counter()
-        for upload in self._kept.values():
-            held.update(dict.fromkeys(upload.owners, upload.size))
-        return dict(held)
-
-    def held(self) -> dict[str, float]:
-        """Owner → bytes of the owner's files."""
+    def bytes_of(self, *owners: str) -> int:
+        """Bytes of the files of some owners."""
         with self._lock:
-            return self._held()
+            return self._bytes_of(*owners)
+
+    def _bytes_of(self, *owners: str) -> int:
+        return sum(upload.size for upload in self._kept.values() if not upload.owners.isdisjoint(owners))
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of all files together."""
         with self._lock:
             return sum(upload.size for upload in self._kept.values())
-
-    def keep_at_most(self, most: float) -> None:
-        """Lets go of files, until so many bytes are left: of whoever holds most, those that were not used for longest."""
-        with self._lock:
-            self._let_go_beyond(most)
 
     def clean(self) -> None:
         """Removes files that are too old, and those whose upload broke off."""

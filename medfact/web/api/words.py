@@ -55,5 +55,7 @@ def source_of(services: Services, caller: Caller, data_set: str, rows: list[dict
         return {"dataset": data_set}
     check_somebody(caller)
     content = b"\n".join(map(orjson.dumps, rows))
-    with caller.gate.uploading(caller.owner, len(content) / MEGABYTE, caller.address if is_public_server() else ""):
+    address = caller.address if is_public_server() else ""
+    with caller.gate.uploading(caller.owner, len(content) / MEGABYTE, address):
+        services.quota.check_file(caller.owner, len(content), address)
         return {"facts": str(services.uploads.put(caller.owner, "rows.jsonl", io.BytesIO(content))), "columns": []}

@@ -68,13 +68,14 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
     """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
     check_planned(services, owner, asked, setup, key_of)
     pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
-    statements = max(calls_of(spec.pressure, len(plan.statements)) for spec, plan, _ in asked)
     racing = setup.race and len(asked) > 1
     specs = [one.spec for one in asked]
     specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
     models = [one.spec.model for one in asked]
-    with services.beginnings.alone(owner), room_for(services, owner, len(asked), models, pairs, statements):
+    calls = [calls_of(spec.pressure, len(plan.statements)) for spec, plan, _ in asked]
+    with services.beginnings.alone(owner), room_for(services, owner, len(asked), models, pairs, max(calls)):
+        services.quota.check_statements(owner, sum(calls))
         runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
         asking: dict[str, Asking] = {run: (key_for(one.model, key_of(one)), None) for run, one in zip(runs, specs, strict=True)}
         _submit(services, asking, runs if racing else [])
@@ -117,9 +118,11 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     specs = [record.spec.chosen(race=None, racers=0) for record in records]
     specs = racing_specs(specs) if raced else specs
     store = services.store.of(visitor.owner)
-    with visitor.services.beginnings.alone(visitor.owner), _room_for(visitor, visitor.owner, records):
+    calls = sum(calls_of(record.spec.pressure, record.statements) for record in records)
+    with services.beginnings.alone(visitor.owner), _room_for(visitor, visitor.owner, records):
+        services.quota.check_statements(visitor.owner, calls)
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
-        _submit(visitor.services, dict.fromkeys(new, (None, None)), new if raced else [])
+        _submit(services, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
 
 

@@ -177,12 +177,15 @@ FIRST = "home"
 
 @dataclass(frozen=True)
 class Bring:
-    """A button with which a visitor brings a file, and the action that takes it. kinds: the endings of such files."""
+    """A button with which a visitor brings a file, and the action that takes it. kinds: the endings of such files. closed: the
+    sentence that stands in its place where the server takes none; "" where it does.
+    """
 
     label: str
     action: str
     kinds: Sequence[str]
     button: str
+    closed: Callable[[], str] = str
 
 
 @dataclass(frozen=True)

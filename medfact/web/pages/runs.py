@@ -43,6 +43,7 @@ from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.progress import done_of
 from medfact.web.pages.published import is_open, published, runs_of_all
 from medfact.web.pages.run_story import run_story, state_in_words
+from medfact.web.upload_gate import RUN_ENDING, no_runs_from_files
 
 RUNS_A_PAGE = 20
 NOTICED = 5
@@ -390,12 +391,16 @@ def undo(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Me
 
 
 def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
-    """Takes a run from an uploaded file."""
-    path, store = visitor.services.uploads.of(visitor.owner, action.about), visitor.services.store.of(visitor.owner)
-    with reading() as turn, path.open("rb") as file:
+    """Takes a run from an uploaded file. Raises Mistake where this server takes none, before anything is read."""
+    if closed := no_runs_from_files():
+        raise Mistake(closed)
+    services, store = visitor.services, visitor.services.store.of(visitor.owner)
+    path = services.uploads.of(visitor.owner, action.about)
+    with services.beginnings.alone(visitor.owner), reading() as turn, path.open("rb") as file:
         if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
             raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
-        run = store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
+        left = services.quota.check_runs(visitor.owner, path.stat().st_size)
+        run = store.run(import_run(store, file, path.name, int(min(left, LARGEST_RUN_BYTES))))
     return show.model_copy(update={"page": 0}), Message(f"Brought “{wording.short_name(run)}”.", "good")
 
 
@@ -406,7 +411,7 @@ PAGE = Page(
         "whose",
         "notice",
         "filters",
-        Bring("Bring a run from a file (.gz)", "bring", [".gz"], "runs-import"),
+        Bring("Bring a run from a file (.gz)", "bring", [RUN_ENDING], "runs-import", closed=no_runs_from_files),
         "runs",
         "said",
         "chosen",
