@@ -431,6 +431,11 @@ class RunSpec:
         """Whether the model is told to write instead of being asked whether statements are true."""
         return self.task is not None
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether calls go to the service in batches. A run's file decides nothing of that."""
+        return self.batch and "batch" not in self.imported
+
     def opened(self, name: str) -> Any:
         """The value of a field, for whoever opens or contacts what it names. Raises Mistake where it came in a run's file."""
         value = getattr(self, name)

@@ -64,7 +64,7 @@ def ask(
             yield AnswersSaved(known_answers)
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
-    if record.spec.batch:
+    if record.spec.is_batched:
         from medfact.runs.batches import ask_in_batches  # brings the HTTP client
 
         yield from ask_in_batches(record.run, prompts, model, store, purse, stopped)

@@ -78,6 +78,7 @@ class _Asking:
     def __init__(self, run: str, prompts: Prompts, caller: Caller, store: Store, service: BatchService) -> None:
         self._run, self._prompts, self._caller, self._store, self._service = run, prompts, caller, store, service
         self._repeats = max(caller.settings.repeats, 1)
+        self._calls = store.run(run).statements * self._repeats
         self.keyed = _by_key(prompts, caller.is_repeatable)
         self._sent: dict[str, set[str]] = {}
         self._refused = set[str]()
@@ -187,7 +188,7 @@ class _Asking:
         self._refused.clear()
         replies: defaultdict[str, dict[str, Completion]] = defaultdict(dict)
         for file in state.results:
-            for line in self._service.lines(file):
+            for line in self._service.lines(file, self._calls):
                 key, _, repeat = str(line.get("custom_id")).rpartition("-")
                 if key not in self.keyed or key in self._refused:
                     continue

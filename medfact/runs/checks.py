@@ -57,7 +57,7 @@ def check_budget(model: str, budget: float | None) -> None:
 
 def check_batch(spec: RunSpec) -> None:
     """Raises Mistake where what a run is to do cannot be done in a batch, which is sent once and answered as a whole."""
-    if not spec.batch:
+    if not spec.is_batched:
         return
     if not provider_of(spec.model).is_remote:
         raise Mistake(f"A batch is for a model behind a service, and {spec.model} is none.", "Leave out --batch.")
@@ -76,7 +76,7 @@ def check_pressure(spec: RunSpec) -> None:
     """Raises Mistake where a run cannot push against answers: each push follows a reply."""
     unfit = {
         "A race stops once it is decided, and pushes come after all answers.": spec.race,
-        "A batch is answered as a whole, and each push follows a reply.": spec.batch,
+        "A batch is answered as a whole, and each push follows a reply.": spec.is_batched,
         "Repeated answers are several, and a push follows one.": spec.service.repeats,
         "What writes gives no answer to push against.": spec.writes,
     }

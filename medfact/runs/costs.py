@@ -49,7 +49,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     count, entering = len(planned.statements), tokens * times
     leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times * (2 if states(spec) else 1)
     entering, leaving = entering + _entering_pushes(spec, count, entering), leaving * (1 + most_pushes(spec.pressure, 1))
-    price = _price(spec)
+    price = _price(spec, spec.batch)
     usd = estimate(1, entering, leaving, price) if price else None
     return {
         "model": spec.model,
@@ -87,10 +87,10 @@ def _entering(prompt: Prompt) -> int:
     )
 
 
-def _price(spec: RunSpec) -> Price | None:
+def _price(spec: RunSpec, batched: bool) -> Price | None:
     """What a run's model costs: less in a batch, where its service says so."""
     price = provider_of(spec.model).price_of(spec.model)
-    return price.in_batch() if price and spec.batch else price
+    return price.in_batch() if price and batched else price
 
 
 def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None) -> int:
@@ -162,7 +162,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     calls = store.answers.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
-    provider, price = provider_of(record.model), _price(record.spec)
+    provider, price = provider_of(record.model), _price(record.spec, record.spec.batch)
     paid = estimate(1, entering, leaving, price) if price and not uncounted else None
     return {
         "host": ", ".join(hosts_of(service)),
@@ -316,7 +316,7 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
         return Purse(None, None)
     limit = record.spec.budget if budget is None else budget
     check_budget(record.model, limit)
-    price = _price(record.spec)
+    price = _price(record.spec, record.spec.is_batched)
     return Purse(price, limit, estimate(1, *store.answers.tokens_used(record.run), price) if price else 0.0)
 
 

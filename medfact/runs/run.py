@@ -108,7 +108,7 @@ def _answer(
         return
     watch = RunMonitor(stop, purse, record.spec.service.timeout, patience.hangs)
     load_it = partial(loaded_model, load, record, watch, key)
-    batch = record.spec.batch  # which is paid, so that it is collected
+    batch = record.spec.is_batched  # which is paid, so that it is collected
     events = _ask(record, pending, store, load_it, purse, lambda: stop() or (purse.empty and not batch), key, race)
 
     def end_after(answered: int) -> End:

@@ -49,16 +49,16 @@ class Contributions(Part):
     """What owners have contributed."""
 
     def bytes(self, *owners: str) -> dict[str, int]:
-        """Owner → about how many bytes what they have said takes."""
+        """Owner → about how many bytes what they have said takes; of all owners where none is named."""
         found: dict[str, int] = {}
         with self.database.reading() as connection:
             for table in _TABLES:
                 query = sql.select(table.c.owner, bytes_of(table, connection.dialect.name)).group_by(table.c.owner)
-                for owner, size in rows_among(connection, query, table.c.owner, owners):
+                for owner, size in _among(connection, query, table.c.owner, owners):
                     found[owner] = found.get(owner, 0) + int(size)
             row = schema.verdicts.c
             facts = sql.select(row.owner, sql.func.count(row.fact_id.distinct())).where(row.queue != GAME).group_by(row.owner)
-            for owner, number in rows_among(connection, facts, row.owner, owners):
+            for owner, number in _among(connection, facts, row.owner, owners):
                 found[owner] += FACT_BYTES * int(number)
         return found
 
@@ -87,6 +87,10 @@ class Contributions(Part):
             with suppress(StoreError), self.database.reading() as connection:  # nor does it stay in the log of changes
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         return erased
+
+
+def _among(connection: sql.Connection, query: Any, column: Any, owners: Sequence[str]) -> Iterable[Any]:
+    return rows_among(connection, query, column, owners) if owners else connection.execute(query)
 
 
 def _of_kind(kind: str, owner: str) -> Iterator[tuple[sql.Table, Any]]:

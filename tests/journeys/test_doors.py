@@ -51,7 +51,8 @@ def space_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def space(space_home: Path) -> Iterator[str]:
     """The app as on a server that strangers use."""
-    with served(space_home, OPENAI_API_KEY=KEY, SPACE_ID="somebody/medfact", GRADIO_SERVER_NAME="127.0.0.1") as url:
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_IMPORTS": "1"}
+    with served(space_home, OPENAI_API_KEY=KEY, **space) as url:
         yield url
 
 

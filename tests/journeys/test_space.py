@@ -46,6 +46,7 @@ def space(home: Path) -> Iterator[str]:
     (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
     keys = dict.fromkeys(NAMES, KEY)
     given = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_LIMITS": str(home / "limits.yaml")}
+    given["MEDFACT_IMPORTS"] = "1"
     with served(home, **keys, **given) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()

@@ -229,7 +229,12 @@ def space(space_home: Path, folder: Path) -> Iterator[str]:
     limits = space_home / "limits.yaml"
     limits.write_text("{}")
     with opened(
-        space_home, folder, SPACE_ID="somebody/medfact", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_LIMITS=str(limits)
+        space_home,
+        folder,
+        SPACE_ID="somebody/medfact",
+        GRADIO_SERVER_NAME="127.0.0.1",
+        MEDFACT_LIMITS=str(limits),
+        MEDFACT_IMPORTS="1",
     ) as url:
         yield url
 

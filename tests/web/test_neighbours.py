@@ -17,7 +17,7 @@ from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.store.schema import runs
 from medfact.web.evaluate.room import check_room
-from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT, SURELY_BEGUN_SECONDS, Neighbours
+from medfact.web.pace import ADDRESS_TIMES, MOST_HOLDERS, MOST_KEPT, SURELY_BEGUN_SECONDS, Neighbours
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow, UploadGate
 
@@ -72,10 +72,10 @@ def test_minutes_of_all_visitors_of_an_address_are_counted(services: Services, m
 def test_a_flood_of_visitors_fills_no_memory() -> None:
     now = [0.0]
     neighbours = Neighbours(lambda: now[0])
-    for number in range(MOST_KEPT + 50):
+    for number in range(MOST_HOLDERS + 50):
         neighbours.note(str(number), HERE)
         neighbours.begins(str(number))
-    assert len(neighbours._address) == len(neighbours._began) == MOST_KEPT
+    assert (len(neighbours._address), len(neighbours._took)) == (MOST_KEPT, MOST_HOLDERS)
     now[0] += SURELY_BEGUN_SECONDS
     assert neighbours.going(str(MOST_KEPT), lambda owner: int(owner == "7")) == 1
     assert set(neighbours._going) == {"7"}

@@ -36,7 +36,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("home")
     limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
     (home / "limits.yaml").write_text(yaml.safe_dump(limits))
-    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml")) as address:
+    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml"), MEDFACT_IMPORTS="1") as address:
         yield address
     assert "Traceback" not in (home / "log.txt").read_text()
 

@@ -28,13 +28,10 @@ from medfact.models.services.pacing import LONGEST_PATIENCE_SECONDS, wait_before
 from medfact.models.services.parameters import Parameters, messages_of
 from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, words_in
-from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
+from medfact.models.services.replies import MAX_BODY_BYTES, GenerationFailed, Malformed, completion_of
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
 """Of a batch. OpenAI takes 200 MB, others half of that."""
-
-MOST_RESULT_BYTES = 1 << 32
-"""Most bytes that are read of a batch's results."""
 
 FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 60.0
 """Time between two looks at a batch: doubled each time, up to the second."""
@@ -96,7 +93,7 @@ class BatchService:
 
     def __enter__(self) -> Self:
         self._runner = asyncio.Runner()
-        self._client = service_client(self._settings, _send, MOST_RESULT_BYTES, max_retries=0)
+        self._client = service_client(self._settings, _send, max_retries=0)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -191,12 +188,14 @@ class BatchService:
 
         return self._tried(begin, found)
 
-    def lines(self, file: str) -> Iterator[dict[str, Any]]:
-        """The lines of a file of results, once all of it is here."""
+    def lines(self, file: str, calls: int) -> Iterator[dict[str, Any]]:
+        """The lines of a file of results, once all of it is here. calls: of its batch, at most; what is longer than their
+        replies may be is not read.
+        """
         with tempfile.TemporaryFile() as here:
-            self._tried(partial(self._download, file, here))
+            self._tried(partial(self._download, file, here, calls * MAX_BODY_BYTES))
             here.seek(0)
-            for line in here:
+            for line in _lines_in(here):
                 try:
                     read = json.loads(line)
                 except ValueError:
@@ -204,11 +203,15 @@ class BatchService:
                 if isinstance(read, dict):
                     yield read
 
-    async def _download(self, file: str, here: BinaryIO) -> None:
+    async def _download(self, file: str, here: BinaryIO, most_bytes: int) -> None:
         here.seek(0)
         here.truncate()
-        within = asyncio.timeout(TRANSFER_TIMEOUTS * self._settings.timeout)
-        async with within, self._client.files.with_streaming_response.content(file) as reply:
+        client = service_client(self._settings, _send, most_bytes, max_retries=0)
+        async with (
+            asyncio.timeout(TRANSFER_TIMEOUTS * self._settings.timeout),
+            client,
+            client.files.with_streaming_response.content(file) as reply,
+        ):
             async for part in reply.iter_bytes():
                 here.write(part)
 
@@ -332,6 +335,16 @@ def _read(response: httpx2.Response) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise Malformed("a reply that is no object")
     return read
+
+
+def _lines_in(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, without those that are longer than a reply may be."""
+    is_whole = True
+    while line := file.readline(MAX_BODY_BYTES):
+        ends = len(line) < MAX_BODY_BYTES or line.endswith(b"\n")
+        if is_whole and ends:
+            yield line
+        is_whole = ends
 
 
 def _name_of(told: Mapping[str, Any]) -> str:
