@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import orjson
@@ -9,13 +10,14 @@ from pydantic import Field
 
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
+from medfact.limits import HOSTS
 from medfact.metrics import record_of
 from medfact.results.compare import verdict as pair_verdict
 from medfact.results.verdict import verdict
 from medfact.results.wording import run_name
 from medfact.store import Run
 from medfact.web.api.caller import Caller
-from medfact.web.api.knowing import marked
+from medfact.web.api.knowing import mark
 from medfact.web.api.words import Row, RunId
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.services import Services
@@ -33,16 +35,20 @@ def asked_run(services: Services, run: str) -> Run:
 
 def report(services: Services, caller: Caller, run: RunId) -> Row:
     """Tells what a run shows: the finding in a sentence, all figures with their intervals and n, and where its page and its
-    report lie on this server.
+    report lie on this server. Texts of a run's file, which anybody may have written, stand in from_file alone.
     """
     record = asked_run(services, run)
     live = services.reports.settled(record.run)
+    figures, notes = {"figures": _plain(record_of(live.report))}, list(record.notes)
+    if record.imported:
+        figures["figures"]["notes"] = notes = []
+        figures = without_foreign_texts(figures)
     return {
         "run": record.run,
         "state": live.state,
-        "finding": verdict({run_name(record): live.report}),
-        "figures": _plain(record_of(live.report)),
-        "notes": list(record.notes),
+        "finding": verdict({_name_for(caller, record): live.report}),
+        **figures,
+        "notes": notes,
         "page": f"evaluate?run={record.run}",
         "html": f"download/{record.run}/report.html",
     }
@@ -56,11 +62,13 @@ def answers(
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="So many are looked at.")] = 50,
 ) -> list[Row]:
     """Lists the statements of a run with the model's answers, in the order in which they are asked: right, wrong, unreadable
-    and failed ones. What was not asked yet is absent; false statements are marked.
+    and failed ones. What was not asked yet is absent; false statements are marked. Texts of a run's file, which anybody may have
+    written, stand in from_file alone.
     """
     record = asked_run(services, run)
     asked = services.store.answers.asked(record.run, positions=range(offset, offset + limit))
-    return [_plain({**answer_row(one, record), **marked(one.statement)}) for one in asked if one.answer is not None]
+    rows = ((_plain(answer_row(one, record)), mark(one.statement)) for one in asked if one.answer is not None)
+    return [{**(without_foreign_texts(row) if record.imported else row), "mark": sign} for row, sign in rows]
 
 
 def compare(
@@ -68,11 +76,70 @@ def compare(
     caller: Caller,
     runs: Annotated[list[RunId], Field(min_length=2, max_length=MOST_MODELS, description="The whole ids of 2 to 8 runs.")],
 ) -> Row:
-    """Compares runs on the facts that they share: paired differences with their intervals, and what each shows in words."""
-    made = services.comparisons.made([asked_run(services, run).run for run in runs])
-    names = {one.run: one.name for one in made.runs}
-    found = [f"{pair.metric}: {pair_verdict(pair, names)}" for pair in made.pairs]
-    return {"findings": found, **_plain(made.record()), "page": f"evaluate?run={','.join(names)}"}
+    """Compares runs on the facts that they share: paired differences with their intervals, and what each shows in words. Texts
+    of a run's file, which anybody may have written, stand in from_file alone.
+    """
+    records = [asked_run(services, run) for run in runs]
+    made = services.comparisons.made([record.run for record in records])
+    names = {
+        named.run: named.name if _is_own(caller, record) else named.run
+        for record, named in zip(records, made.runs, strict=True)
+    }
+    findings = [f"{pair.metric}: {pair_verdict(pair, names)}" for pair in made.pairs]
+    compared = _plain(made.record())
+    for run in compared["runs"]:
+        run["name"] = names[run["run"]]
+    if any(record.imported for record in records):
+        compared = without_foreign_texts(compared)
+    return {"findings": findings, **compared, "page": f"evaluate?run={','.join(names)}"}
+
+
+# ------------------------------------------------------------------------------------------------ texts of others
+
+LONGEST_FOREIGN_TEXT = 300
+"""Characters of a text from a run's file that an answer repeats."""
+
+_HARMLESS = re.compile(r"[a-z]{1,20}|[a-z]{1,8}(\+[a-z]{1,8}){1,3}|[0-9a-f]{20,32}")
+"""Texts that stay where they are: a word, such as a state; the name of a variant, such as inv+dn; an id."""
+
+_FOREIGN_KEYS = {"by_relation", "by_tail_type", "by_category"}
+"""Figures whose keys are texts of a run's facts."""
+
+
+def _is_own(caller: Caller, run: Run) -> bool:
+    """Whether the caller, or the host of the server, has named a run."""
+    return not run.imported and run.owner in (caller.owner, *HOSTS)
+
+
+def _name_for(caller: Caller, run: Run) -> str:
+    """The name of a run for one who may obey what it says: of a run of others, its id."""
+    return run_name(run) if _is_own(caller, run) else run.run
+
+
+def without_foreign_texts(record: Row) -> Row:
+    """A record of a run that came from a file, with the file's texts moved into the field `from_file` and cut there."""
+    texts: dict[str, str] = {}
+    return {**_numbers(record, (), texts), "from_file": texts}
+
+
+def _numbers(value: Any, path: tuple[str, ...], texts: dict[str, str]) -> Any:
+    """A value in which None stands for each text that is not harmless. texts: takes these, by where they stood."""
+    if isinstance(value, dict):
+        return {(key := _key(name, path, texts)): _numbers(part, (*path, key), texts) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_numbers(part, (*path, str(place)), texts) for place, part in enumerate(value)]
+    if not isinstance(value, str) or _HARMLESS.fullmatch(value):
+        return value
+    texts[".".join(path)] = value[:LONGEST_FOREIGN_TEXT]
+    return None
+
+
+def _key(name: str, path: tuple[str, ...], texts: dict[str, str]) -> str:
+    if not path or path[-1] not in _FOREIGN_KEYS or _HARMLESS.fullmatch(name):
+        return name
+    key = f"{path[-1]} {len(texts)}"
+    texts[key] = name[:LONGEST_FOREIGN_TEXT]
+    return key
 
 
 def _plain(value: Any) -> Any:

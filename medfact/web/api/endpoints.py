@@ -33,11 +33,13 @@ class Parameter(NamedTuple):
 class Endpoint:
     """A function that callers may use, and what it says of itself.
 
-    follow: tells how a run stands that the function has begun, for endpoints that stream.
+    follow: tells how a run stands that the function has begun, for endpoints that stream. is_open_world: it asks a model that
+    the caller names, or repeats texts that anybody may have written.
     """
 
     function: Callable[..., Any]
     follow: Callable[..., Any] | None = None
+    is_open_world: bool = True
 
     @property
     def name(self) -> str:
@@ -124,13 +126,13 @@ def _kind(schema: Mapping[str, Any]) -> str:
 ENDPOINTS: Mapping[str, Endpoint] = {
     one.name: one
     for one in (
-        Endpoint(knowing.data_sets),
-        Endpoint(knowing.statements),
+        Endpoint(knowing.data_sets, is_open_world=False),
+        Endpoint(knowing.statements, is_open_world=False),
         Endpoint(beginning.evaluate, beginning.progress),
         Endpoint(answering.report),
         Endpoint(answering.answers),
         Endpoint(answering.compare),
-        Endpoint(knowing.check_statement),
+        Endpoint(knowing.check_statement, is_open_world=False),
     )
 }
 """By name. Their places here are the numbers by which the page library's clients call them."""

@@ -84,8 +84,13 @@ def _eight(fact: Fact) -> list[Statement]:
 
 
 def marked(statement: Statement) -> Row:
-    """A row of a statement, with the mark of those that are false."""
-    return {**statement_row(statement), "mark": "" if statement.label else FALSE_MARK}
+    """A row of a statement, with its mark."""
+    return {**statement_row(statement), "mark": mark(statement)}
+
+
+def mark(statement: Statement) -> str:
+    """The mark of a statement that is false; "" for a true one."""
+    return "" if statement.label else FALSE_MARK
 
 
 # ------------------------------------------------------------------------------------------------ one sentence
