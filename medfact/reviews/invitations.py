@@ -1,7 +1,7 @@
 """Invitations: a signed address that expires, with which one person judges a packet of facts of their own, without an account.
 
-Who was invited to what stands in the home of this server, beside the secret that addresses are signed with. Neither is in the
-database, in a run, or in what is exported. Without the secret no address can be made or altered; without it, or its line of the
+Who was invited to what stands in the home of this server, beside the secret that addresses are signed with, and in the bucket
+where a Space has one. Neither is in the database, in a run, or in what is exported. Without the secret no address can be made or altered; without it, or its line of the
 list, none opens anything.
 """
 
@@ -108,6 +108,11 @@ def invite(
     with _opened(home() / LIST_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
         os.write(file, line)  # in one piece: two who invite at once do not mix
     return made
+
+
+def invitation_files() -> list[Path]:
+    """The files without which no address opens: the secret, and the list."""
+    return [home() / SECRET_FILE, home() / LIST_FILE]
 
 
 def invitations() -> list[Invitation]:

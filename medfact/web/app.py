@@ -26,6 +26,7 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
+from medfact.reviews.invitations import invitation_files
 from medfact.store.bucket import Copies, copies_of
 from medfact.web import downloads, embed, files, health, sign_in, updates, upload_gate
 from medfact.web.api import gradio_door
@@ -59,7 +60,7 @@ def create_app(url: str | None = None) -> FastAPI:
         return [*(one.run for one in store.publications.published()), *services.jobs.going_runs()]
 
     housekeeping, over = Housekeeping(store, services.uploads, kept), threading.Event()
-    copying = CopyingOut(copies, services.jobs.going_runs) if copies is not None else None
+    copying = CopyingOut(copies, services.jobs.going_runs, store.database.erased) if copies is not None else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -97,7 +98,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
 def _read_in(url: str | None) -> Copies | None:
     """Where the database is copied to, once what lies there is read in; None where that is nowhere."""
-    copies = copies_of(url)
+    copies = copies_of(url, invitation_files())
     if copies is not None:
         copies.read_in()
     return copies

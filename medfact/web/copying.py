@@ -1,4 +1,6 @@
-"""Copies the database out while the server runs: soon after a run has ended, now and then while runs go on, and at the end."""
+"""Copies the database out while the server runs: soon after a run has ended or something was erased for good, now and then while
+runs go on, and at the end.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ REST = 20
 
 
 class CopyingOut:
-    """Writes copies, in a thread. going: the runs that go on."""
+    """Writes copies, in a thread. going: the runs that go on. erased: set when something was erased for good, which older copies
+    still hold.
+    """
 
-    def __init__(self, copies: Copies, going: Callable[[], Iterable[str]]) -> None:
-        self._copies, self._going = copies, going
+    def __init__(self, copies: Copies, going: Callable[[], Iterable[str]], erased: threading.Event) -> None:
+        self._copies, self._going, self._erased = copies, going, erased
         self._over, self._lock = threading.Event(), threading.Lock()
         self._last, self._not_before, self._problem = time.monotonic(), 0.0, ""
 
@@ -43,22 +47,26 @@ class CopyingOut:
             while not self._over.wait(LOOK_SECONDS):
                 now = set(self._going())
                 with suppress(sqlite3.Error):  # another time
-                    version = _version(database)
+                    version = _version(database), self._copies.version_beside()
                     if version != copied and self._is_due(quiet=not now, ended=bool(going - now)) and self.write():
                         copied, going = version, now
                 going |= now
 
     def _is_due(self, *, quiet: bool, ended: bool) -> bool:
         waited = time.monotonic() - self._last
-        return time.monotonic() >= self._not_before and (quiet or ended or waited >= WHILE_RUNS_GO_SECONDS)
+        is_due = quiet or ended or self._erased.is_set() or waited >= WHILE_RUNS_GO_SECONDS
+        return time.monotonic() >= self._not_before and is_due
 
     def write(self) -> bool:
         """Writes a copy; whether it could. Why it could not is said once."""
         with self._lock:
-            begun = time.monotonic()
+            begun, alone = time.monotonic(), self._erased.is_set()
+            self._erased.clear()
             try:
-                self._copies.write_out()
+                self._copies.write_out(alone)
             except (OSError, sqlite3.Error) as error:
+                if alone:
+                    self._erased.set()
                 if str(error) != self._problem:
                     print(
                         f"medfact: The database cannot be copied to {self._copies.folder}: {error}.",
