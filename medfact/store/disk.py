@@ -14,7 +14,7 @@ from medfact.store import schema
 from medfact.store.database import Part, rows_among
 from medfact.store.entities import GOING, RUNNING
 from medfact.store.lifecycle import TABLES_OF_RUNS, erase_runs
-from medfact.store.lookup import arrival_of
+from medfact.store.lookup import age_counts_from, arrival_of
 from medfact.store.workers import is_alive
 
 ROW_BYTES = 200
@@ -22,9 +22,7 @@ ROW_BYTES = 200
 
 
 class Ended(NamedTuple):
-    """A run that nobody asks now. ended_at: when it was recorded, if it never ended in order; when it arrived here, if it came
-    from a file, whose own times say nothing.
-    """
+    """A run that nobody asks now. ended_at: the time from which its age counts."""
 
     run: str
     owner: str
@@ -64,7 +62,7 @@ class Disk(Part):
     def ended(self, besides: Sequence[str]) -> list[Ended]:
         """The runs that nobody asks now, deleted ones too, but for those of some owners; those that ended first come first."""
         row = schema.runs.c
-        at = sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at).label("at")
+        at = age_counts_from().label("at")
         query = sql.select(row.run, row.owner, at, row.state, row.worker, row.beat_at)
         with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()

@@ -137,9 +137,24 @@ class Lookup(Part):
         with self.database.reading() as connection:
             return int(connection.execute(query).scalar_one())
 
+    def is_clock_in_doubt(self) -> bool:
+        """Whether the newest run here is over a day old: this machine was away, or its clock is ahead."""
+        day_ago = (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="milliseconds")
+        with self.database.reading() as connection:
+            newest = connection.execute(sql.select(sql.func.max(age_counts_from()))).scalar()
+        return newest is not None and newest < day_ago
+
     def was_imported(self, run: str) -> bool:
         """Whether a run came from a file, or was made from one that did."""
         return bool(self.events(run, IMPORTED, most=1))
+
+
+def age_counts_from() -> Any:
+    """The time here from which the age of a run counts, as an expression: when it arrived, if it came from a file, whose own times
+    say nothing; else when it ended, or was recorded.
+    """
+    row = schema.runs.c
+    return sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at)
 
 
 def arrival_of(run: Any, column: Any = schema.events.c.at) -> Any:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from math import isinf
 
 from medfact.errors import MedfactError
-from medfact.limits import HOSTS, is_public_server, limits
+from medfact.limits import HOSTS, limits
 from medfact.store import Store
 from medfact.web.uploads import MEGABYTE, Uploads
 
@@ -47,15 +47,12 @@ class Housekeeping:
         self._over = threading.Event()
         self._warned = False
         self._looked_at = time.time()
-        newest = max((run.ended_at for run in store.disk.ended(())), default="")
-        self._not_before = 0.0
-        if newest and newest < _before(timedelta(seconds=JUMP_SECONDS)):
-            self._not_before = time.monotonic() + JUMP_SECONDS
-            if is_public_server():
-                print(CLOCK_IN_DOUBT, file=sys.stderr, flush=True)
+        self._not_before = time.monotonic() + JUMP_SECONDS if store.is_clock_in_doubt() else 0.0
 
     def begin(self) -> None:
         """Cleans up from now on, in a thread."""
+        if self._not_before:
+            print(CLOCK_IN_DOUBT, file=sys.stderr, flush=True)
         threading.Thread(target=self._keep, daemon=True, name="housekeeping").start()
 
     def end(self) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from medfact.errors import Mistake
-from medfact.limits import limits
+from medfact.limits import is_public_server, limits
 from medfact.store import home
 
 LARGEST_UPLOAD_BYTES = 50_000_000
@@ -63,8 +63,9 @@ class Uploads:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._kept: OrderedDict[Path, _Upload] = OrderedDict()
         self._lock = threading.Lock()
-        self._remove_old()
         self._read_index()
+        if not is_public_server():  # there housekeeping does it, once the clock can be believed
+            self.clean()
 
     def path_of(self, name: str, content: bytes) -> Path:
         """Where a file with this content lies, once it is put here."""
@@ -190,6 +191,7 @@ class Uploads:
             before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
             for path in [path for path, upload in self._kept.items() if upload.used_at < before]:
                 self._let_go(path, self._kept[path].owners)
+            self._remove_forgotten(before)
 
     def _let_go(self, path: Path, owners: set[str]) -> None:
         upload = self._kept[path]
@@ -208,11 +210,11 @@ class Uploads:
                 if path not in self._kept and path.is_file() and path.stat().st_mtime < before:
                     path.unlink()
 
-    def _remove_old(self) -> None:
-        before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
+    def _remove_forgotten(self, before: float) -> None:
+        """Removes empty folders, and files older than a time that are nobody's."""
         for path in sorted(self.folder.rglob("*"), reverse=True):  # what lies in a folder comes before it
             with suppress(OSError):  # a folder is not empty
                 if path.is_dir():
                     path.rmdir()
-                elif path != self.folder / INDEX and path.stat().st_mtime < before:
+                elif path not in self._kept and path != self.folder / INDEX and path.stat().st_mtime < before:
                     path.unlink()

@@ -77,7 +77,7 @@ def test_a_flood_of_visitors_fills_no_memory() -> None:
         neighbours.begins(str(number))
     assert (len(neighbours._address), len(neighbours._took)) == (MOST_KEPT, MOST_HOLDERS)
     now[0] += SURELY_BEGUN_SECONDS
-    assert neighbours.going(str(MOST_KEPT), lambda owner: int(owner == "7")) == 1
+    assert neighbours.going(str(MOST_HOLDERS), lambda owner: int(owner == "7")) == 1
     assert set(neighbours._going) == {"7"}
 
 
