@@ -39,7 +39,7 @@ def is_public_server() -> bool:
 
 
 def takes_runs_from_files() -> bool:
-    """Whether visitors may bring runs in files, which anybody may have written: not on a public server unless its host says so."""
+    """Whether visitors may bring runs in files: not on a public server, unless its host says so."""
     return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
 
 

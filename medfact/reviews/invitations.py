@@ -1,8 +1,8 @@
 """Invitations: a signed address that expires, with which one person judges a packet of facts of their own, without an account.
 
-Who was invited to what stands in the home of this server, beside the secret that addresses are signed with, and in the bucket
-where a Space has one. Neither is in the database, in a run, or in what is exported. Without the secret no address can be made or altered; without it, or its line of the
-list, none opens anything.
+Who was invited to what stands in the home of this server, beside the secret that addresses are signed with, and in its bucket
+where it has one. Neither is in the database, in a run, or in what is exported. Without the secret no address can be made or
+altered; without it, or its line of the list, none opens anything.
 """
 
 from __future__ import annotations

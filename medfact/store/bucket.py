@@ -202,8 +202,9 @@ class Copies:
 
 
 def copies_of(url: str | None, beside: Sequence[Path] = ()) -> Copies | None:
-    """The copies of the database at a URL and of files beside it, None where no folder for them is named. Raises Mistake where it
-    cannot be used.
+    """The copies of the database at a URL and of files beside it; None where no folder for them is named.
+
+    Raises Mistake where it cannot be used.
     """
     folder, file = bucket(), file_of(url or default_url())
     if os.environ.get("SPACE_ID") and file is not None:

@@ -30,7 +30,7 @@ class Ended(NamedTuple):
 
 
 class HeldRun(NamedTuple):
-    """A run that takes room, perhaps a deleted one. calls: statements and pushes that it asks. changed: number of its version."""
+    """A run that takes room, perhaps a deleted one. calls: its statements and pushes. changed: the number of its version."""
 
     run: str
     owner: str

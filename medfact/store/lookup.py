@@ -150,8 +150,8 @@ class Lookup(Part):
 
 
 def age_counts_from() -> Any:
-    """The time here from which the age of a run counts, as an expression: when it arrived, if it came from a file, whose own times
-    say nothing; else when it ended, or was recorded.
+    """The time from which the age of a run counts, as an expression: when it arrived here, if it came from a file, whose own
+    times say nothing; else when it ended, or was recorded.
     """
     row = schema.runs.c
     return sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at)

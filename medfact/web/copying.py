@@ -1,5 +1,5 @@
-"""Copies the database out while the server runs: soon after a run has ended or something was erased for good, now and then while
-runs go on, and at the end.
+"""Copies the database out while the server runs: soon after a run has ended or something was erased for good, now and then
+while runs go on, and at the end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ REST = 20
 
 
 class CopyingOut:
-    """Writes copies, in a thread. going: the runs that go on. erased: set when something was erased for good, which older copies
-    still hold.
+    """Writes copies, in a thread. going: the runs that go on. erased: set when something was erased for good, which older
+    copies still hold.
     """
 
     def __init__(self, copies: Copies, going: Callable[[], Iterable[str]], erased: threading.Event) -> None:

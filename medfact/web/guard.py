@@ -112,8 +112,8 @@ class Guarded:
         has_answer: Callable[[str], bool] = lambda _: False,
         check_file: Callable[[str, float, str], None] = lambda *_: None,
     ) -> None:
-        """has_answer: whether there is something to read of a call, or of a session of calls. check_file: raises Mistake where an
-        owner's upload of so many bytes from an address has no room.
+        """has_answer: whether there is something to read of a call, or of a session of calls. check_file: raises Mistake where
+        an owner's upload of so many bytes from an address has no room.
         """
         self.app, self.uploads, self.has_answer, self.check_file = app, uploads, has_answer, check_file
         self._pace, self._gate = Pace(), UploadGate()

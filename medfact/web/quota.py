@@ -14,9 +14,7 @@ from cachetools import LRUCache
 
 from medfact.errors import Mistake
 from medfact.limits import HOSTS, limits
-from medfact.models.pressure import calls_of
 from medfact.reviews.invitations import OWNER as INVITED
-from medfact.spec import RunSpec
 from medfact.store import GOING, Store
 from medfact.web.pace import ADDRESS_TIMES, Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
@@ -41,7 +39,7 @@ class Quota:
             return
         days = limits().in_all.run_days
         raise Mistake(
-            "This server's disk is full, so it takes nothing new.",
+            "The disk of this server is full, so it takes nothing new.",
             f"{'' if isinf(days) else f'Runs are kept for {days:,.0f} days: try again later. '}What is here stays: export it, "
             "delete runs that you need no more, or use medfact on your own machine.",
         )
@@ -81,8 +79,8 @@ class Quota:
         own, here = most - held.get(owner, 0), most * ADDRESS_TIMES - sum(held.values())
         if size > own:
             raise Mistake(
-                f"Your runs take {held.get(owner, 0) / MEGABYTE:,.0f} of the {most / MEGABYTE:,.0f} MB that each visitor has on "
-                "this server, and there is no room for this.",
+                f"Your runs take {held.get(owner, 0) / MEGABYTE:,.1f} of the {most / MEGABYTE:,.0f} MB that a visitor has "
+                "here, and this needs more than is left.",
                 "Export and delete some on the page Runs, or use medfact on your own machine.",
             )
         if size > here:

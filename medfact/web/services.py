@@ -36,8 +36,8 @@ from medfact.web.beginnings import Beginnings
 from medfact.web.hub_tokens import Tokens, is_router
 from medfact.web.latest_set_ups import LatestSetUps
 from medfact.web.pace import Neighbours
-from medfact.web.trials import Trials
 from medfact.web.quota import Quota
+from medfact.web.trials import Trials
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import ask_or_write
 

@@ -136,7 +136,8 @@ def test_no_file_finds_a_run_by_the_beginning_of_its_id(owner: Visitor, stranger
 
 def test_a_space_gives_no_key_away_either(tmp_path: Path) -> None:
     """There no service of this machine is asked; what counts is which runs are taken for a writing's attempts."""
-    with served(tmp_path, SPACE_ID="somebody/medfact", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_IMPORTS="1") as url, on_space(url) as stranger:
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_IMPORTS": "1"}
+    with served(tmp_path, **space) as url, on_space(url) as stranger:
         victim = store_of(tmp_path, "a" * 32)
         first = start_writing("rephrase", RunSpec("openai:gpt-4o", limit=2, shots=0), victim)
         spec = {"task": "rephrase-again", "writing": first, "service": {"base_url": "https://evil.example/v1"}}

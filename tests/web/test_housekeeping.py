@@ -1,4 +1,4 @@
-"""A public server keeps its disk under its quota: uploads go first, then the runs that visitors abandoned longest ago."""
+"""A public server erases what is too old, and nothing else, whatever its clock says."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from medfact.reviews.verdicts import TRUE
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import RUNNING, Ended, Store, Verdict, home, is_lasting, schema
+from medfact.store import RUNNING, Store, Verdict, home, is_lasting, schema
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.web import housekeeping
-from medfact.web.housekeeping import Housekeeping, holdings, largest_first
+from medfact.web.housekeeping import CLOCK_JUMPED, JUMP_SECONDS, Housekeeping
 from medfact.web.uploads import Uploads
 
 ADA, BEN = "a" * 32, "b" * 32
@@ -70,35 +70,89 @@ def test_nothing_goes_while_there_is_room(
     assert file.exists()
 
 
-def test_uploads_go_first_and_then_the_oldest_abandoned_runs(
+def test_a_full_server_erases_nothing_that_is_young(
     store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Not the host's own, nor one that was published, nor one that is going on, nor one that ended just now."""
-    owners = ["local", "demonstration", BEN, ADA, ADA, ADA, BEN]
-    local, demonstration, published, old, older, going, young = (asked(store, owner) for owner in owners)
-    for run, at in (
-        (local, "2020"),
-        (demonstration, "2020"),
-        (published, "2020"),
-        (older, "2021"),
-        (old, "2022"),
-        (going, "2020"),
-    ):
-        backdated(store, run, f"{at}-01-01T00:00:00.000+00:00")
+    """Neither runs nor uploads nor verdicts; and of what is old, only what visitors have and nobody asks or shows."""
+    local, published, going, old, young = (asked(store, owner) for owner in ("local", BEN, ADA, ADA, BEN))
+    for run in (local, published, going, old):
+        backdated(store, run, "2020-01-01T00:00:00.000+00:00")
     store.set_state(going, RUNNING)
     file = uploaded(uploads, BEN, "a", 300_000)
-    used = (store.disk.used_bytes() or 0) / 1e6
-    with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {used + 0.1}}}")
-    keeper = Housekeeping(store, uploads, kept=lambda: [published])
-    assert keeper.clean() == []
-    assert not file.exists(), "the upload alone was too much"
-    monkeypatch.setattr(housekeeping, "ERASED_AT_ONCE", 1)
-    with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {used - 0.001}}}")
-    assert keeper.clean() == [older]
-    with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
-    assert keeper.clean() == [old]
-    assert set(left(store)) == {local, demonstration, published, going, young}
+    store.of("invited-1").verdicts.record([Verdict("c", "fact", TRUE)])
+    store.of(BEN).verdicts.record([Verdict("c", "fact", TRUE)])
+    with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0, run_days: 30}")
+    assert Housekeeping(store, uploads, kept=lambda: [published]).clean() == [old]
+    assert set(left(store)) == {local, published, going, young}
+    assert set(store.contributions.bytes()) == {"invited-1", BEN}
+    assert file.exists()
     assert all(item.answer is not None for item in store.answers.asked(young)), "what it shares with erased runs is still there"
+
+
+class Clock:
+    """The clocks of this machine, ahead by so many seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ahead = 0.0
+        self.running = 0.0
+        wall, steady = time.time, time.monotonic
+        clock = self
+
+        class Times(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> datetime:
+                return datetime.fromtimestamp(wall() + clock.ahead, tz)
+
+        for module in ("medfact.web.housekeeping", "medfact.store.lookup"):
+            monkeypatch.setattr(f"{module}.datetime", Times)
+        monkeypatch.setattr(housekeeping.time, "time", lambda: wall() + self.ahead)
+        monkeypatch.setattr(housekeeping.time, "monotonic", lambda: steady() + self.running)
+
+
+DAYS = 24 * 3_600.0
+
+
+def test_a_clock_that_jumps_ahead_erases_nothing_until_it_is_back(
+    store: Store,
+    uploads: Uploads,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with_limits(monkeypatch, tmp_path, "in_all: {run_days: 30, upload_hours: 24}")
+    run, file, clock = asked(store, ADA), uploaded(uploads, ADA, "a", 1_000), Clock(monkeypatch)
+    old = asked(store, BEN)
+    keeper = Housekeeping(store, uploads)
+    clock.ahead = 40 * DAYS
+    for _ in range(3):
+        clock.running += 10 * DAYS
+        assert keeper.clean() == []
+        assert file.exists()
+    assert capsys.readouterr().err == f"{CLOCK_JUMPED}\n", "said once"
+    clock.ahead = 0.0
+    backdated(store, old, "2020-01-01T00:00:00.000+00:00")
+    assert keeper.clean() == [old], "what is old by the right clock"
+    assert left(store) == [run]
+
+
+def test_a_server_that_starts_with_a_clock_ahead_erases_nothing_on_its_first_day(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_limits(monkeypatch, tmp_path, "in_all: {run_days: 30, upload_hours: 24}")
+    run, clock = asked(store, ADA), Clock(monkeypatch)
+    deleted = asked(store, ADA)
+    store.delete(deleted)
+    file = uploaded(Uploads(tmp_path / "uploads"), ADA, "a", 1_000)
+    clock.ahead = 40 * DAYS
+    keeper = Housekeeping(store, uploads := Uploads(tmp_path / "uploads"))
+    assert (store.purge(), keeper.clean(), file.exists()) == (0, [], True)
+    clock.ahead += JUMP_SECONDS / 2
+    clock.running += JUMP_SECONDS / 2
+    assert (keeper.clean(), file.exists()) == ([], True)
+    clock.ahead += JUMP_SECONDS / 2 + 60
+    clock.running += JUMP_SECONDS / 2 + 60
+    assert set(keeper.clean()) == {run, deleted}, "after a day of running the clock is believed"
+    assert not uploads.has(ADA, str(file))
 
 
 def test_room_that_erased_runs_leave_is_used_again(store: Store) -> None:
@@ -118,35 +172,6 @@ def test_runs_are_kept_so_many_days(store: Store, uploads: Uploads, monkeypatch:
     backdated(store, old, "2020-01-01T00:00:00.000+00:00")
     assert Housekeeping(store, uploads).clean() == [old]
     assert left(store) == [new]
-
-
-def test_of_one_visitor_so_many_statements_are_kept(
-    store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """20 pairs are 320 statements; the latest run stays however large it is."""
-    with_limits(monkeypatch, tmp_path, "visitor: {statements_kept: 700}")
-    runs = [asked(store, ADA) for _ in range(4)]
-    other = asked(store, BEN)
-    assert sorted(Housekeeping(store, uploads).clean()) == sorted(runs[:2])
-    with_limits(monkeypatch, tmp_path, "visitor: {statements_kept: 10}")
-    assert Housekeeping(store, uploads).clean() == [runs[2]]
-    assert set(left(store)) == {runs[3], other}
-
-
-def test_a_disk_that_is_nearly_full_counts_whatever_the_quota(
-    store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with_limits(monkeypatch, tmp_path, "in_all: {free_megabytes: 500}")
-    run = asked(store, ADA)
-    backdated(store, run, "2020-01-01T00:00:00.000+00:00")
-
-    class Usage:
-        free = 600_000_000
-
-    monkeypatch.setattr(housekeeping.shutil, "disk_usage", lambda folder: Usage)
-    assert Housekeeping(store, uploads).clean() == []
-    Usage.free = 400_000_000
-    assert Housekeeping(store, uploads).clean() == [run]
 
 
 def test_uploads_are_kept_so_many_hours(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -249,35 +274,3 @@ def test_the_age_of_a_run_from_a_file_counts_from_its_arrival(
             last = sql.select(sql.func.max(event.c.number)).where(event.c.run == run).scalar_subquery()
             connection.execute(event.update().where(event.c.number == last).values(at=arrived))
         assert keeper.clean() == gone
-
-
-def test_of_many_visitors_the_one_who_holds_most_gives_way_first(
-    store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """However old the others' runs are; and what a visitor has said goes after the runs, of those without a name alone."""
-    old = asked(store, BEN)
-    many = [asked(store, ADA) for _ in range(4)]
-    for run, at in zip([old, *many], range(2020, 2025), strict=True):
-        backdated(store, run, f"{at}-01-01T00:00:00.000+00:00")
-    talker, known = "c" * 32, "hf-1"
-    for owner in (talker, known):
-        store.of(owner).verdicts.record([Verdict("c", f"fact {n}", TRUE, comment="x" * 15_000) for n in range(3)])
-    monkeypatch.setattr(housekeeping, "ERASED_AT_ONCE", 1)
-    keeper, gone = Housekeeping(store, uploads), []
-    while left(store):
-        with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {(store.disk.used_bytes() or 0) / 1e6 - 0.0001}}}")
-        gone += keeper.clean()
-    assert gone[:3] == many[:3], "until Ada holds no more than Ben"
-    assert set(gone) == {old, *many}
-    with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
-    keeper.clean()
-    assert set(store.contributions.bytes()) == {known}
-
-
-def test_what_gives_way_is_the_largest_then() -> None:
-    """Ben and Ada take turns once they hold as much as each other; Eve has no run, and her words go when she holds most."""
-    runs = [Ended(name, owner, 1, "", False) for name, owner in (("a1", ADA), ("a2", ADA), ("a3", ADA), ("b1", BEN))]
-    sizes = {"a1": 10.0, "a2": 10.0, "a3": 10.0, "b1": 18.0}
-    eve = "e" * 32
-    found = holdings(runs, sizes, {eve: 15.0, "hf-1": 99.0}, frozenset(sizes), [eve])
-    assert [(one.run, one.size) for one in largest_first(found)] == [("a1", 10), ("a2", 10), ("b1", 18), ("", 15), ("a3", 10)]

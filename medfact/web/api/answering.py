@@ -62,8 +62,8 @@ def answers(
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="So many are looked at.")] = 50,
 ) -> list[Row]:
     """Lists the statements of a run with the model's answers, in the order in which they are asked: right, wrong, unreadable
-    and failed ones. What was not asked yet is absent; false statements are marked. Texts of a run's file, which anybody may have
-    written, stand in from_file alone.
+    and failed ones. What was not asked yet is absent; false statements are marked. Texts of a run's file, which anybody may
+    have written, stand in from_file alone.
     """
     record = asked_run(services, run)
     asked = services.store.answers.asked(record.run, positions=range(offset, offset + limit))

@@ -42,9 +42,9 @@ def keeping(own: Sequence[Run]) -> Markup:
     if not is_lasting():
         text = "This server has no lasting storage: its runs will be gone when it restarts. Export yours to keep it:"
     elif isinf(days):
-        text = "This server drops the oldest runs when its disk is full. Export yours to keep it:"
+        text = "This server keeps runs as long as its host does. Export yours to keep it:"
     else:
-        text = f"This server keeps runs for {days:,.0f} days, or less when its disk is full. Export yours to keep it:"
+        text = f"This server keeps runs for {days:,.0f} days. Export yours to keep it:"
     named = [(run.run, wording.short_name(run)) for run in ended[:MOST_LINKS]]
     return render("keeping", text=text, runs=named)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Any, Literal
+from os import SEEK_END
+from typing import Any, BinaryIO, Literal
 
 from markupsafe import Markup
 from pydantic import Field
@@ -399,9 +400,18 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
     with services.beginnings.alone(visitor.owner), reading() as turn, path.open("rb") as file:
         if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
             raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
-        left = services.quota.check_runs(visitor.owner, path.stat().st_size)
+        left = services.quota.check_runs(visitor.owner, _unpacked_bytes(file))
         run = store.run(import_run(store, file, path.name, int(min(left, LARGEST_RUN_BYTES))))
     return show.model_copy(update={"page": 0}), Message(f"Brought “{wording.short_name(run)}”.", "good")
+
+
+def _unpacked_bytes(file: BinaryIO) -> int:
+    """The size to which a packed file says that it unpacks (RFC 1952, ISIZE). It may lie: reading it is bounded, too."""
+    packed = file.seek(0, SEEK_END)
+    file.seek(max(0, packed - 4))
+    told = int.from_bytes(file.read(4), "little")
+    file.seek(0)
+    return max(packed, told)
 
 
 PAGE = Page(
