@@ -52,9 +52,7 @@ def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
     copies = _read_in(url)
     services = open_services(url)
-    demonstration = demonstration_run(services)
-
-    store = services.store
+    demonstration, store = demonstration_run(services), services.store
 
     def kept() -> list[str]:
         return [*(one.run for one in store.publications.published()), *services.jobs.going_runs()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -17,9 +18,11 @@ from mock_batches import PHASES, MockBatches
 from mock_service import p_true, word_of
 from processes import Command, forked_quickly
 from records import reported
+from run_files import altered, exported, without_answers
 from test_service_runs import item_prompt
 from waiting import until
 
+from medfact.exchange import import_run
 from medfact.models import ServiceSettings
 from medfact.runs import batches
 from medfact.runs.costs import bill_in_words, bill_of
@@ -278,3 +281,31 @@ def test_a_run_without_batches_is_recorded_as_before() -> None:
     assert "batch" not in RunSpec("medfact-tiny").to_record()
     batched = RunSpec("openai:a", batch=True)
     assert RunSpec.from_record(batched.to_record()) == batched
+
+
+def test_results_longer_than_their_calls_may_reply_are_not_read(
+    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of 20 MB and then the results: what is within a megabyte a call is read, in pieces of at most a megabyte."""
+    results = service._results
+    monkeypatch.setattr(service, "_results", lambda lines: (b'"' + b"x" * 20_000_000 + b'"\n' + results(lines)[0], b""))
+    run = begun(service, facts_file, store)
+    finished = asked(run, store)
+    assert finished.failed == store.run(run).statements, "the results come behind what is read"
+    assert all("without a reply" in str(item.answer and item.answer.failure) for item in store.answers.asked(run))
+    monkeypatch.setattr(service, "_results", lambda lines: (b'"' + b"x" * 3_000_000 + b'"\n' + results(lines)[0], b""))
+    assert asked(run, store).state == COMPLETE, "one line that is too long hides no other"
+    assert all(item.answer and item.answer.failure is None for item in store.answers.asked(run))
+
+
+def test_a_run_from_a_file_is_never_a_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+    run = begun(service, facts_file, store)
+    name, data = altered(exported(store, run), {}, without_answers)
+    import_run(store, io.BytesIO(data), "run.gz")
+    record = store.run(name)
+    assert record.spec.batch, "it is shown"
+    assert not record.spec.is_batched
+    store.trust(name, "model", "service", "facts")
+    asked(name, store)
+    assert not service.batches
+    assert [kind for kind in service.requests if kind.endswith(("/files", "/batches"))] == []

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
+import pytest
 from browser import served
-from strangers import until_ended
+from strangers import store_of, until_ended
 from visitors import Visitor
 from waiting import until
+
+from medfact.store import Verdict
 
 
 def complete_in(bucket: Path, run: str) -> bool:
@@ -61,3 +67,43 @@ def test_a_space_without_a_bucket_says_that_runs_will_be_gone(tmp_path: Path) ->
         (run,) = visitor.evaluate("baseline:random")
         until_ended(tmp_path, run)
         assert "no lasting storage" in visitor.look("runs")["fragments"]["notice"]
+
+
+def test_an_invitation_opens_after_a_restart_with_a_new_disk(
+    tmp_path: Path, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket, disks = tmp_path / "bucket", [tmp_path / name for name in ("first", "second")]
+    for folder in (bucket, *disks):
+        folder.mkdir()
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
+    monkeypatch.setenv("MEDFACT_HOME", str(disks[0]))
+    with served(disks[0], **space) as url:
+        invited = medfact("invite", "Dr Ada", "--data", "clinical-core", "--address", url)
+        assert invited.code == 0, invited.err
+        (token,) = re.findall(r"review\?invited=([0-9a-f.]+)", invited.out)
+        until(lambda: bool(list(bucket.glob("medfact-*.json"))))
+        os.kill(process_at(url), signal.SIGKILL)
+    with served(disks[1], **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+        question = {"page": "review", "address": f"?invited={token}", "show": {}}
+        shown = visitor.http.post("/updates", json=question).text
+        assert "no invitation of this server" not in shown
+        assert "Dr Ada" in shown
+
+
+def holding(bucket: Path, words: bytes) -> list[str]:
+    return [copy.name for copy in bucket.glob("medfact-*.db") if words in copy.read_bytes()]
+
+
+def test_what_was_erased_is_in_no_copy(tmp_path: Path) -> None:
+    """A visitor erases a comment while a run of somebody else's goes on; the copies of before go."""
+    bucket, disk, words = tmp_path / "bucket", tmp_path / "disk", b"a comment that somebody erased"
+    for folder in (bucket, disk):
+        folder.mkdir()
+    space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
+    cookie = secrets.token_hex(16)
+    store_of(disk, cookie).verdicts.record([Verdict("c", "fact", "true", comment=words.decode())])
+    with served(disk, **space) as url, Visitor(url, cookie=f"medfact-visitor={cookie}") as visitor:
+        until(lambda: bool(holding(bucket, words)))
+        visitor.act("erase", "verdicts", of="review", fields={"sure": "yes"})
+        until(lambda: not holding(bucket, words))
+        assert len(list(bucket.glob("medfact-*.db"))) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -189,3 +190,36 @@ def test_a_newer_copy_goes_before_an_older_one_of_whatever_server(tmp_path: Path
     assert newest.server == new.copies.server
     assert datetime.now(UTC) - newest.at < timedelta(minutes=5)
     assert Server(tmp_path / "third", mounted).runs() == {run}
+
+
+def test_an_erasure_leaves_no_older_copy(tmp_path: Path, mounted: Path) -> None:
+    server = Server(tmp_path / "disk", mounted)
+    for _ in range(3):
+        last = server.copies.write_out()
+    last = server.copies.write_out(alone=True)
+    assert [path.name for path in mounted.glob("*.db")] == [last]
+
+
+def test_files_beside_the_database_come_back_on_a_new_disk(tmp_path: Path, mounted: Path) -> None:
+    """The newest whole ones, readable by this account alone; what is there already stays."""
+    disks = [tmp_path / name for name in ("first", "second")]
+    beside = [[disk / "a.key", disk / "a.jsonl"] for disk in disks]
+    disks[0].mkdir()
+    sqlite3.connect(disks[0] / "medfact.db").close()
+    copies = Copies(mounted, disks[0] / "medfact.db", beside[0])
+    copies.write_out()
+    assert list(mounted.glob("*.json")) == [], "there are none yet"
+    beside[0][0].write_bytes(b"\x00secret\xff")
+    for text in ("one\n", "one\ntwo\n", "one\ntwo\n"):
+        beside[0][1].write_text(text)
+        copies.write_out()
+    newest, *_ = sorted(mounted.glob("*.json"), reverse=True)
+    assert len(list(mounted.glob("*.json"))) == 2, "unchanged ones are not written again"
+    (mounted / newest.name.replace("medfact-2", "medfact-3")).write_bytes(newest.read_bytes()[:-4])  # a newer one, torn
+    again = Copies(mounted, disks[1] / "medfact.db", beside[1])
+    again.read_in()
+    assert [file.read_bytes() for file in beside[1]] == [b"\x00secret\xff", b"one\ntwo\n"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in beside[1]} == {0o600}
+    beside[1][1].write_text("another")
+    again.read_in()
+    assert beside[1][1].read_text() == "another"
