@@ -154,8 +154,8 @@ def committed(reply: str, ends: tuple[str, Sequence[int]] | None = None) -> Read
     for begin, end in boxes(said):
         if (boxed := _committed(without_latex(said[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, places[begin + boxed.at])
-    begin = end_of_thinking(reply)
-    if begin is not None and (tags := [*_TAGGED.finditer(reply, begin)]):
+    thought_until = end_of_thinking(reply)
+    if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
         return _verdict(tags[-1])
     read = _committed(said)
     return read if read.at is None else ReadAnswer(read.answer, places[read.at])

@@ -118,12 +118,12 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     of_run, facts = schema.run_facts.c, schema.facts.c
     joined = schema.run_facts.join(schema.facts, facts.record == of_run.record)
     present = [sql.func.count(of_run.statement_id), *(sql.func.count(facts[name]) for name in COLUMN_FORMATS)]
-    counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
+    counts: list[int] = [*connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()]
     answer = schema.answers.c
     thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
     pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
     upstream = sql.select(sql.func.count(answer.upstream)).where(answer.run == run)
-    counts = (*counts, *(connection.execute(query).scalar_one() for query in (thinking, pushes, upstream)))
+    counts += (connection.execute(query).scalar_one() for query in (thinking, pushes, upstream))
     formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT)
     return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 

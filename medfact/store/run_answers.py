@@ -168,8 +168,8 @@ class Answers(Part):
         columns = list(zip(*(values[:4] for values in rows), strict=True)) or [()] * 4
         types = (np.int64, np.int8, np.float64, np.float64)
         committed = np.array([_committed(*values[1:]) for values in rows], dtype=np.int8) if is_by_paper else None
-        arrays = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
-        return News(of_run.changed, *arrays, committed=committed)
+        position, read, p_true, p_mass = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
+        return News(of_run.changed, position, read, p_true, p_mass, committed)
 
     def figures(self, run: str) -> dict[str, Any] | None:
         """The figures that were kept for a run, if its answers have not changed since."""
