@@ -1,8 +1,9 @@
 """Folders of the files that come with medfact: within the package once it is installed, beside it in the repository."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -14,8 +15,20 @@ PROTOTYPES = ASSETS.parent / "prototypes"
 LANGUAGES = ASSETS / "languages"
 """A folder for each language beside English in which facts can be asked."""
 
+TABLE_WORDS = ASSETS / "table-words.yaml"
+"""Words of users' tables in all languages: for true and false, for columns that deny facts, and beside names."""
+
 ENGLISH = "en"
 """The language of facts, of the papers' sentences, and of whatever names no other."""
+
+
+@cache
+def table_words() -> Mapping[str, Any]:
+    """The lists of TABLE_WORDS by their names."""
+    import yaml
+
+    words: dict[str, Any] = yaml.load(TABLE_WORDS.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return words
 
 
 def language_codes() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Names identify entities. Identifiers (UMLS CUIs, DOIDs, …) may repeat; they on
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -13,6 +14,8 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+from medfact.assets import table_words
 
 ID_LENGTH = 20
 """Hexadecimal characters of a fact's or statement's id: 80 bits."""
@@ -169,12 +172,126 @@ def visible(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
 
 
+_PLAIN_NAME = re.compile(r"[A-Za-z][a-z]*(?:[ -][a-z]+)*")
+"""Most names: words in small letters, behind which only such a word as "unspecified" may be too much."""
+
+_REGISTERS = (
+    r"DOID|HPO?|MONDO|OMIM|ORPHA(?:NET)?|MESH|UMLS|CUI|SYMP|RXCUI|RXNORM|CHEBI|GO|UBERON|NCIT|EFO|SNOMED(?: ?CT)?|SCTID|"
+    r"LOINC|ATC|MEDDRA|ICD(?:[- ]?\d{1,2})?(?:[- ]?CM)?"
+)
+_DOTTED = r"[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4}|C\d{7}|DB\d{5}|CHEMBL\d+|Q\d{3,}|\d{6,18}"
+_SHORT = r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?"
+_CODE = rf"(?:{_REGISTERS})[ :_-]{{1,2}}[A-Z]{{0,5}}\d[\w.]*|[A-Za-z][\w.-]{{0,20}}:[A-Za-z]{{0,5}}\d[\w.]*|{_DOTTED}"
+
+IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_SHORT}|[A-Z]{{2,10}}_\d+|D\d{{6,9}}|ENSG\d{{11}}|https?://\S+)")
+"""Names that are identifiers: of UMLS, SNOMED CT, ICD-10, Wikidata or DrugBank, CURIEs and addresses."""
+
+_CODE_FIRST = re.compile(rf"[#*%+^]?(?:{_CODE}|{_SHORT}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
+_CODE_LAST = re.compile(rf"(?:{_CODE})\Z|(?<=[-–—|,] ){_SHORT}\Z")
+_IN_BRACKETS = re.compile(rf"(?:{_CODE}|{_SHORT})(?: ?[,;/] ?(?:{_CODE}|{_SHORT}))?")
+_BEFORE = re.compile(r"\[(?:D|X|V|M|SO|Q)\]\s*")
+"""The prefixes of Read codes, "[D]Chest pain"."""
+
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>")
+_LANGUAGE = re.compile(r"(?<=[\w\"'”’)])@[a-z]{2,3}(?:-[A-Za-z]{2,4})?\Z")
+_ADDRESS = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
+_CAMEL_CASE = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_QUOTES = "\"'`*“”„«»‹›‘’‚「」『』"
+_MOST_LAYERS, _LONGEST_NAME = 6, 1_000
+
+
+@cache
+def _beside() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
+    """The tags in brackets; the words behind names, the longest first, and their last words."""
+    behind = tuple(sorted(map(str.casefold, table_words()["behind"]), key=len, reverse=True))
+    last = frozenset(word.rpartition(" ")[2] for word in behind)
+    return frozenset(map(str.casefold, table_words()["tags"])), behind, last
+
+
+def core_name(name: str) -> str:
+    """A name without what it carries beside itself: semantic tags, codes, quotation marks, markup, a language, NOS, final dots;
+    with the words round a comma in their natural order, and those in CamelCase apart. Unchanged where nothing would be left.
+    """
+    core = name
+    if len(name) <= _LONGEST_NAME and not (_PLAIN_NAME.fullmatch(name) and name.rpartition(" ")[2] not in _beside()[2]):
+        for _ in range(_MOST_LAYERS):
+            inner = _peeled(core)
+            if inner == core or not any(map(str.isalnum, inner)):
+                break
+            core = inner
+        if ", " in core and len(parts := core.split(", ")) <= 4:
+            core = " ".join(reversed(parts))
+        elif _CAMEL_CASE.fullmatch(core):
+            core = _HUMP.sub(" ", core)
+    return core
+
+
+def tag_of(name: str) -> str:
+    """The semantic tag, with its brackets, or the word behind a name; "" where it carries none."""
+    text = name.strip()
+    core = _untagged(text)
+    return text[len(core) :].lstrip(" ,") if core and text.startswith(core) else ""
+
+
+def _peeled(name: str) -> str:
+    """A name without its outer layer of what it carries beside itself."""
+    core = name.strip().lstrip("•·").strip()
+    if "<" in core:
+        core = _MARKUP.sub("", core)
+    if "^^" in core and core[:1] in _QUOTES:
+        core = core.partition("^^")[0]
+    if "@" in core:
+        core = _LANGUAGE.sub("", core)
+    core = core.rstrip(" .;:,。")
+    if core[:1] in _QUOTES and core[-1:] in _QUOTES:
+        core = core.strip(_QUOTES)
+    if "|" in core:
+        parts = [part.strip() for part in core.split("|")]
+        core = parts[1] if len(parts) in (2, 3) and IDENTIFIER.fullmatch(parts[0]) and parts[1] else core
+    core = _BEFORE.sub("", core, count=1) if _BEFORE.match(core) else _ADDRESS.sub("", core, count=1)
+    if first := _CODE_FIRST.match(core):
+        core = core[first.end() :]
+    return _without_last_code(_untagged(core)).strip()
+
+
+def _untagged(name: str) -> str:
+    """A name without a tag or a code in brackets at its end, or before it, and without the words behind it."""
+    tags, behind, last = _beside()
+    for opening, closing in ("()", "[]"):
+        if name.endswith(closing) and (at := name.rfind(opening)) > 0:
+            within = name[at + 1 : -1].strip()
+            if within.casefold() in tags or _IN_BRACKETS.fullmatch(within):
+                return name[:at].rstrip()
+    if name.startswith("[") and (end := name.find("]")) > 0 and name[1:end].strip().casefold() in tags:
+        return name[end + 1 :].lstrip()
+    folded = name.casefold()
+    if len(folded) == len(name) and folded.rpartition(" ")[2] in last:
+        for words in behind:
+            if folded.endswith(words) and not folded[: -len(words)][-1:].isalnum():
+                return name[: -len(words)].rstrip(" ,-(")
+    return name
+
+
+def _without_last_code(name: str) -> str:
+    """A name without a code behind it: the last word, or what follows the last comma or dash."""
+    if name[-1:].isalnum() and (at := name.rfind(" ")) > 0 and any(map(str.isdigit, name[at:])):
+        if _CODE_LAST.search(name, at + 1):
+            return name[:at].rstrip(" ,-–—|:")
+    return name
+
+
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
-    """One key for all spellings of a name: it ignores case, white space, hyphens, apostrophes, accents, and the difference
-    between British and American spelling.
+    """One key for all spellings of a name, whatever it carries beside itself (`core_name`)."""
+    return spelled(core_name(name))
+
+
+def spelled(text: str) -> str:
+    """One spelling of a text: it ignores case, white space, hyphens, apostrophes, accents, and the difference between British
+    and American spelling.
     """
-    plain = unicodedata.normalize("NFKC", name).translate(_PUNCTUATION).casefold()
+    plain = unicodedata.normalize("NFKC", text).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
     for british, american in _BRITISH:

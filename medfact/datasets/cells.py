@@ -10,9 +10,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from medfact.facts import Fact
+from medfact import facts
+from medfact.assets import table_words
+from medfact.facts import Fact, name_key
 
 _MONTH = "(?:jan|feb|mar|mrz|mär|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[ap]m)?"
@@ -37,19 +39,30 @@ _SIGN = re.compile(r"&(?:[a-zA-Z]\w*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 _MAY_BE_NONE = re.compile(rf"#|err:|-?\d|{_MONTH}[-.]|true$|false$|b['\"]|[\[({{]|array", re.IGNORECASE)
 """How those begin that are no names, looked for first: most names are none of them."""
 
-_MISSING = frozenset((
-    "nan", "none", "null", "nil", "na", "n/a", "n.a.", "n.a", "n/d", "nd", "nat", "<na>", "<nan>", "<null>", "<none>", "(null)",
-    "(none)", "(blank)", "(empty)", "[null]", "\\n", "missing", "unknown", "undefined", "unspecified", "tbd", "not available",
-    "not applicable", "not known", "no data", "to be determined", "unbekannt", "keine angabe", "k.a.", "inconnu", "desconocido",
-    "s/o", "-", "--", "---", "–", "—", ".", "..", "...", "…", "?", "??", "???",
-))  # fmt: skip
 _NUMBER = re.compile(r"[+−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?", re.IGNORECASE)
-_SEVERAL = re.compile(r"\S\s*\|+\s*\S|\S; \S")
+_SEVERAL = re.compile(
+    r"\S\s*\|+\s*\S|\S; \S|\S / \S|\w、\w|[^,，]{2}(?:, |，)[^,，]{2,40}(?:, |，)[^,，]{2}|[a-z]{3}/[a-z]{3,40}/[a-z]{3}|"
+    r"\A[a-z]{4,40}/[a-z]{4,40}\Z"
+)
+_SPLIT, _HUMP = re.compile(r"[\W_]+"), re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LISTING = re.compile("[;|/、,，]")
 _IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
 
-MISSING, NUMBER, SEVERAL, MARKUP = "missing", "number", "several", "markup"
+_SYMBOL = "[\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹Œ‘’“”•–—˜™š›œžŸŽ]"
+_TWICE = re.compile(f"[ÂÃÎÏÐÑ]{_SYMBOL}|[âãäåæçèéïð]{_SYMBOL}{_SYMBOL}")
+"""The characters of UTF-8 that was read as Windows-1252 or Latin-1: "Ã¶" for "ö"."""
+_LOST = re.compile(r"\ufffd|[^\W\d]\?[^\W\d]")
+
+MISSING, NUMBER, SEVERAL, MARKUP, IDENTIFIER = "missing", "number", "several", "markup", "identifier"
+TWICE, LOST, SENTENCE, TAG = "decoded twice", "characters lost", "sentence", "tag"
 """What may be no name, and is kept."""
+
+EMPTIED = "emptied"
+"""Words for a missing value that are read as an empty cell."""
+
+UNCOMPUTED = "#FORMULA!"
+"""The text of a cell that holds a formula whose value the workbook lacks."""
 
 
 class Listed(str):
@@ -121,6 +134,8 @@ def fault(text: str) -> str:
     """Why a cell is no name, after "the tail", and what to do; "" where it may be one."""
     if not _MAY_BE_NONE.match(text):
         return ""
+    if text == UNCOMPUTED:
+        return "is a formula without a stored value; open the file in a spreadsheet, save it, and choose it again"
     if _ERROR.fullmatch(text):
         return "is a spreadsheet's error, such as #N/A, and no name; type the name, or delete the row"
     if _TIME.fullmatch(text):
@@ -141,15 +156,47 @@ def fault(text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def doubt(text: str) -> str:
-    """Why a name that is kept may be none: MISSING, NUMBER, SEVERAL or MARKUP; "" where nothing suggests that."""
-    if text.lower() in _MISSING:
+    """Why a name that is kept may be none or damaged, such as MISSING or NUMBER; "" where nothing suggests that."""
+    if is_missing(text):
         return MISSING
+    if text.isascii() and text.replace(" ", "").isalpha() and " " not in text:
+        return ""
     if _NUMBER.fullmatch(text):
         return NUMBER
+    if facts.IDENTIFIER.fullmatch(text):
+        return IDENTIFIER
     if "<" in text and _MARKUP.search(text):
         return MARKUP
-    is_parted = (";" in text or "|" in text) and _SEVERAL.search(_IN_BRACKETS.sub("", text))
-    return SEVERAL if is_parted else ""
+    if not text.isascii() and _TWICE.search(text):
+        return TWICE
+    if ("\ufffd" in text or "?" in text) and _LOST.search(text):
+        return LOST
+    if _is_sentence(text):
+        return SENTENCE
+    if _LISTING.search(text) and _SEVERAL.search(_IN_BRACKETS.sub("", text)):
+        return SEVERAL
+    return TAG if facts.tag_of(text) else ""
+
+
+@cache
+def _missing() -> frozenset[str]:
+    return frozenset(map(str.lower, table_words()["missing"]))
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text is a word for a missing value."""
+    return len(text) < 20 and text.lower() in _missing()
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text is a sentence, and no name: of several words, with a verb or a stop at the end."""
+    words = text.casefold().split()
+    return (len(words) >= 5 and text[-1] in ".!。") or (len(words) >= 4 and not _verbs().isdisjoint(words[1:-1]))
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(table_words()["verbs"])
 
 
 DECODED, LISTS = "decoded", "lists"
@@ -159,19 +206,34 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     NUMBER: ("Bare numbers", "They count as names; if they are identifiers, give the names in their place."),
     SEVERAL: ("Several names in one cell", "Each cell counts as one name; if it is a list, write one row for each."),
     MARKUP: ("Markup", "It counts as a part of the name; remove it if it is none."),
+    IDENTIFIER: ("Identifiers", "They count as names; give the names in their place."),
+    TWICE: ("Text that was decoded twice", "It counts as it stands; save the file anew as UTF-8 from its source."),
+    LOST: ("Lost characters", "They count as they stand; save the file anew as UTF-8 from its source."),
+    SENTENCE: ("Sentences", "Each counts as a name, and would stand in other sentences; write the name alone."),
+    TAG: ("Names with a tag", "The tag would stand in each sentence; take it off."),
+    EMPTIED: ("Words for a missing value", "They are read as an empty cell."),
     DECODED: ("Names written in code", "They are read as the text that they stand for."),
     LISTS: ("Lists written as text", "Each element counts as a fact of its own."),
 }
 
 _EXAMPLES, _EXAMPLE_LENGTH = 3, 60
 
+_FILLED = frozenset({"head", "relation", "tail", "positive"})
+"""Columns in which a word for a missing value is not read as an empty cell."""
+
 
 class Doubts:
-    """Counts such cells. Columns are those of facts: head, relation, tail, and the identifiers of head and tail."""
+    """Counts such cells. Columns are those of facts."""
 
     def __init__(self) -> None:
         self._columns: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._examples: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._of_names: dict[str, None] = {}
+
+    def add_columns(self, unread: Iterable[str]) -> None:
+        """Adds columns of a table that no fact has, some of which may hold names."""
+        words = frozenset(table_words()["of_names"])
+        self._of_names |= dict.fromkeys(name for name in unread if words & set(_SPLIT.split(_HUMP.sub(" ", name).lower())))
 
     def meant(self, column: str, text: str) -> str:
         """What is surely meant by a cell (`cells.meant`)."""
@@ -182,15 +244,24 @@ class Doubts:
             self._add(DECODED, column, text)
         return read
 
-    def look_at(self, cells: Mapping[str, str]) -> None:
-        """Counts what may be no name among the cells of a row that is kept."""
+    def look_at(self, cells: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        """Counts what may be no name among the cells of a row that is kept. texts: the same with their line ends."""
         for column in ("head", "relation", "tail"):
             kind = doubt(cells[column])
+            if column == "tail" and not kind and "\n" in texts[column].strip():
+                kind = SEVERAL
+            if kind == SENTENCE and column == "relation":  # "disease has finding"
+                continue
             if kind and (kind != SEVERAL or column == "tail"):  # the names of diseases hold semicolons
-                self._add(kind, column, cells[column])
-        for column in ("head_id", "tail_id"):
-            if doubt(cells.get(column, "")) == MISSING:
-                self._add(MISSING, column, cells[column])
+                tag = facts.tag_of(cells[column]) if kind == TAG else ""
+                self._add(kind, column, tag or cells[column])
+
+    def emptied(self, cells: dict[str, str]) -> dict[str, str]:
+        """The cells of a row, without words for a missing value in columns that may be empty."""
+        words = [name for name, text in cells.items() if text and name not in _FILLED and is_missing(text)]
+        for name in words:
+            self._add(EMPTIED, name, cells[name])
+        return cells | dict.fromkeys(words, "") if words else cells
 
     def _add(self, kind: str, column: str, text: str) -> None:
         self._columns[kind][column] += 1
@@ -204,23 +275,25 @@ class Doubts:
                 places = ", ".join(
                     f"the {name} of {count} {'row' if count == 1 else 'rows'}" for name, count in columns.items()
                 )
-                yield f"{what} ({', '.join(self._shown(kind))}): {places}. {advice}"
+                beside = ", ".join(map(repr, self._of_names)) if kind == IDENTIFIER or kind == NUMBER else ""
+                columns_of_names = f" The file also has {beside}: name such a column as head or tail." if beside else ""
+                yield f"{what} ({', '.join(self._shown(kind))}): {places}. {advice}{columns_of_names}"
 
     def _shown(self, kind: str) -> list[str]:
         texts = [f"{text[:_EXAMPLE_LENGTH]}…" if len(text) > _EXAMPLE_LENGTH else text for text in self._examples[kind]]
         return texts if len(texts) <= _EXAMPLES else [*texts[:_EXAMPLES], "…"]
 
 
-def capitals_note(facts: Sequence[Fact]) -> Iterator[str]:
-    """Says how many facts are others in other capitals."""
+def capitals_note(tested: Sequence[Fact]) -> Iterator[str]:
+    """Says how many facts are others in other capitals or another spelling."""
     first: dict[tuple[bool, str, str, str], Fact] = {}
     again: list[Fact] = []
-    for fact in facts:
-        key = (fact.positive, fact.head.casefold(), fact.relation.casefold(), (fact.tail or "").casefold())
+    for fact in tested:
+        key = (fact.positive, *map(name_key, (fact.head, fact.relation, fact.tail or "")))
         one = first.setdefault(key, fact)
         if (one.head, one.relation, one.tail) != (fact.head, fact.relation, fact.tail):
             again.append(fact)
     if again:
         example = f"{again[0].head}, {again[0].relation}, {again[0].tail}"
         say, each = ("1 fact says", "Both count") if len(again) == 1 else (f"{len(again)} facts say", "Each counts")
-        yield f"{say} the same as another one in other capitals, such as {example}. {each}; delete one if it is a slip."
+        yield f"{say} the same as another one in other capitals or spelling, such as {example}. {each}; delete one if it is a slip."

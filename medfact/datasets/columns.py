@@ -1,11 +1,10 @@
-"""Which columns of a table are those of facts, and what says whether a fact holds, under a name that is not read too."""
+"""Which columns of a table are those of facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from medfact.datasets import medlama
-from medfact.datasets.headers import Row
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import COLUMNS, name_key, visible
 
@@ -21,6 +20,8 @@ OTHER_NAMES = {
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
 
+_NAMES = frozenset((*REQUIRED, *OTHER_NAMES, *DISEK))
+
 CONSTANT = "="
 """In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
 
@@ -32,6 +33,12 @@ def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
     """Whether these are columns of facts, with this column map or as published by others."""
     given = {ours for ours, theirs in columns.items() if theirs in names or theirs.startswith(CONSTANT)}
     return medlama.is_medlama(names) or given | _known(names).keys() >= set(REQUIRED)
+
+
+def is_name_of_column(text: str, column_of: Mapping[str, str]) -> bool:
+    """Whether a cell of the head names a column: that of the heads, or one that tables have."""
+    text = text.strip()
+    return text == column_of["head"] or text.lower() in _NAMES
 
 
 def renamed_relations(columns: Mapping[str, str]) -> dict[str, str]:
@@ -97,53 +104,3 @@ def _quoted(names: list[str]) -> str:
 
 def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-_TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
-_FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
-
-_LIKE_POSITIVE = frozenset(
-    {"label", "labels", "truth", "true", "is true", "correct", "is correct", "holds", "valid", "is valid"}
-)
-"""Names under which others keep what we call `positive`."""
-
-
-def truth(text: str) -> bool | None:
-    """Whether a cell says true or false, None where it says neither."""
-    word = text.strip().lower()
-    return True if word in _TRUE else False if word in _FALSE else None
-
-
-class LikePositive:
-    """Watches the columns that may say which facts are false, where no column is read as `positive`."""
-
-    def __init__(self, file: str, names: Sequence[str], column_of: Mapping[str, str]) -> None:
-        unused = [] if "positive" in column_of else [name for name in names if name not in column_of.values()]
-        self._file = file
-        self._seen: dict[str, set[bool | None]] = {
-            name: set() for name in unused if " ".join(name.lower().replace("_", " ").split()) in _LIKE_POSITIVE
-        }
-
-    def watch(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """The rows, unchanged. Raises FactsError after the last if false facts would have been taken for true ones."""
-        for number, row in rows:
-            for name, seen in self._seen.items():
-                if text := row.get(name, "").strip():
-                    seen.add(truth(text))
-            yield number, row
-        for name, seen in self._seen.items():
-            if False in seen and None not in seen:
-                raise FactsError(
-                    f"{self._file}: column {name!r} says true or false and is not read: its false facts would count as true.",
-                    "Rename it to positive; if it says something else, give it another name. On the command line, add --column "
-                    f"positive={name}, or --column positive==true where all facts are true.",
-                )
-
-    def notes(self) -> Iterator[str]:
-        """Says that such a column is not used because it also says other things than true and false."""
-        for name, seen in self._seen.items():
-            if None in seen:
-                yield (
-                    f"{self._file}: the column {name!r} is not used. If it says whether a fact holds, rename it to positive "
-                    "and write true or false in it."
-                )

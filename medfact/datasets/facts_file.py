@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import bound_cells, medlama
-from medfact.datasets.cells import Doubts, Listed, capitals_note, fault
+from medfact.datasets.cells import Doubts, UNCOMPUTED, Listed, capitals_note, fault
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.columns import CONSTANT, REQUIRED, LikePositive, has_facts, map_columns, renamed_relations, truth
+from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, is_name_of_column, map_columns, renamed_relations
+from medfact.datasets.denials import FALSE_FACT, LEFT_OUT, Denials, truth
 from medfact.datasets.headers import MAX_NAME, OWN, Columns, Limits, Row
 from medfact.datasets.holding import bound_or_once_true, is_over, left_out_note, today
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
@@ -31,12 +33,19 @@ OTHER_UNTIL = (
     "it repeats an earlier row, and one of the two says that the fact is no longer true: so it is taken; delete the wrong row"
 )
 
+HEADER_AGAIN = "it is the header again, and is left out"
+
+OTHER_TABLE = "another table begins here, with other columns, and is not read; save it as a file of its own"
+
+CONTRADICTED = "positive says true, and another column denies it; correct one of the two"
+
 OVER = "negative_of names a fact that is no longer true, and is left out: the false one is asked on its own"
 
 AHEAD = "it is called false, and its until lies ahead: until says when a false fact stopped being true; correct one of the two"
 
 _RULE = re.compile(r":?-{2,}:?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MINUS = ("-", "−", "–", "¬", "!", "~")
 _BROKEN = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which cannot be stored."""
 
@@ -91,12 +100,26 @@ def _records(
         yield from _medlama_records(rows, reading)
         return
     column_of = map_columns(names, columns, file)
-    like_positive = LikePositive(file, names, column_of)
-    for number, row in like_positive.watch(rows):
+    denials = Denials(file, names, column_of)
+    for number, row in rows:
         cells = {ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()}
-        if not _is_decoration(row, cells["head"]):
+        if _is_decoration(row, cells["head"]):
+            continue
+        if is_name_of_column(cells["head"], column_of) and (header := [text.strip() for text in row.values()]):
+            if header == [text and name for name, text in zip(row, header, strict=True)]:
+                reading.add_problem(number, HEADER_AGAIN)
+                continue
+            if has_facts(header, columns):
+                reading.add_problem(number, OTHER_TABLE)
+                break
+        effect = denials.effect(row)
+        if effect == FALSE_FACT and truth(cells.get("positive", "")):
+            reading.add_problem(number, CONTRADICTED)
+        elif effect != LEFT_OUT:
+            cells |= {"positive": "false"} if effect else {}
             yield from ((number, one) for one in _with_one_tail(number, cells, reading))
-    reading.notes += like_positive.notes()
+    reading.notes += denials.notes()
+    reading.doubts.add_columns(name for name in names if name not in column_of.values())
 
 
 def _is_decoration(row: Mapping[str, str], head: str) -> bool:
@@ -214,7 +237,7 @@ class _Reading:
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
         """Adds one row's fact, or a problem."""
-        cells = {name: " ".join(text.split()) for name, text in texts.items()}
+        cells = self.doubts.emptied({name: " ".join(text.split()) for name, text in texts.items()})
         partner = cells.pop("negative_of", "")
         if wrong := _wrong(cells) or bound_cells.wrong(cells):
             self.add_problem(number, wrong)
@@ -224,7 +247,7 @@ class _Reading:
         if positive is None:
             self.add_problem(number, "positive must be true or false")
             return
-        self.doubts.look_at(cells)
+        self.doubts.look_at(cells, texts)
         filled: dict[str, Any] = {name: text for name, text in cells.items() if text}
         fact = Fact(positive=positive, **filled)
         if fact.until and not positive and not is_over(fact, self.day):
@@ -322,10 +345,10 @@ def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]
 
 
 def _as_seen(fact: Fact) -> Fact:
-    """The fact under the names that a reader sees: two spellings that look alike are one fact."""
+    """The fact under the names that a reader sees: two spellings that look alike are one fact, as are full and half width."""
     if fact.head.isascii() and fact.relation.isascii() and (fact.tail or "").isascii():
         return fact
-    names: dict[str, Any] = {name: visible(getattr(fact, name)) for name in REQUIRED}
+    names: dict[str, Any] = {name: visible(unicodedata.normalize("NFKC", getattr(fact, name))) for name in REQUIRED}
     return fact if all(getattr(fact, name) == text for name, text in names.items()) else replace(fact, **names, fact_id="")
 
 
@@ -336,6 +359,10 @@ def _wrong(cells: Mapping[str, str]) -> str:
             return f"the {name} holds half a character; type it again"
         if "\x00" in text:
             return f"the {name} holds control characters; type it again"
+        if text == UNCOMPUTED:
+            return f"the {name} {fault(text)}"
+    if cells["relation"].startswith(_MINUS):
+        return f"the relation {cells['relation'][:40]!r} may deny; write it without its sign, and false in a column positive"
     for name in REQUIRED:
         if not cells[name] or not (cells[name].isascii() or visible(cells[name])):
             return f"the {name} is empty; fill it in, or delete the row"

@@ -12,7 +12,7 @@ from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
-from medfact.facts import name_key
+from medfact.facts import name_key, spelled
 from medfact.table_formats import FORMATS
 
 TERM = ("term", "name", "entity")
@@ -179,8 +179,7 @@ class _Wanted:
 
     def found_in(self, passage: str) -> set[str]:
         """The keys of the names that stand in a passage."""
-        # past the cache of `name_key`, which would hold whole passages
-        words = _WORDS.findall(name_key.__wrapped__(passage))
+        words = _WORDS.findall(spelled(passage))
         found: set[str] = set()
         for place, word in enumerate(words):
             for length, same_length in self._by_first.get(word, {}).items():

@@ -19,7 +19,7 @@ from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.headers import MAX_NAME
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
-from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.facts import Fact, KnowledgeBase, name_key, spelled
 
 DATA = "data.json"
 TRIPLETS = "triplets_collection.json"
@@ -243,7 +243,7 @@ def _add_statements(reading: _Reading, file: Path) -> None:
         reading.tested.update({stated.fact.fact_id: stated.fact for stated in (true, *false)})
         reading.ready.update({stated.fact.fact_id: stated.sentence for stated in (true, *false)})
         reading.known.setdefault((true.fact.head, true.fact.relation, true.fact.tail or ""), true.fact)
-        if name_key(true.sentence) in {name_key(stated.sentence) for stated in false}:
+        if spelled(true.sentence) in {spelled(stated.sentence) for stated in false}:
             reading.add_problem(
                 file, number, "a false statement says the same as the true one; both stay as published, and one label is wrong"
             )

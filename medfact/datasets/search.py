@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from medfact.datasets.bundled import lay_names
-from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.facts import Fact, KnowledgeBase, core_name, name_key, spelled
 
 Names = Callable[[str], Iterable[str]]
 """What else an entity is called."""
@@ -37,7 +37,8 @@ def _names(name: str, known: KnowledgeBase) -> str:
     """A name, and the other and everyday names of what it names."""
     kept: dict[str, str] = known.memo.setdefault("names to search", {})
     if name not in kept:
-        kept[name] = name_key("; ".join([*sorted(known.names(name)), *_everyday_names(known).get(known.entity(name), ())]))
+        names = sorted(known.names(name))
+        kept[name] = spelled("; ".join([*names, *map(core_name, names), *_everyday_names(known).get(known.entity(name), ())]))
     return kept[name]
 
 

@@ -7,14 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from medfact.facts import name_key
+from medfact.facts import core_name, spelled
 
 _BETWEEN = re.compile(r"[\W_]+")
 
 
 def _plain(text: str) -> str:
     """A text as words with one space around each."""
-    return f" {_BETWEEN.sub(' ', name_key(text)).strip()} "
+    return f" {_BETWEEN.sub(' ', spelled(text)).strip()} "
 
 
 class Mentions:
@@ -32,7 +32,7 @@ class Mentions:
 
     def of(self, names: Iterable[str]) -> frozenset[int]:
         """The places, from 0, of the passages that mention one of these names."""
-        return frozenset().union(*(self._of(plain) for plain in {_plain(name) for name in names} if plain.strip()))
+        return frozenset().union(*(self._of(plain) for plain in {_plain(core_name(name)) for name in names} if plain.strip()))
 
     def of_both(self, names: Iterable[str], others: Iterable[str]) -> frozenset[int]:
         """The places of the passages that mention one name of each."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from medfact.facts import name_key
+from medfact.facts import spelled
 from medfact.retrieval.ranking import Ranked, best
 
 K1, B = 1.5, 0.75
@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+")
 
 def words_of(text: str) -> list[str]:
     """The words of a text, without regard to case, accents, hyphens and British or American spelling."""
-    return _WORD.findall(name_key(text))
+    return _WORD.findall(spelled(text))
 
 
 class Sparse:

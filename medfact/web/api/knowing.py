@@ -11,7 +11,7 @@ from medfact.datasets import Collection, bundled_names, load_bundled
 from medfact.datasets.bundled import about
 from medfact.errors import Mistake
 from medfact.exchange.rows import statement_row
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact, core_name, name_key, spelled
 from medfact.limits import limits
 from medfact.prototypes import load_pool
 from medfact.results.wording import FALSE_MARK, counted
@@ -163,11 +163,11 @@ def _of_sentence(sentence: str) -> Found:
 
 def _plain(text: str) -> str:
     """A sentence without what does not tell it from another."""
-    return " ".join("".join(letter if letter.isalnum() else " " for letter in name_key(text)).split())
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in spelled(text)).split())
 
 
 def _names_one(words: str, names: Iterable[str]) -> bool:
-    return any(f" {_plain(name)} " in words for name in names)
+    return any(f" {_plain(core_name(name))} " in words for name in names)
 
 
 def _row(name: str, fact: Fact) -> Row:
