@@ -213,25 +213,27 @@ def core_name(name: str) -> str:
     """A name without what it carries beside itself: semantic tags, codes, quotation marks, markup, a language, NOS, final dots;
     with the words round a comma in their natural order, and those in CamelCase apart. Unchanged where nothing would be left.
     """
-    core = name
-    if len(name) <= _LONGEST_NAME and not (_PLAIN_NAME.fullmatch(name) and name.rpartition(" ")[2] not in _beside()[2]):
-        for _ in range(_MOST_LAYERS):
-            inner = _peeled(core)
-            if inner == core or not any(map(str.isalnum, inner)):
-                break
-            core = inner
-        if ", " in core and len(parts := core.split(", ")) <= 4:
-            core = " ".join(reversed(parts))
-        elif _CAMEL_CASE.fullmatch(core):
-            core = _HUMP.sub(" ", core)
-    return core
+    core = _bare(name)
+    if ", " in core and len(parts := core.split(", ")) <= 4:
+        return " ".join(reversed(parts))
+    return _HUMP.sub(" ", core) if _CAMEL_CASE.fullmatch(core) else core
+
+
+def _bare(name: str) -> str:
+    """A name without what stands before and behind it."""
+    is_plain = _PLAIN_NAME.fullmatch(name) and name.rpartition(" ")[2] not in _beside()[2]
+    for _ in range(0 if is_plain or len(name) > _LONGEST_NAME else _MOST_LAYERS):
+        inner = _peeled(name)
+        if inner == name or not any(map(str.isalnum, inner)):
+            break
+        name = inner
+    return name
 
 
 def tag_of(name: str) -> str:
-    """The semantic tag, with its brackets, or the word behind a name; "" where it carries none."""
-    text = name.strip()
-    core = _untagged(text)
-    return text[len(core) :].lstrip(" ,") if core and text.startswith(core) else ""
+    """The semantic tag, with its brackets, the code or the word that a name carries beside itself; "" where it carries none."""
+    before, _, behind = name.partition(_bare(name) or " ")
+    return next((tag for part in (before, behind) if any(map(str.isalnum, tag := part.strip(" ,;:|-–—")))), "")
 
 
 def _peeled(name: str) -> str:

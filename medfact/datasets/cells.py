@@ -159,7 +159,7 @@ def doubt(text: str) -> str:
     """Why a name that is kept may be none or damaged, such as MISSING or NUMBER; "" where nothing suggests that."""
     if is_missing(text):
         return MISSING
-    if text.isascii() and text.replace(" ", "").isalpha() and " " not in text:
+    if not text or (text.isascii() and text.isalpha()):
         return ""
     if _NUMBER.fullmatch(text):
         return NUMBER
@@ -210,7 +210,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     TWICE: ("Text that was decoded twice", "It counts as it stands; save the file anew as UTF-8 from its source."),
     LOST: ("Lost characters", "They count as they stand; save the file anew as UTF-8 from its source."),
     SENTENCE: ("Sentences", "Each counts as a name, and would stand in other sentences; write the name alone."),
-    TAG: ("Names with a tag", "The tag would stand in each sentence; take it off."),
+    TAG: ("Tags or codes beside names", "They would stand in each sentence; take them off."),
     EMPTIED: ("Words for a missing value", "They are read as an empty cell."),
     DECODED: ("Names written in code", "They are read as the text that they stand for."),
     LISTS: ("Lists written as text", "Each element counts as a fact of its own."),

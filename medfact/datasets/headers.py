@@ -104,8 +104,19 @@ def table_of(place: str, records: Iterator[Record], needed: Columns) -> Table | 
     at = _likely(first, needed.fewest) if fitting is None else fitting
     is_told = any(not _is_comment(cells) for _, cells in first[:at])
     notes = (f"{place}: the header is row {first[at][0]}; what stands above it is not read.",) if is_told else ()
-    rows = _named(place, named[at], chain(first[at + 1 :], _filled(chain(top, records))))
-    return Table(place, named[at], rows, fitting is not None, notes)
+    below = _filled(chain(top, records))
+    begun = [*first[at + 1 :], *islice(below, MOST_ABOVE)]
+    columns = named[at]
+    if _are_numbered(columns, begun):
+        columns = ["", *columns]
+        notes += (f"{place}: each row has one cell more than the header, a number in front, which is not read.",)
+    return Table(place, columns, _named(place, columns, chain(begun, below)), fitting is not None, notes)
+
+
+def _are_numbered(columns: list[str], begun: list[Record]) -> bool:
+    """Whether each of the first rows begins with a number of its own, for which the header has no name, as R writes them."""
+    numbers = [cells[0].strip() for _, cells in begun if len(cells) == len(columns) + 1 and cells[-1].strip()]
+    return 0 < len(begun) == len(numbers) == len(set(numbers)) and all(map(str.isdecimal, numbers))
 
 
 def _filled(records: Iterator[Record]) -> Iterator[Record]:
@@ -135,6 +146,7 @@ def _named(place: str, columns: list[str], records: Iterator[Record]) -> Iterato
         if any(cell.strip() for cell in cells[len(columns) :]):
             raise FactsError(
                 f"{place}, row {number}: it has {len(cells)} cells where the header has {len(columns)}.",
-                "Put a cell that contains the separator in quotation marks.",
+                "Put a cell that contains the separator in quotation marks, which stand right behind the one before; where each "
+                "row begins with a name of its own, give it a header, too.",
             )
         yield number, dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=False))

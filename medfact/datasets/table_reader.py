@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from medfact.datasets.cells import as_text
 from medfact.datasets.headers import ANY, MAX_CELL, MOST_ABOVE, OWN, Columns, Limits, Record, Row, Table, table_of
@@ -23,6 +23,9 @@ from medfact.table_formats import FORMATS
 DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """The first line of a table for Excel, which names the separator of the others."""
+
+_CARRIAGE_RETURN = "\x01"
+"""Stands for a carriage return within a cell that is not quoted, so that the cell is told: it is no space between words."""
 
 _PARQUET_BATCH_ROWS = 1_000
 
@@ -59,12 +62,12 @@ def read_delimited(path: Path, _: Limits, needed: Columns) -> Table | None:
     """A table whose cells one of DELIMITERS separates: the one with which its header has the columns that are needed."""
     lines = _first_lines(path)
     if named := _SEPARATOR_LINE.fullmatch(lines[0]):
-        return table_of(path.name, _csv_records(path, named[1]), needed)
+        return table_of(path.name, _csv_records(path, named[1], lines), needed)
     header = next((line for line in lines if line.strip() and not line.startswith("#")), lines[0])
     unquoted = re.sub(r'"[^"]*"', "", header)
     likely = sorted(DELIMITERS, key=unquoted.count, reverse=True)
     fitting = (delimiter for delimiter in likely if _is_header(lines, delimiter, needed))
-    return table_of(path.name, _csv_records(path, next(fitting, likely[0])), needed)
+    return table_of(path.name, _csv_records(path, next(fitting, likely[0]), lines), needed)
 
 
 def _first_lines(path: Path) -> list[str]:
@@ -81,24 +84,51 @@ def _is_header(lines: list[str], delimiter: str, needed: Columns) -> bool:
     return False
 
 
-def _csv_records(path: Path, delimiter: str) -> Iterator[Record]:
-    start = 1
-    with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            for record in reader:
-                if max(map(len, record), default=0) > MAX_CELL:
-                    raise _long_cell(f"{path.name}, row {start}")
-                if start > 1 or not _SEPARATOR_LINE.fullmatch(delimiter.join(record)):
-                    yield start, [_without_guard(cell) for cell in record]
-                start = reader.line_num + 1
-        except csv.Error as error:
-            if "field larger" in str(error):  # than the library's own limit, which bounds the memory
-                raise _long_cell(f"{path.name}, row {start}") from None
-            raise FactsError(
-                f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
-                'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
-            ) from None
+def _csv_records(path: Path, delimiter: str, first: list[str]) -> Iterator[Record]:
+    """The rows of a table. Where its first line ends in a line feed, a carriage return alone ends none."""
+    start, line = 1, ""
+
+    def lines(file: TextIO) -> Iterator[str]:
+        nonlocal line
+        for line in file:
+            yield line
+
+    with open_text(path, newline="\n" if first[0].endswith("\n") else "") as file:
+        reader = csv.reader(lines(file), delimiter=delimiter, strict=True, skipinitialspace=_is_spaced(first, delimiter))
+        while True:
+            try:
+                record = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                if "new-line character" not in str(error):
+                    raise _wrong_cell(f"{path.name}, row {start}", str(error)) from None
+                record = [cell.replace("\r", _CARRIAGE_RETURN) for cell in line.rstrip("\r\n").split(delimiter)]
+            if max(map(len, record), default=0) > MAX_CELL:
+                raise _long_cell(f"{path.name}, row {start}")
+            if start > 1 or not _SEPARATOR_LINE.fullmatch(delimiter.join(record)):
+                yield start, [_without_guard(cell) for cell in record]
+            start = reader.line_num + 1
+
+
+def _is_spaced(lines: list[str], delimiter: str) -> bool:
+    """Whether spaces stand before the quotation marks of cells, and belong to none of them."""
+    if not any(f'{delimiter} "' in line for line in lines):
+        return False
+    try:
+        deque(csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True), maxlen=0)
+    except csv.Error as error:
+        return "unexpected end of data" in str(error)
+    return True
+
+
+def _wrong_cell(where: str, error: str) -> FactsError:
+    if "field larger" in error:  # than the library's own limit, which bounds the memory
+        return _long_cell(where)
+    return FactsError(
+        f"{where}: a quotation mark opens or closes in the wrong place.",
+        'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
+    )
 
 
 def _long_cell(where: str) -> FactsError:
@@ -107,20 +137,23 @@ def _long_cell(where: str) -> FactsError:
 
 def read_tabbed(path: Path, limits: Limits, needed: Columns) -> Table | None:
     """A table whose cells tabs separate."""
-    if _SEPARATOR_LINE.fullmatch(_first_lines(path)[0]):
+    lines = _first_lines(path)
+    is_other = not _is_header(lines, "\t", needed) and any(_is_header(lines, other, needed) for other in DELIMITERS)
+    if is_other or _SEPARATOR_LINE.fullmatch(lines[0]):
         return read_delimited(path, limits, needed)
     try:
-        deque(_csv_records(path, "\t"), maxlen=0)
+        deque(_csv_records(path, "\t", lines), maxlen=0)
     except FactsError:
         return table_of(path.name, _unquoted_records(path), needed)
-    return table_of(path.name, _csv_records(path, "\t"), needed)
+    return table_of(path.name, _csv_records(path, "\t", lines), needed)
 
 
 def _unquoted_records(path: Path) -> Iterator[Record]:
     """Tab-separated tables need no quotation marks; unpaired ones belong to the names."""
     with open_text(path, newline="\n") as file:
         for number, line in enumerate(file, 1):
-            yield number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\r\n").split("\t")]
+            cells = line.rstrip("\r\n").replace("\r", _CARRIAGE_RETURN).split("\t")
+            yield number, [_without_guard(_unquoted(cell)) for cell in cells]
 
 
 def _unquoted(cell: str) -> str:
@@ -149,9 +182,22 @@ def _json_rows(path: Path) -> Iterator[Row]:
                 yield number, _json_row(path, number, line)
 
 
+class _Repeated(Exception):
+    """A name that stands twice in a JSON object."""
+
+
+def _without_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise _Repeated(next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place])))
+    return record
+
+
 def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=_without_repetitions)
+    except _Repeated as error:
+        raise FactsError(f"{path.name}, row {number}: {error.args[0]!r} stands in it twice.", "Keep one of the two.") from None
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):

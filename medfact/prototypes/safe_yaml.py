@@ -7,11 +7,12 @@ from typing import Any
 
 import yaml
 
-_NUMBERS = {
+_PATTERNS = {
     "tag:yaml.org,2002:int": re.compile(r"[-+]?[0-9]{1,18}\Z"),
     "tag:yaml.org,2002:float": re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,18}\Z"),
+    "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
 }
-"""What counts as a number. YAML also allows 1:1:1…, of base 60, which takes long to read."""
+"""What counts as a number, and as true or false: "no" and "on" are words. YAML also allows 1:1:1…, of base 60, which takes long to read."""
 
 
 class Unreadable(Exception):
@@ -53,6 +54,6 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in pairs]
+    first: [(tag, _PATTERNS.get(tag, pattern)) for tag, pattern in pairs]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
