@@ -172,8 +172,8 @@ def visible(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
 
 
-_PLAIN_NAME = re.compile(r"[A-Za-z][a-z]*(?:[ -][a-z]+)*")
-"""Most names: words in small letters, behind which only such a word as "unspecified" may be too much."""
+_SIGNS = re.compile(r"[^\w\s'’,-]|\A['’-]|[,_]\s*\Z|[a-z][A-Z]|[A-Z][\d_]\d?[0-9A-Z]|\d{6}|DB\d")
+"""Signs that a name may carry something beside itself. Of most names that is only such a word as "unspecified" behind it."""
 
 _REGISTERS = (
     r"DOID|HPO?|MONDO|OMIM|ORPHA(?:NET)?|MESH|UMLS|CUI|SYMP|RXCUI|RXNORM|CHEBI|GO|UBERON|NCIT|EFO|SNOMED(?: ?CT)?|SCTID|"
@@ -187,9 +187,9 @@ IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_SHORT}|[A-Z]{{2,10}}_\d+|
 """Names that are identifiers: of UMLS, SNOMED CT, ICD-10, Wikidata or DrugBank, CURIEs and addresses."""
 
 _CODE_FIRST = re.compile(rf"[#*%+^]?(?:{_CODE}|{_SHORT}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
-_CODE_LAST = re.compile(rf"(?:{_CODE})\Z|(?<=[-–—|,] ){_SHORT}\Z")
+_CODE_LAST = re.compile(rf"(?!\d)(?:{_CODE})\Z|(?<=[-–—|,] )(?:{_SHORT}|\d{{6,18}})\Z")
 _IN_BRACKETS = re.compile(rf"(?:{_CODE}|{_SHORT})(?: ?[,;/] ?(?:{_CODE}|{_SHORT}))?")
-_BEFORE = re.compile(r"\[(?:D|X|V|M|SO|Q)\]\s*")
+_BEFORE = re.compile(r"\A\[(?:D|X|V|M|SO|Q)\]\s*")
 """The prefixes of Read codes, "[D]Chest pain"."""
 
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>")
@@ -221,8 +221,8 @@ def core_name(name: str) -> str:
 
 def _bare(name: str) -> str:
     """A name without what stands before and behind it."""
-    is_plain = _PLAIN_NAME.fullmatch(name) and name.rpartition(" ")[2] not in _beside()[2]
-    for _ in range(0 if is_plain or len(name) > _LONGEST_NAME else _MOST_LAYERS):
+    may_carry = carries_signs(name) and len(name) <= _LONGEST_NAME
+    for _ in range(_MOST_LAYERS if may_carry else 0):
         inner = _peeled(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break
@@ -230,9 +230,16 @@ def _bare(name: str) -> str:
     return name
 
 
+def carries_signs(name: str) -> bool:
+    """Whether a name may carry something beside itself."""
+    return bool(_SIGNS.search(name)) or name.rpartition(" ")[2].casefold() in _beside()[2]
+
+
 def tag_of(name: str) -> str:
     """The semantic tag, with its brackets, the code or the word that a name carries beside itself; "" where it carries none."""
-    before, _, behind = name.partition(_bare(name) or " ")
+    if (bare := _bare(name)) == name:
+        return ""
+    before, _, behind = name.partition(bare)
     return next((tag for part in (before, behind) if any(map(str.isalnum, tag := part.strip(" ,;:|-–—")))), "")
 
 
@@ -251,7 +258,7 @@ def _peeled(name: str) -> str:
     if "|" in core:
         parts = [part.strip() for part in core.split("|")]
         core = parts[1] if len(parts) in (2, 3) and IDENTIFIER.fullmatch(parts[0]) and parts[1] else core
-    core = _BEFORE.sub("", core, count=1) if _BEFORE.match(core) else _ADDRESS.sub("", core, count=1)
+    core = _BEFORE.sub("", core, count=1) if core[:1] == "[" else _ADDRESS.sub("", core, count=1) if ":" in core else core
     if first := _CODE_FIRST.match(core):
         core = core[first.end() :]
     return _without_last_code(_untagged(core)).strip()
@@ -293,7 +300,7 @@ def spelled(text: str) -> str:
     """One spelling of a text: it ignores case, white space, hyphens, apostrophes, accents, and the difference between British
     and American spelling.
     """
-    plain = unicodedata.normalize("NFKC", text).translate(_PUNCTUATION).casefold()
+    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
     for british, american in _BRITISH:

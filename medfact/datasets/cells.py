@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 from medfact import facts
 from medfact.assets import table_words
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact
 
 _MONTH = "(?:jan|feb|mar|mrz|mär|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[ap]m)?"
@@ -45,6 +45,7 @@ _SEVERAL = re.compile(
     r"\A[a-z]{4,40}/[a-z]{4,40}\Z"
 )
 _SPLIT, _HUMP = re.compile(r"[\W_]+"), re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ORDINARY = re.compile(r"[A-Za-z]*(?:[ '-][A-Za-z]+)*")
 _LISTING = re.compile("[;|/、,，]")
 _IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
@@ -159,8 +160,8 @@ def doubt(text: str) -> str:
     """Why a name that is kept may be none or damaged, such as MISSING or NUMBER; "" where nothing suggests that."""
     if is_missing(text):
         return MISSING
-    if not text or (text.isascii() and text.isalpha()):
-        return ""
+    if _ORDINARY.fullmatch(text) and not facts.carries_signs(text):
+        return SENTENCE if text.count(" ") >= 3 and _is_sentence(text) else ""
     if _NUMBER.fullmatch(text):
         return NUMBER
     if facts.IDENTIFIER.fullmatch(text):
@@ -284,12 +285,15 @@ class Doubts:
         return texts if len(texts) <= _EXAMPLES else [*texts[:_EXAMPLES], "…"]
 
 
-def capitals_note(tested: Sequence[Fact]) -> Iterator[str]:
+SpellingKey = tuple[bool, str, str, str]
+"""Whether a fact is true, and its names under one spelling."""
+
+
+def spelling_note(tested: Sequence[Fact], keys: Sequence[SpellingKey]) -> Iterator[str]:
     """Says how many facts are others in other capitals or another spelling."""
-    first: dict[tuple[bool, str, str, str], Fact] = {}
+    first: dict[SpellingKey, Fact] = {}
     again: list[Fact] = []
-    for fact in tested:
-        key = (fact.positive, *map(name_key, (fact.head, fact.relation, fact.tail or "")))
+    for fact, key in zip(tested, keys, strict=True):
         one = first.setdefault(key, fact)
         if (one.head, one.relation, one.tail) != (fact.head, fact.relation, fact.tail):
             again.append(fact)

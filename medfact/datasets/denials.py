@@ -30,6 +30,7 @@ _LONGEST = 60
 
 _ZERO = re.compile(r"0+(?:[.,]0+)? ?%|0+ ?(?:/|of|out of|von|de|sur|aus|auf) ?\d+(?: ?\(0 ?%\))?")
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+")
+_ENDS_OF_NUMBERS = "0123456789%)"
 _PARTS = re.compile(r"[|;:]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_]+")
@@ -60,24 +61,25 @@ def _meanings() -> Mapping[str, str]:
 
 
 def _plain(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().replace("_", " ")
     return " ".join(plain.split()).rstrip(".!") or plain
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning(text: str) -> str:
     """The meaning of a value, such as TRUE or DENIES; OTHER of what is no such word."""
-    if not text.strip():
-        return EMPTY
     if len(text) > _LONGEST:
         return OTHER
+    if not text.strip():
+        return EMPTY
     words, plain = _meanings(), _plain(text.rpartition("/")[2] if text.startswith("http") else text)
     if plain in words:
         return words[plain]
-    if _NUMBER.fullmatch(plain):
-        return {0.0: FALSE, 1.0: TRUE}.get(float(plain.replace(",", ".")), OTHER)
-    if _ZERO.fullmatch(plain):
-        return ZERO
+    if plain[-1:] in _ENDS_OF_NUMBERS:
+        if _NUMBER.fullmatch(plain):
+            return {0.0: FALSE, 1.0: TRUE}.get(float(plain.replace(",", ".")), OTHER)
+        if _ZERO.fullmatch(plain):
+            return ZERO
     parts = {words.get(part.strip(), OTHER) for part in _PARTS.split(plain)}
     first = words.get(plain.partition(" ")[0], OTHER)
     return next((told for told in (DENIES, RETIRED) if told in parts or told == first), OTHER)
@@ -118,8 +120,10 @@ class _Column:
 
     def effect(self, text: str) -> str:
         """The effect of a value on its row; "" of none."""
-        told = meaning(text)
+        told = OTHER if len(text) > 1 and text[0] in "23456789" and text.isdecimal() else meaning(text)
         self.meanings.add(told)
+        if told == OTHER and self.kind == UNNAMED:
+            return ""
         effect = _EFFECTS.get(self.kind, {}).get(told, "")
         self.effects[effect] += 1
         is_telling = told in _DENYING or told in (TRUE, RETIRED)

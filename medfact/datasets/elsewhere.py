@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
 
+from medfact.assets import table_words
 from medfact.datasets.bundled import also_true, bundled_names, lay_names, load_bundled
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
 from medfact.datasets.holding import bound_or_once_true
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.kept import keep
+
+Kinds = frozenset[str]
 
 
 def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], str | None] = str) -> Collection:
@@ -106,8 +109,6 @@ def _everyday() -> Mapping[str, frozenset[str]]:
     return {key: frozenset(names) for key, names in everyday.items()}
 
 
-Kinds = frozenset[str]
-
 CONDITION, DRUG, SIGN, NO_CONDITION = "condition", "drug", "sign or condition", "anything but a condition"
 
 _ALIKE: Mapping[str, tuple[str, str]] = {
@@ -148,6 +149,104 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
                 f"{relation!r} seems to be the wrong way round in {rows}, such as “{first.head}, {relation}, {first.tail}”: "
                 f"its sentences would say the reverse. Exchange head and tail there{read_as}."
             )
+
+
+def without_reverses(
+    collection: Collection, canonical: Callable[[str], str | None], inverted: Callable[[str], str | None] = lambda _: None
+) -> Collection:
+    """The collection without facts that are the reverse of others in a relation that says something else that way round, with
+    a note of each such relation; the same one where there are none. inverted: what a relation says from its other end.
+    """
+    pairs: defaultdict[str, dict[tuple[str, str], Fact]] = defaultdict(dict)
+    for fact in collection.known.facts:
+        if fact.fact_id not in collection.ready and fact.tail is not None:
+            pairs[fact.relation][name_key(fact.head), name_key(fact.tail)] = fact
+    notes: list[str] = []
+    left_out: set[str] = set()
+    for relation, facts in pairs.items():
+        both = [(fact, facts[tail, head]) for (head, tail), fact in facts.items() if head < tail and (tail, head) in facts]
+        if both and not _is_symmetric(canonical(relation) or relation):
+            wrong = _reverses(both, _ends_of(relation, canonical, inverted))
+            left_out.update(fact.fact_id for fact in wrong)
+            notes += _notes_on_reverses(relation, wrong, both)
+    if not notes:
+        return collection
+    return replace(
+        collection,
+        facts=tuple(_alone(fact, left_out) for fact in collection.facts if fact.fact_id not in left_out),
+        known=replace(collection.known, facts=tuple(fact for fact in collection.known.facts if fact.fact_id not in left_out)),
+        notes=(*collection.notes, *notes),
+        read_from=collection.fingerprint(),
+    )
+
+
+def _alone(fact: Fact, left_out: Set[str]) -> Fact:
+    """A fact without a partner that is left out."""
+    return replace(fact, negative_of=None, k=0, fact_id="") if fact.negative_of in left_out else fact
+
+
+def _is_symmetric(relation: str) -> bool:
+    return not set(name_key(relation).split()).isdisjoint(table_words()["symmetric"])
+
+
+def _ends_of(
+    relation: str, canonical: Callable[[str], str | None], inverted: Callable[[str], str | None]
+) -> tuple[Kinds, Kinds] | None:
+    """The semantic types of the heads and tails of a relation, as a file names it."""
+    known, turned = canonical(relation), inverted(relation)
+    if known is None and turned is not None:
+        ends = _ends().get(name_key(turned))
+        return ends and (ends[1], ends[0])
+    return _ends().get(name_key(known or relation))
+
+
+def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | None) -> list[Fact]:
+    """Of facts that stand both ways round, those that are the wrong way round by their types or the kinds of their names."""
+    if ends is None:
+        return []
+    kinds, of_ends = _kinds(), tuple(_kinds_of(*types) for types in ends)
+    right: dict[Fact, Fact] = {}
+    votes: Counter[tuple[str | None, str | None]] = Counter()
+    for fact, other in both:
+        by_type = [_has_kinds(one, of_ends) for one in (fact, other)]
+        by_name = [_fits(kinds, one.head, one.tail, ends) for one in (fact, other)]
+        fits = by_type if by_type[0] is not by_type[1] else by_name
+        if fits[0] is not fits[1]:
+            first, second = (fact, other) if fits[0] else (other, fact)
+            right[second] = first
+            votes[first.head_type, first.tail_type] += 1
+    for fact, other in both:
+        if fact not in right and other not in right and fact.head_type != fact.tail_type:
+            ahead = votes[fact.head_type, fact.tail_type] - votes[other.head_type, other.tail_type]
+            right |= {other: fact} if ahead > 0 else {fact: other} if ahead < 0 else {}
+    return list(right)
+
+
+def _has_kinds(fact: Fact, ends: Sequence[Kinds]) -> bool:
+    """Whether the types of a fact's head and tail are of the kinds of a relation's ends."""
+    return all(_kinds_of(kind or "") & end for kind, end in zip((fact.head_type, fact.tail_type), ends, strict=True))
+
+
+@cache
+def _kinds_of(*types: str) -> Kinds:
+    """The kinds of things, such as condition or sign, that the words of some types name."""
+    words = {word for one in types for word in re.split(r"[\W_]+", one.casefold())}
+    return frozenset(kind for kind, named in table_words()["kinds"].items() if not words.isdisjoint(named))
+
+
+def _notes_on_reverses(relation: str, wrong: Sequence[Fact], both: Sequence[tuple[Fact, Fact]]) -> Iterator[str]:
+    if wrong:
+        first, rows = (
+            wrong[0],
+            "1 row is the reverse of another" if len(wrong) == 1 else f"{len(wrong):,} rows are the reverse of others",
+        )
+        yield f"{relation!r}: {rows}, such as “{first.head}, {relation}, {first.tail}”, and left out: their types or names tell."
+    if unsure := len(both) - len(wrong):
+        fact, pairs = both[0][0], "1 pair of names stands" if unsure == 1 else f"{unsure:,} pairs of names stand"
+        yield (
+            f"{relation!r}: {pairs} both ways round, such as “{fact.head}, {relation}, {fact.tail}” and “{fact.tail}, "
+            f"{relation}, {fact.head}”: if only one way is true, delete the other rows."
+        )
 
 
 _TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}

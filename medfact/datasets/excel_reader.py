@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from xml.parsers import expat
 
-from medfact.datasets.cells import as_text
+from medfact.datasets.cells import UNCOMPUTED, as_text
 from medfact.datasets.headers import ANY, Columns, Limits, Record, Table, table_of
 from medfact.errors import FactsError
 
@@ -21,6 +24,15 @@ MOST_ROWS = 1_048_576
 
 LOOKED_AT = 1_000
 """Rows of a further sheet among which its header is looked for."""
+
+_COMPOUND = b"\xd0\xcf\x11\xe0"
+"""The first bytes of a compound file, as Excel 97 writes them and as protected workbooks are."""
+
+_FORMATS = {"xl/workbook.bin": "Excel Binary Workbook", "content.xml": "OpenDocument", "Index/Document.iwa": "Numbers"}
+"""Part of a file → its format."""
+
+_SIGNS = re.compile(rb"mergeCell\s|hidden|[<:]f[\s>/]")
+_PLACE, _AREA = re.compile(r"([A-Z]{1,3})\d"), re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, AttributeError, OSError)
 
@@ -39,26 +51,43 @@ def _sheets(path: Path, limits: Limits) -> list[Any]:
     """The sheets that have cells."""
     import openpyxl
 
+    data, names = path.read_bytes(), list[str]()
     warnings.filterwarnings("ignore", module="openpyxl")  # of parts that it leaves out, none of which are cells
-    file = BytesIO(path.read_bytes())  # nothing to close, however far the rows are read
+    file = BytesIO(data)  # nothing to close, however far the rows are read
     try:
         with zipfile.ZipFile(file) as parts:
-            unpacked = sum(part.file_size for part in parts.infolist())
+            unpacked, names = sum(part.file_size for part in parts.infolist()), parts.namelist()
         sheets = (
             openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets if unpacked <= limits.unpacked else None
         )
     except _BROKEN:
-        raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
+        raise _other_format(path, data, names) from None
     if sheets is None:
         raise FactsError(f"{path.name} unpacks to more than {limits.unpacked >> 20:,} MB.", "Save it as CSV, or split it.")
+    if not sheets:
+        raise _other_format(path, data, names)
     return list(sheets)
+
+
+def _other_format(path: Path, data: bytes, names: Sequence[str]) -> FactsError:
+    """The refusal of a file that is no workbook with sheets. names: its parts."""
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        return FactsError(f"{path.name} is protected by a password.", "Remove the password in Excel, and save it again.")
+    if data.startswith(_COMPOUND):
+        return FactsError(f"{path.name} is a workbook of Excel 97 to 2003.", "Save it as Excel Workbook (.xlsx).")
+    kinds = (name for part, name in _FORMATS.items() if part in names)
+    if found := next(kinds, "Strict Open XML" if "xl/workbook.xml" in names else ""):
+        return FactsError(
+            f"{path.name} is saved as {found}, or has no sheets.", "Save it as Excel Workbook (.xlsx), or as CSV."
+        )
+    return FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.")
 
 
 def _beginnings(path: Path, sheets: Sequence[Any], needed: Columns) -> Iterator[Table | None]:
     """The table of the first sheet, and the first rows of the others; None of an empty or damaged one of these."""
     for number, sheet in enumerate(sheets[:1] if needed is ANY else sheets):
         if number == 0:
-            yield table_of(path.name, _records(path, sheet), needed)
+            yield _table(path.name, path, sheet, needed)
             continue
         with suppress(FactsError):
             yield table_of(path.name, islice(_records(path, sheet), LOOKED_AT), needed)
@@ -78,7 +107,7 @@ def _chosen(path: Path, sheets: Sequence[Any], tables: Sequence[Table | None], n
     if number is None:
         return None
     place = f"{path.name}, sheet {names[number]}" if number else path.name
-    table = table_of(place, _records(path, sheets[number]), needed) if number else tables[0]
+    table = _table(place, path, sheets[number], needed) if number else tables[0]
     if table is None or len(sheets) == 1:
         return table
     if not fitting:
@@ -108,7 +137,99 @@ def _listed(names: Sequence[str], numbers: Sequence[int]) -> str:
     return " and ".join(filter(None, [", ".join(names[number] for number in numbers[:-1]), names[numbers[-1]]]))
 
 
-def _records(path: Path, sheet: Any) -> Iterator[Record]:
+def _table(place: str, path: Path, sheet: Any, needed: Columns) -> Table | None:
+    """The table of a sheet, with what its layout says of its cells."""
+    layout = _Layout.of(sheet)
+    table = table_of(place, _records(path, sheet, layout), needed)
+    if table is None or not layout.hidden:
+        return table
+    hidden = "1 row is" if layout.hidden == 1 else f"{layout.hidden:,} rows are"
+    return table._replace(
+        notes=(*table.notes, f"{place}: {hidden} hidden in the sheet, and read all the same; delete what is not meant.")
+    )
+
+
+class _Layout:
+    """The cells of a sheet that are merged down several rows, the rows that are hidden, and formulas without a value."""
+
+    def __init__(self) -> None:
+        self.hidden = 0
+        self._merged: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._uncomputed: defaultdict[int, list[int]] = defaultdict(list)
+        self._open: dict[int, tuple[int, object]] = {}
+        self._row = self._column = 0
+        self._is_hidden = self._is_formula = self._is_text = False
+
+    @classmethod
+    def of(cls, sheet: Any) -> _Layout:
+        """The layout of a sheet, as far as its part can be read."""
+        layout, parser = cls(), expat.ParserCreate()
+        parser.StartElementHandler, parser.EndElementHandler = layout._start, layout._end
+        with suppress(*_BROKEN, expat.ExpatError):
+            with sheet._get_source() as part:
+                has_any = _holds_signs(part)
+            if has_any:
+                with sheet._get_source() as part:
+                    parser.ParseFile(part)
+        return layout
+
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        match name.rpartition(":")[2]:
+            case "row":
+                self._row, self._column = int(attributes.get("r", self._row + 1)), 0
+                self._is_hidden = attributes.get("hidden") in ("1", "true")
+            case "c":
+                place = _PLACE.match(attributes.get("r", ""))
+                self._column = _number(place[1]) if place else self._column + 1
+                self._is_formula, self._is_text = False, attributes.get("t") == "str"
+            case "f":
+                self._is_formula = True
+            case "v" | "is":
+                self.hidden += self._is_hidden
+                self._is_hidden = False
+            case "mergeCell":
+                if (area := _AREA.fullmatch(attributes.get("ref", ""))) and area[4] != area[2]:
+                    self._merged[int(area[2])].append((_number(area[1]), int(area[4])))
+
+    def _end(self, name: str) -> None:
+        if self._is_formula and name.rpartition(":")[2] == "c" and not self._is_text:
+            self._uncomputed[self._row].append(self._column)
+
+    def filled(self, number: int, cells: list[Any]) -> list[Any]:
+        """The cells of a row, with the values of those above with which they are merged, and UNCOMPUTED for lacking values."""
+        for column in self._uncomputed.get(number, ()):
+            cells += [None] * (column - len(cells))
+            cells[column - 1] = UNCOMPUTED if cells[column - 1] is None else cells[column - 1]
+        if self._open and any(cell is not None for cell in cells):
+            self._open = {column: found for column, found in self._open.items() if found[0] >= number}
+            cells += [None] * (max(self._open, default=0) - len(cells))
+            for column, (_, value) in self._open.items():
+                cells[column - 1] = value if cells[column - 1] is None else cells[column - 1]
+        for column, last in self._merged.get(number, ()):
+            if column <= len(cells):
+                self._open[column] = last, cells[column - 1]
+        return cells
+
+
+def _holds_signs(part: BinaryIO) -> bool:
+    """Whether a sheet's part may have merged cells, hidden rows or formulas: most have none, and are not parsed twice."""
+    end = b""
+    while block := part.read(1 << 20):
+        if _SIGNS.search(end + block):
+            return True
+        end = block[-20:]
+    return False
+
+
+def _number(letters: str) -> int:
+    """The number of a column, from 1."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+def _records(path: Path, sheet: Any, layout: _Layout | None = None) -> Iterator[Record]:
     """The rows of a sheet, as far as their last cell that holds something. What the sheet says of its size is not believed."""
     sheet.reset_dimensions()
     number = 0
@@ -116,6 +237,7 @@ def _records(path: Path, sheet: Any) -> Iterator[Record]:
         for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
             if number > MOST_ROWS:
                 raise FactsError(f"{path.name} has more rows than a sheet can have.", "Save it again as .xlsx, or as CSV.")
+            cells = cells if layout is None else layout.filled(number, list(cells))
             end = next((end for end in range(len(cells), 0, -1) if cells[end - 1] is not None), 0)
             yield number, [as_text(value) for value in cells[:end]]
     except _BROKEN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import bound_cells, medlama
-from medfact.datasets.cells import Doubts, UNCOMPUTED, Listed, capitals_note, fault
+from medfact.datasets.cells import UNCOMPUTED, Doubts, Listed, SpellingKey, fault, spelling_note
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, is_name_of_column, map_columns, renamed_relations
 from medfact.datasets.denials import FALSE_FACT, LEFT_OUT, Denials, truth
@@ -228,11 +228,12 @@ class _Reading:
             first = f" ({self.problems[0]})" if self.problems else ""
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
+        keys = [(fact.positive, *map(name_key, (fact.head, fact.relation, fact.tail or ""))) for fact in tested]
         too_close = ((fact.head, fact.tail or "") for fact in (*self.over.values(), *bound_or_once_true(facts)))
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=(*contradicted, *too_close))
-        problems = (*self.problems, *_only_themselves(tested, self.row_of))
+        problems = (*self.problems, *_only_themselves(tested, keys, self.row_of))
         return Collection(
-            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *capitals_note(tested)), alone=self._alone
+            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *spelling_note(tested, keys)), alone=self._alone
         )
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
@@ -332,14 +333,14 @@ def _without_inverses(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact.relation not in inverses)
 
 
-def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]]) -> Iterator[Problem]:
+def _only_themselves(
+    facts: Sequence[Fact], keys: Sequence[SpellingKey], row_of: Mapping[str, tuple[str, int]]
+) -> Iterator[Problem]:
     """A problem for each fact whose head is its own only tail in that relation. The fact stays."""
-    tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for fact in facts:
-        if fact.positive and fact.tail is not None:
-            tails[fact.head, fact.relation].add(name_key(fact.tail))
-    for fact in facts:
-        if fact.positive and tails[fact.head, fact.relation] == {name_key(fact.head)}:
+    true = [(fact, head == tail) for fact, (positive, head, _, tail) in zip(facts, keys, strict=True) if positive]
+    others = {(fact.head, fact.relation) for fact, is_itself in true if not is_itself}
+    for fact, is_itself in true:
+        if is_itself and (fact.head, fact.relation) not in others:
             file, number = row_of[fact.fact_id]
             yield Problem(number, "the head is its own and only tail; the fact stays, and is easy to guess", file)
 

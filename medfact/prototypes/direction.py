@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import with_bundled_knowledge
+from medfact.datasets.elsewhere import with_bundled_knowledge, without_reverses
 from medfact.datasets.pairing import alone_note, bounds_of, paired, partners_by_place
 from medfact.facts import Fact, name_key
 from medfact.prototypes.pool import Pool
@@ -32,6 +33,7 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     The facts' `turned_from` says what the file has. Facts with a ready sentence stay as they are. The fingerprint is that of
     the file. A note says of each relation how many facts were turned.
     """
+    collection = _without_reverses(collection, pool)
     inverses = {name: known for name in sorted(collection.relations) if (known := pool.inverted(name)) is not None}
     if not inverses:
         return _with_close_knowledge(collection, pool.canonical)
@@ -40,6 +42,15 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
         collection.memo[key] = _turned(collection, inverses, pool.canonical)
     turned: Collection = collection.memo[key]
     return turned
+
+
+def _without_reverses(collection: Collection, pool: Pool) -> Collection:
+    key = ("reverses", *((name, pool.canonical(name), pool.inverted(name)) for name in sorted(collection.relations)))
+    if key not in collection.memo:
+        is_bundled = collection.name in bundled_names()
+        collection.memo[key] = collection if is_bundled else without_reverses(collection, pool.canonical, pool.inverted)
+    made: Collection = collection.memo[key]
+    return made
 
 
 def _with_close_knowledge(collection: Collection, canonical: Callable[[str], str | None]) -> Collection:
