@@ -284,10 +284,8 @@ def _untagged(name: str) -> str:
 
 def _without_last_code(name: str) -> str:
     """A name without a code behind it: the last word, or what follows the last comma or dash."""
-    if name[-1:].isalnum() and (at := name.rfind(" ")) > 0 and any(map(str.isdigit, name[at:])):
-        if _CODE_LAST.search(name, at + 1):
-            return name[:at].rstrip(" ,-–—|:")
-    return name
+    at = name.rfind(" ") if name[-1:].isalnum() else 0
+    return name[:at].rstrip(" ,-–—|:") if at > 0 and _CODE_LAST.search(name, at + 1) else name
 
 
 @lru_cache(maxsize=1 << 17)

@@ -276,7 +276,7 @@ class Doubts:
                 places = ", ".join(
                     f"the {name} of {count} {'row' if count == 1 else 'rows'}" for name, count in columns.items()
                 )
-                beside = ", ".join(map(repr, self._of_names)) if kind == IDENTIFIER or kind == NUMBER else ""
+                beside = ", ".join(map(repr, self._of_names)) if kind in (IDENTIFIER, NUMBER) else ""
                 columns_of_names = f" The file also has {beside}: name such a column as head or tail." if beside else ""
                 yield f"{what} ({', '.join(self._shown(kind))}): {places}. {advice}{columns_of_names}"
 
@@ -300,4 +300,5 @@ def spelling_note(tested: Sequence[Fact], keys: Sequence[SpellingKey]) -> Iterat
     if again:
         example = f"{again[0].head}, {again[0].relation}, {again[0].tail}"
         say, each = ("1 fact says", "Both count") if len(again) == 1 else (f"{len(again)} facts say", "Each counts")
-        yield f"{say} the same as another one in other capitals or spelling, such as {example}. {each}; delete one if it is a slip."
+        other = "in other capitals or spelling"
+        yield f"{say} the same as another one {other}, such as {example}. {each}; delete one if it is a slip."

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from medfact.datasets.denials import truth
 from medfact.datasets.headers import Columns
 from medfact.datasets.table_reader import read_table
 from medfact.errors import FactsError
 from medfact.statements import VARIANTS
 
 COLUMNS = ("relation", "variant", "statement", "label")
-
-_LABELS = {"true": True, "false": False}
 
 
 def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
@@ -31,14 +30,14 @@ def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
         relation, variant, statement, label = (" ".join(row[name].split()) for name in COLUMNS)
         if variant not in VARIANTS:
             raise FactsError(f"{path.name}, row {number}: there is no form {variant!r}.", f"Forms are: {', '.join(VARIANTS)}.")
-        if label and label.lower() not in _LABELS:
+        if label and truth(label) is None:
             raise FactsError(f"{path.name}, row {number}: the label is {label!r}.", "Write true or false.")
         if not relation or not statement or not label:
             raise FactsError(
                 f"{path.name}, row {number}: the relation, the statement or the label (true or false) is missing.",
                 "Fill it in.",
             )
-        demonstrations.append((relation, variant, statement, _LABELS[label.lower()]))
+        demonstrations.append((relation, variant, statement, truth(label) is True))
     if not demonstrations:
         raise FactsError(f"{path.name} holds no demonstration.", "Write one per row.")
     return demonstrations

@@ -199,7 +199,8 @@ class Denials:
     def _note(self, column: _Column) -> Iterator[str]:
         place, effects = f"{self._file}: the column {column.name!r}", column.effects
         if count := effects[FALSE_FACT]:
-            yield f"{place} denies {column.values()}: {'this counts as a false fact' if count == 1 else 'these are false facts'}."
+            count_as = "this is a false fact" if count == 1 else "these are false facts"
+            yield f"{place} says {column.values()}: {count_as}."
         if effects[LEFT_OUT]:
             yield (
                 f"{place} says {column.values()}, left out. Rename it to positive to ask them as false facts, or delete it to "

@@ -236,17 +236,16 @@ def _kinds_of(*types: str) -> Kinds:
 
 def _notes_on_reverses(relation: str, wrong: Sequence[Fact], both: Sequence[tuple[Fact, Fact]]) -> Iterator[str]:
     if wrong:
-        first, rows = (
-            wrong[0],
-            "1 row is the reverse of another" if len(wrong) == 1 else f"{len(wrong):,} rows are the reverse of others",
-        )
-        yield f"{relation!r}: {rows}, such as “{first.head}, {relation}, {first.tail}”, and left out: their types or names tell."
-    if unsure := len(both) - len(wrong):
-        fact, pairs = both[0][0], "1 pair of names stands" if unsure == 1 else f"{unsure:,} pairs of names stand"
-        yield (
-            f"{relation!r}: {pairs} both ways round, such as “{fact.head}, {relation}, {fact.tail}” and “{fact.tail}, "
-            f"{relation}, {fact.head}”: if only one way is true, delete the other rows."
-        )
+        said = f"“{wrong[0].head}, {relation}, {wrong[0].tail}”"
+        rows = "1 row is the reverse of another" if len(wrong) == 1 else f"{len(wrong):,} rows are the reverse of others"
+        yield f"{relation!r}: {rows}, such as {said}, and left out: their types or names tell."
+    left_out = set(wrong)
+    unsure = [pair for pair in both if left_out.isdisjoint(pair)]
+    if unsure:
+        head, tail = unsure[0][0].head, unsure[0][0].tail
+        pairs = "1 pair of names stands" if len(unsure) == 1 else f"{len(unsure):,} pairs of names stand"
+        said = f"“{head}, {relation}, {tail}” and “{tail}, {relation}, {head}”"
+        yield f"{relation!r}: {pairs} both ways round, such as {said}: if only one way is true, delete the other rows."
 
 
 _TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}

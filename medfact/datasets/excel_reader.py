@@ -28,8 +28,16 @@ LOOKED_AT = 1_000
 _COMPOUND = b"\xd0\xcf\x11\xe0"
 """The first bytes of a compound file, as Excel 97 writes them and as protected workbooks are."""
 
-_FORMATS = {"xl/workbook.bin": "Excel Binary Workbook", "content.xml": "OpenDocument", "Index/Document.iwa": "Numbers"}
+_FORMATS = {
+    "xl/workbook.bin": "an Excel Binary Workbook",
+    "content.xml": "an OpenDocument spreadsheet",
+    "Index/Document.iwa": "a document of Numbers",
+}
 """Part of a file → its format."""
+
+_SAVE = "Save it as Excel Workbook (.xlsx), or as CSV."
+_BEGINNING = 2_048
+"""Bytes of a part in which its namespace stands."""
 
 _SIGNS = re.compile(rb"mergeCell\s|hidden|[<:]f[\s>/]")
 _PLACE, _AREA = re.compile(r"([A-Z]{1,3})\d"), re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
@@ -44,43 +52,51 @@ def read_excel(path: Path, limits: Limits, needed: Columns) -> Table | None:
     not.
     """
     sheets = _sheets(path, limits)
-    return _chosen(path, sheets, list(_beginnings(path, sheets, needed)), needed)
+    table = _chosen(path, sheets, list(_beginnings(path, sheets, needed)), needed)
+    if table is None and (kind := _other_format(path.read_bytes())):
+        raise FactsError(f"{path.name} is {kind}.", _SAVE)
+    return table
 
 
 def _sheets(path: Path, limits: Limits) -> list[Any]:
     """The sheets that have cells."""
     import openpyxl
 
-    data, names = path.read_bytes(), list[str]()
+    data = path.read_bytes()
     warnings.filterwarnings("ignore", module="openpyxl")  # of parts that it leaves out, none of which are cells
     file = BytesIO(data)  # nothing to close, however far the rows are read
     try:
         with zipfile.ZipFile(file) as parts:
-            unpacked, names = sum(part.file_size for part in parts.infolist()), parts.namelist()
+            unpacked = sum(part.file_size for part in parts.infolist())
         sheets = (
             openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets if unpacked <= limits.unpacked else None
         )
     except _BROKEN:
-        raise _other_format(path, data, names) from None
+        kind = _other_format(data) or "not an Excel workbook"
+        raise FactsError(f"{path.name} is {kind}.", _SAVE) from None
     if sheets is None:
         raise FactsError(f"{path.name} unpacks to more than {limits.unpacked >> 20:,} MB.", "Save it as CSV, or split it.")
     if not sheets:
-        raise _other_format(path, data, names)
+        kind = _other_format(data) or "a workbook without sheets that hold cells"
+        raise FactsError(f"{path.name} is {kind}.", _SAVE)
     return list(sheets)
 
 
-def _other_format(path: Path, data: bytes, names: Sequence[str]) -> FactsError:
-    """The refusal of a file that is no workbook with sheets. names: its parts."""
+def _other_format(data: bytes) -> str:
+    """The format of a file whose sheets cannot be read, after "is"; "" where nothing tells it."""
     if "EncryptedPackage".encode("utf-16-le") in data:
-        return FactsError(f"{path.name} is protected by a password.", "Remove the password in Excel, and save it again.")
+        return "protected by a password: remove it in Excel first"
     if data.startswith(_COMPOUND):
-        return FactsError(f"{path.name} is a workbook of Excel 97 to 2003.", "Save it as Excel Workbook (.xlsx).")
-    kinds = (name for part, name in _FORMATS.items() if part in names)
-    if found := next(kinds, "Strict Open XML" if "xl/workbook.xml" in names else ""):
-        return FactsError(
-            f"{path.name} is saved as {found}, or has no sheets.", "Save it as Excel Workbook (.xlsx), or as CSV."
-        )
-    return FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.")
+        return "a workbook of Excel 97 to 2003"
+    with suppress(*_BROKEN), zipfile.ZipFile(BytesIO(data)) as parts:
+        names = parts.namelist()
+        for name in names:
+            if name.startswith("xl/") and name.endswith(".xml"):
+                with parts.open(name) as part:
+                    if b"purl.oclc.org/ooxml" in part.read(_BEGINNING):
+                        return "saved as Strict Open XML"
+        return next((kind for part, kind in _FORMATS.items() if part in names), "")
+    return ""
 
 
 def _beginnings(path: Path, sheets: Sequence[Any], needed: Columns) -> Iterator[Table | None]:
@@ -144,9 +160,8 @@ def _table(place: str, path: Path, sheet: Any, needed: Columns) -> Table | None:
     if table is None or not layout.hidden:
         return table
     hidden = "1 row is" if layout.hidden == 1 else f"{layout.hidden:,} rows are"
-    return table._replace(
-        notes=(*table.notes, f"{place}: {hidden} hidden in the sheet, and read all the same; delete what is not meant.")
-    )
+    note = f"{place}: {hidden} hidden in the sheet, and read all the same; delete what is not meant."
+    return table._replace(notes=(*table.notes, note))
 
 
 class _Layout:

@@ -364,16 +364,18 @@ def _wrong(cells: Mapping[str, str]) -> str:
             return f"the {name} {fault(text)}"
     if cells["relation"].startswith(_MINUS):
         return f"the relation {cells['relation'][:40]!r} may deny; write it without its sign, and false in a column positive"
-    for name in REQUIRED:
-        if not cells[name] or not (cells[name].isascii() or visible(cells[name])):
-            return f"the {name} is empty; fill it in, or delete the row"
-        if len(cells[name]) > MAX_NAME:
-            return f"the {name} is longer than {MAX_NAME} characters; give a name"
-        if _CONTROL.search(cells[name]):
-            return f"the {name} holds control characters; type it again"
-        if wrong := fault(cells[name]):
-            return f"the {name} {wrong}"
-    return ""
+    return next(filter(None, (_wrong_name(name, cells[name]) for name in REQUIRED)), "")
+
+
+def _wrong_name(name: str, text: str) -> str:
+    if not text or not (text.isascii() or visible(text)):
+        return f"the {name} is empty; fill it in, or delete the row"
+    if len(text) > MAX_NAME:
+        return f"the {name} is longer than {MAX_NAME} characters; give a name"
+    if _CONTROL.search(text):
+        return f"the {name} holds control characters; type it again"
+    wrong = fault(text)
+    return f"the {name} {wrong}" if wrong else ""
 
 
 def _notes(path: Path) -> list[str]:

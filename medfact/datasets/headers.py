@@ -146,7 +146,7 @@ def _named(place: str, columns: list[str], records: Iterator[Record]) -> Iterato
         if any(cell.strip() for cell in cells[len(columns) :]):
             raise FactsError(
                 f"{place}, row {number}: it has {len(cells)} cells where the header has {len(columns)}.",
-                "Put a cell that contains the separator in quotation marks, which stand right behind the one before; where each "
-                "row begins with a name of its own, give it a header, too.",
+                "Put a cell that contains the separator in quotation marks, without a space before them; where each row begins "
+                "with a name of its own, give it a header, too.",
             )
         yield number, dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=False))

@@ -86,15 +86,9 @@ def _is_header(lines: list[str], delimiter: str, needed: Columns) -> bool:
 
 def _csv_records(path: Path, delimiter: str, first: list[str]) -> Iterator[Record]:
     """The rows of a table. Where its first line ends in a line feed, a carriage return alone ends none."""
-    start, line = 1, ""
-
-    def lines(file: TextIO) -> Iterator[str]:
-        nonlocal line
-        for line in file:
-            yield line
-
+    start, lines = 1, deque[str](maxlen=1)
     with open_text(path, newline="\n" if first[0].endswith("\n") else "") as file:
-        reader = csv.reader(lines(file), delimiter=delimiter, strict=True, skipinitialspace=_is_spaced(first, delimiter))
+        reader = csv.reader(_kept(file, lines), delimiter=delimiter, strict=True, skipinitialspace=_is_spaced(first, delimiter))
         while True:
             try:
                 record = next(reader)
@@ -103,12 +97,19 @@ def _csv_records(path: Path, delimiter: str, first: list[str]) -> Iterator[Recor
             except csv.Error as error:
                 if "new-line character" not in str(error):
                     raise _wrong_cell(f"{path.name}, row {start}", str(error)) from None
-                record = [cell.replace("\r", _CARRIAGE_RETURN) for cell in line.rstrip("\r\n").split(delimiter)]
+                record = [cell.replace("\r", _CARRIAGE_RETURN) for cell in lines[-1].rstrip("\r\n").split(delimiter)]
             if max(map(len, record), default=0) > MAX_CELL:
                 raise _long_cell(f"{path.name}, row {start}")
             if start > 1 or not _SEPARATOR_LINE.fullmatch(delimiter.join(record)):
                 yield start, [_without_guard(cell) for cell in record]
             start = reader.line_num + 1
+
+
+def _kept(file: TextIO, last: deque[str]) -> Iterator[str]:
+    """The lines of a file. last: gets each of them."""
+    for line in file:
+        last.append(line)
+        yield line
 
 
 def _is_spaced(lines: list[str], delimiter: str) -> bool:

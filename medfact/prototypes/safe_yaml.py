@@ -12,7 +12,9 @@ _PATTERNS = {
     "tag:yaml.org,2002:float": re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,18}\Z"),
     "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
 }
-"""What counts as a number, and as true or false: "no" and "on" are words. YAML also allows 1:1:1…, of base 60, which takes long to read."""
+"""What counts as a number, and as true or false: "no" and "on" are words. YAML also allows 1:1:1…, of base 60, which takes long
+to read.
+"""
 
 
 class Unreadable(Exception):
