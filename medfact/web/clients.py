@@ -34,6 +34,14 @@ def address_of(scope: Any) -> str:
     return counted_address(peer)
 
 
+def scheme_of(scope: Any) -> str:
+    """ "https" or "http", as the browser sent a request; behind a proxy, as that says."""
+    if os.environ.get("SPACE_ID"):
+        return "https"
+    forwarded = Headers(scope=scope).get("x-forwarded-proto", "") if is_behind_proxy() else ""
+    return forwarded if forwarded in {"http", "https"} else str(scope["scheme"])
+
+
 def name_in(text: str) -> str:
     """The name of the machine in a Host header or an address: "localhost:7860", "http://127.0.0.1:7860/runs"; "" for none."""
     try:

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 
+from medfact.limits import is_public_server
+from medfact.web.clients import scheme_of
 from medfact.web.pace import EMBED, kind_of
 from medfact.web.visitors import welcome
 
@@ -39,13 +41,11 @@ GZIP_LEVEL = 4
 def own_headers(nonce: str = "") -> dict[str, str]:
     """What every answer says: nothing of another host is loaded, and no other site shows it in a frame. nonce: of a page."""
     scripts = f" 'nonce-{nonce}' 'unsafe-eval'" if nonce else ""
-    secure = {"Strict-Transport-Security": "max-age=31536000"} if os.environ.get("SPACE_ID") else {}
     return {
         "Content-Security-Policy": POLICY.format(scripts=scripts) + (HUB if os.environ.get("SPACE_ID") else ""),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Permissions-Policy": PERMISSIONS,
-        **secure,
     }
 
 
@@ -112,6 +112,8 @@ def finish(scope: Any, headers: MutableHeaders, own: dict[str, str]) -> None:
     for name in OPEN_TO_ALL:
         del headers[name]
     headers.update(own)
+    if is_public_server() and scheme_of(scope) == "https":
+        headers["Strict-Transport-Security"] = "max-age=31536000"
     if location := headers.get("location"):
         headers["location"] = _within(scope, location)
     welcome(Request(scope), headers)

@@ -27,10 +27,10 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from medfact.errors import ServiceAway
 from medfact.limits import SIGNED_IN
-from medfact.web.clients import is_behind_proxy
+from medfact.web.clients import scheme_of
 from medfact.web.hub_tokens import Token, Tokens, token_in
 
-STATE = "medfact-sign-in"
+STATE = "__Host-medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
 ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
@@ -140,10 +140,8 @@ def _own_address(request: Request) -> str:
     """Where the provider sends browsers back to: this server, whose name the guard has checked."""
     if space := os.environ.get("SPACE_HOST", "").partition(",")[0].strip():
         return f"https://{space}/login/callback"
-    forwarded = request.headers.get("x-forwarded-proto", "") if is_behind_proxy() else ""
-    scheme = forwarded if forwarded in {"http", "https"} else request.url.scheme
     prefix = os.environ.get("GRADIO_ROOT_PATH", "").rstrip("/")
-    return f"{scheme}://{request.headers['host']}{prefix}/login/callback"
+    return f"{scheme_of(request.scope)}://{request.headers['host']}{prefix}/login/callback"
 
 
 # ------------------------------------------------------------------------------------------------ the provider
@@ -203,7 +201,7 @@ def _away(why: str) -> ServiceAway:
 
 # ------------------------------------------------------------------------------------------------ signed cookies
 
-PERSON = "medfact-person"
+PERSON = "__Host-medfact-person"
 """The cookie of one who has signed in."""
 
 

@@ -17,10 +17,13 @@ from starlette.datastructures import MutableHeaders
 from medfact.limits import SIGNED_IN, is_public_server
 from medfact.models.services.policy import is_loopback
 from medfact.spec import LOCAL_OWNER
-from medfact.web.clients import is_behind_proxy, name_in
+from medfact.web.clients import is_behind_proxy, name_in, scheme_of
 from medfact.web.sign_in import owner_of_person, person_of
 
 COOKIE = "medfact-visitor"
+SECURE_COOKIE = f"__Host-{COOKIE}"
+"""Its name over https, where browsers take it from this host alone, and from nobody on an unencrypted way to it."""
+
 NOBODY = "nobody"
 """The owner of a request without a cookie: it may look, and do nothing."""
 PROXY_HEADERS = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
@@ -56,8 +59,19 @@ def owner_of(request: Any) -> str:
 
 def browser_of(request: Any) -> str:
     """The owner that a browser is by its cookie alone."""
-    cookie = str(request.cookies.get(COOKIE, ""))
-    return cookie if re.fullmatch(r"[0-9a-f]{32}", cookie) else NOBODY
+    cookie = _cookie_of(request)
+    return owner_of_cookie(cookie) if cookie else NOBODY
+
+
+def owner_of_cookie(cookie: str) -> str:
+    """The owner whose browser holds a cookie: a hash of it, so that nobody enters as an owner who reads the database."""
+    return hashlib.sha256(f"browser {cookie}".encode()).hexdigest()[:32]
+
+
+def _cookie_of(request: Any) -> str:
+    """The value of a browser's cookie; "" for none. One that was given over http also counts over https."""
+    values = (str(request.cookies.get(name, "")) for name in (SECURE_COOKIE, COOKIE))
+    return next((value for value in values if re.fullmatch(r"[0-9a-f]{32}", value)), "")
 
 
 def why_nobody() -> str:
@@ -103,14 +117,21 @@ def is_adjudicator(name: str, *, signed_in: bool) -> bool:
 
 
 def welcome(request: Request, headers: MutableHeaders) -> None:
-    """Gives a browser that has none its cookie, with the page itself."""
-    if owner_of(request) != NOBODY or "text/html" not in headers.get("content-type", ""):
+    """Gives a browser that has none its cookie, with the page itself; over https, also the one that it was given over http."""
+    cookie, is_secure = _cookie_of(request), scheme_of(request.scope) == "https"
+    is_kept = not is_secure or SECURE_COOKIE in request.cookies if cookie else owner_of(request) != NOBODY
+    if is_kept or "text/html" not in headers.get("content-type", ""):
         return
     # A Space is shown inside a page of another site, which only these cookies survive.
     inside = bool(os.environ.get("SPACE_ID"))
     made = Response()
     made.set_cookie(
-        COOKIE, secrets.token_hex(16), max_age=YEAR, httponly=True, secure=inside, samesite="none" if inside else "lax"
+        SECURE_COOKIE if is_secure else COOKIE,
+        cookie or secrets.token_hex(16),
+        max_age=YEAR,
+        httponly=True,
+        secure=is_secure,
+        samesite="none" if inside else "lax",
     )
     # without "Partitioned" browsers drop it there
     headers.append("set-cookie", made.headers["set-cookie"] + ("; Partitioned" if inside else ""))

@@ -16,6 +16,7 @@ from small_facts import rows_of_facts, write_csv
 from medfact.models.prompt import Served
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.web.visitors import owner_of_cookie
 
 pytestmark = pytest.mark.browser
 
@@ -34,8 +35,8 @@ def look(page: Page, address: str, scheme: str, width: int) -> None:
 def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
     browser: Browser, address: str, app_home: Path, tmp_path: Path
 ) -> None:
-    owner = secrets.token_hex(16)
-    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(owner)
+    cookie = secrets.token_hex(16)
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(owner_of_cookie(cookie))
     facts = str(write_csv(tmp_path / "facts.csv", rows_of_facts()))
     for model in ("openai:model", f"openai:{LONG}"):
         spec = RunSpec(model=model, facts=facts, shots=0)
@@ -43,7 +44,7 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
             served = Served(f"{model[7:]}-2026-{'08' if week < 2 else '09'}", f"fp_{week // 2}")
             run_on(store, spec, day, served, range(0, 70, 7) if week < 2 else range(0, 70, 3))
     with watched(browser, address) as page:
-        page.context.add_cookies([{"name": "medfact-visitor", "value": owner, "url": address}])
+        page.context.add_cookies([{"name": "medfact-visitor", "value": cookie, "url": address}])
         for width, scheme in ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")):
             look(page, address, scheme, width)
             lines = page.locator("#drift button[aria-expanded]")

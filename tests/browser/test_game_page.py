@@ -11,6 +11,7 @@ from browser import watched
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
+from medfact.web.visitors import owner_of_cookie
 
 pytestmark = pytest.mark.browser
 
@@ -28,8 +29,8 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 
 def log_of(page: Page, app_home: Path) -> list[str]:
-    owner = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "medfact-visitor")
-    log = Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log(owners=[owner])
+    cookie = next(one["value"] for one in page.context.cookies() if one["name"] == "medfact-visitor")
+    log = Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log(owners=[owner_of_cookie(cookie)])
     return [one.verdict for one in log if one.queue == "game"]
 
 

@@ -22,6 +22,7 @@ from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
 from medfact.web.pages.runs import RUNS_A_PAGE
+from medfact.web.visitors import owner_of_cookie
 
 pytestmark = pytest.mark.browser
 
@@ -81,12 +82,12 @@ class Visitor:
 
 
 def arrive(browser: Browser, address: str, app_home: Path, facts_file: Path) -> Visitor:
-    owner = secrets.token_hex(16)
+    cookie = secrets.token_hex(16)
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.add_cookies([{"name": "medfact-visitor", "value": owner, "url": address}])
+    context.add_cookies([{"name": "medfact-visitor", "value": cookie, "url": address}])
     page = context.new_page()
     trouble = trouble_of(page, address)
-    store = Store(f"sqlite:///{app_home / 'medfact.db'}", owner)
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}", owner_of_cookie(cookie))
     spec = RunSpec(model="baseline:always-true", facts=str(facts_file), limit=2, shots=0)
     return Visitor(page, address, store, context, spec, trouble)
 

@@ -9,6 +9,7 @@ import httpx
 from waiting import until
 
 from medfact.web.evaluate.form import Setup
+from medfact.web.visitors import COOKIE, owner_of_cookie
 
 
 def with_row(setup: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +40,12 @@ class Visitor:
 
     @property
     def owner(self) -> str:
-        return self.http.cookies["medfact-visitor"]
+        return owner_of_cookie(self.cookie)
+
+    @property
+    def cookie(self) -> str:
+        """The value of the cookie that the page gave, or that this browser came with."""
+        return self.http.cookies.get(COOKIE) or self.http.headers["cookie"].partition("=")[2]
 
     def upload(self, name: str, content: bytes) -> str:
         """Uploads a file; returns its path on the server."""

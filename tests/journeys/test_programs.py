@@ -179,7 +179,7 @@ def test_a_run_is_opened_by_its_whole_id_alone(program: Program, server: str) ->
 
 def test_a_programs_runs_are_listed_to_its_cookie_and_on_a_public_server_to_no_other(server: str, home: Path) -> None:
     with Visitor(server) as visitor, Program(server) as stranger:
-        mine = Program(server, cookie=f"medfact-visitor={visitor.owner}")
+        mine = Program(server, cookie=f"medfact-visitor={visitor.cookie}")
         run = mine.asked("evaluate", model="baseline:random", limit=5)["run"]
         nobodys = stranger.asked("evaluate", model="baseline:random", limit=6)["run"]
         listed = json.dumps(visitor.look("runs"))

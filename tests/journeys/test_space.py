@@ -65,10 +65,6 @@ def stranger(space: str) -> Iterator[Visitor]:
         yield visitor
 
 
-def owner_of(visitor: Visitor) -> str:
-    return visitor.http.headers["cookie"].partition("=")[2]
-
-
 # ------------------------------------------------------------------------- folders
 
 
@@ -271,7 +267,7 @@ def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(
         for page in ("runs", "evaluate", "write"):
             stranger.act(name, run, of=page, run=run, fields={"name": "mine now"})
     record = store_of(home).run(run)
-    assert (record.owner, record.name, record.state) == (owner_of(visitor), None, "complete")
+    assert (record.owner, record.name, record.state) == (visitor.owner, None, "complete")
 
 
 @pytest.mark.parametrize(

@@ -141,14 +141,13 @@ def test_no_other_field_of_a_view_comes_from_an_address(page: str, name: str, vi
 def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
     """A visitor opens it, and presses the button that is there."""
     visitor, home = anywhere
-    owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
     press: dict[str, Any] = {"name": "evaluate", "about": "", "fields": {"key": "sk-typed-for-openai-0123456789"}}
     with MockService() as evil:
         chosen = json.dumps({**CHOSEN, "rows": [{"model": "m", "address": evil.base_url}], "models": []})
         at(visitor, "evaluate", f"?setup={quote(chosen)}", action=press)
         written = {"where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         at(visitor, "write", f"?{urlencode(written)}", action={**press, "name": "start"})
-        assert all(run.model == "medfact-tiny" for run in store_of(home)._all_runs(owner)), "what the inputs say"
+        assert all(run.model == "medfact-tiny" for run in store_of(home)._all_runs(visitor.owner)), "what the inputs say"
         assert evil.calls == []
 
 
@@ -259,8 +258,7 @@ def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path]
                     view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
                     answer = visitor.look(setup=setup, **view)
                     assert MARK not in json.dumps(answer), name
-    owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
-    assert store_of(home)._all_runs(owner) == []
+    assert store_of(home)._all_runs(visitor.owner) == []
 
 
 def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> None:

@@ -252,10 +252,6 @@ def bring(visitor: Visitor, data: bytes) -> bool:
     return "Brought" in visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"]
 
 
-def owner_of(visitor: Visitor) -> str:
-    return str(visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner)
-
-
 def done_with_a_writing(visitor: Visitor, writing: str) -> Iterator[object]:
     """What a page does with a writing, and what it shows of it."""
     yield visitor.look("write", writing=writing)
@@ -297,9 +293,9 @@ def test_no_page_opens_what_a_runs_file_names(
         if bring(visitor, run):
             taken += 1
             told += list(map(str, done_with_a_run(visitor, of_run)))
-    until(ended(home, owner_of(visitor)))
+    until(ended(home, visitor.owner))
     store = store_of(home)
-    for run in store._all_runs(owner_of(visitor)):
+    for run in store._all_runs(visitor.owner):
         told += [str(run.reason), str(run.notes), str(store.answers.asked(run.run)), str(store.answers.demonstrations(run.run))]
         assert store.was_imported(run.run), f"{run.model} with {run.spec}"
     assert bool(taken) is (name not in REFUSED)
@@ -459,10 +455,10 @@ def test_another_visitors_documents_are_read_for_nobody_else(server: tuple[Visit
     facts = owner.upload("facts.csv", (folder / "secret.csv").read_bytes())
     corpus = owner.upload("notes.txt", (folder / "secret.txt").read_bytes())
     spec = RunSpec("baseline:random", facts=facts, corpus=corpus, retrieval="sparse", limit=2, shots=0)
-    run = start(spec, store_of(home, owner_of(owner)))
+    run = start(spec, store_of(home, owner.owner))
     store_of(home).set_state(run, "stopped")
     stranger = Visitor(str(owner.http.base_url), **({"cookie": f"medfact-visitor={'5' * 32}"}))
     with stranger:
         said = stranger.act("again", run=run)
         assert "not here, or not yours" in json.dumps(said)
-    assert store_of(home).runs("5" * 32) == []
+    assert store_of(home).runs(stranger.owner) == []

@@ -20,9 +20,10 @@ from medfact.web.pages import Action, Visitor
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question
 from medfact.web.updates import answer as updates
-from medfact.web.visitors import COOKIE
+from medfact.web.visitors import COOKIE, owner_of_cookie
 
-ADA, BEN = "a" * 32, "b" * 32
+COOKIES = "a" * 32, "b" * 32
+ADA, BEN = map(owner_of_cookie, COOKIES)
 HOSTILE = "<img src=x onerror=alert(1)>"
 SAID = "Gout is treated with colchicine."
 DENIED = f"Gout is not {HOSTILE} treated with lithium."
@@ -130,13 +131,13 @@ def test_others_are_hidden_until_all_have_finished(services: Services, curation:
 def test_facts_are_a_file_once_all_have_finished(services: Services, curation: Curation) -> None:
     app = FastAPI()
     app.include_router(routes(services))
-    client = TestClient(app, cookies={COOKIE: ADA})
+    client = TestClient(app, cookies={COOKIE: COOKIES[0]})
     file = f"/download/curate/{curation.curation}-all.csv"
     early = client.get(file)
     assert (early.status_code, early.text) == (404, "Not all reviewers have finished. Facts can be exported once they have.")
-    for owner in (ADA, BEN):
+    for owner, reviewer in ((ADA, "a"), (BEN, "b")):
         for place, name in enumerate(("accept", "refuse", "accept")):
-            press(services, owner, name, about(curation, place), {"reviewer": owner[0]})
+            press(services, owner, name, about(curation, place), {"reviewer": reviewer})
     rows = list(csv.DictReader(io.StringIO(client.get(file).text)))
     assert [(row["tail"], row["sentence"], row["accepted_by"]) for row in rows] == [
         ("colchicine", "Gout is treated with colchicine.", "a; b")
@@ -158,7 +159,7 @@ def test_on_a_public_server_it_is_its_owners_alone(
     assert "There is no such set of proposals" in pressed["fragments"]["said"]
     app = FastAPI()
     app.include_router(routes(services))
-    client = TestClient(app, cookies={COOKIE: BEN})
+    client = TestClient(app, cookies={COOKIE: COOKIES[1]})
     assert "no such set" in client.get(f"/download/curate/{curation.curation}-all.csv").text
     assert services.store.curations.log(curation.curation) == []
 

@@ -57,7 +57,7 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
         shown = visitor.look(setup={**setup, "agreed": [agreed]})
         assert shown["setup"] is None, "as it was told"
         assert "kept until the server restarts" in shown["fragments"]["models"]
-        cookie = {"cookie": f"medfact-visitor={visitor.owner}"}
+        cookie = {"cookie": f"medfact-visitor={visitor.cookie}"}
     with served(tmp_path) as address, Visitor(address, **cookie) as visitor:
         shown = visitor.look()
         opened = shown["setup"]

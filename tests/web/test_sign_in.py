@@ -14,7 +14,7 @@ from browser import served
 from starlette.datastructures import Headers
 
 from medfact.store import Store
-from medfact.web.visitors import NOBODY, is_adjudicator, owner_of, owners_reviewing
+from medfact.web.visitors import NOBODY, is_adjudicator, owner_of, owner_of_cookie, owners_reviewing
 
 HEADER = "X-Forwarded-User"
 
@@ -25,12 +25,12 @@ def request_of(user: str | None = None, cookie: str = "a" * 32) -> Any:
         headers=headers,
         cookies={"medfact-visitor": cookie},
         client=SimpleNamespace(host="127.0.0.1"),
-        scope={"http_version": "1.1"},
+        scope={"http_version": "1.1", "scheme": "http"},
     )
 
 
 def test_a_signed_in_person_is_one_owner_in_every_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert owner_of(request_of("ada")) == "a" * 32, "a header that nobody asked for says nothing"
+    assert owner_of(request_of("ada")) == owner_of_cookie("a" * 32), "a header that nobody asked for says nothing"
     monkeypatch.setenv("MEDFACT_USER_HEADER", HEADER)
     assert owner_of(request_of("ada")) == owner_of(request_of("ada", "b" * 32)) != owner_of(request_of("ben"))
     assert owner_of(request_of()) == owner_of(request_of(" ")) == NOBODY
@@ -40,7 +40,7 @@ def test_whose_verdicts_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody's on one's own machine and where people sign in; one's own alone among strangers."""
     assert owners_reviewing(request_of()) == ()
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    assert owners_reviewing(request_of()) == ("a" * 32,)
+    assert owners_reviewing(request_of()) == (owner_of_cookie("a" * 32),)
     monkeypatch.setenv("MEDFACT_USER_HEADER", HEADER)
     assert owners_reviewing(request_of("ada")) == ()
     assert owners_reviewing(request_of()) == (NOBODY,)

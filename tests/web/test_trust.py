@@ -220,7 +220,7 @@ def test_a_slow_upload_ends(plain: str) -> None:
         folder = Path(visitor.upload("facts.csv", TABLE)).parents[1]
         before = {path.name for path in folder.iterdir()}
         with connected(plain) as connection:
-            lines = (f"Cookie: medfact-visitor={visitor.owner}", "Content-Type: multipart/form-data; boundary=b")
+            lines = (f"Cookie: medfact-visitor={visitor.cookie}", "Content-Type: multipart/form-data; boundary=b")
             connection.sendall(head(plain, *lines, "Content-Length: 1000000", method="POST", path="/gradio_api/upload") + PART)
         until = time.monotonic() + 30
         while {path.name for path in folder.iterdir()} != before:

@@ -35,6 +35,7 @@ from medfact.web.pages.runs import RunsShow, delete
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, prepare, refused, routes
 from medfact.web.updates import answer as updates
+from medfact.web.visitors import owner_of_cookie
 
 PARTS = {
     "mapping",
@@ -605,9 +606,10 @@ def test_where_a_visitor_asks_from_is_noted(services: Services, monkeypatch: pyt
     monkeypatch.setenv("MEDFACT_PROXY", "1")
     app = FastAPI()
     app.include_router(routes(services, services.store.runs("demonstration")[0].run))
-    page, owners = TestClient(app), [f"{number:032x}" for number in range(3)]
-    for owner, address in zip(owners, ("8.8.8.8", "8.8.8.8", "9.9.9.9"), strict=True):
-        sent = {"Cookie": f"medfact-visitor={owner}", "X-Forwarded-For": address}
+    page, cookies = TestClient(app), [f"{number:032x}" for number in range(3)]
+    owners = [owner_of_cookie(cookie) for cookie in cookies]
+    for cookie, owner, address in zip(cookies, owners, ("8.8.8.8", "8.8.8.8", "9.9.9.9"), strict=True):
+        sent = {"Cookie": f"medfact-visitor={cookie}", "X-Forwarded-For": address}
         assert page.post("/updates", json={"page": "runs"}, headers=sent).status_code == 200
         services.neighbours.begins(owner)
     assert services.neighbours.going(owners[0], {owners[0]: 1, owners[1]: 2, owners[2]: 4}.__getitem__) == 3
