@@ -39,7 +39,7 @@ from medfact.web.pace import Neighbours
 from medfact.web.quota import Quota
 from medfact.web.trials import Trials
 from medfact.web.uploads import Uploads
-from medfact.writing.runs import ask_or_write
+from medfact.writing.runs import ask_or_write, writing_of
 
 DEMONSTRATION_OWNER = "demonstration"
 DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
@@ -116,6 +116,13 @@ class Services:
         if isinstance(run, str) and self.has(run):
             return self.store.run(run)
         raise Mistake("There is no such run.", "It may have been deleted.")
+
+    def writing(self, run: object) -> Run:
+        """The writing of the whole id of its first attempt. Raises Mistake, which names no other run."""
+        record = self.run(run)
+        if writing_of(record.run, self.store).run != record.run:
+            raise Mistake("There is no such writing.", "It may have been deleted.")
+        return record
 
     def pool(self, owner: str, pool: str | None) -> str | None:
         """A prototype pool by its name, or the file of one that this visitor has brought; None for the method's own.

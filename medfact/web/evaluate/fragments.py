@@ -21,7 +21,7 @@ from medfact.web.evaluate.models_step import models
 from medfact.web.evaluate.size_step import bar, sizes
 from medfact.web.pages import Message, Visitor
 from medfact.writing.kinds import writing_kind
-from medfact.writing.runs import ORIGINALS, PROTOTYPES, writing_of
+from medfact.writing.runs import ORIGINALS, PROTOTYPES
 
 
 def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup) -> dict[str, Markup]:
@@ -80,7 +80,7 @@ def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
     """The sets of sentences that can be asked beside the chosen one: about the same facts."""
     services = visitor.services
     try:
-        first = writing_of(services.run(setup.sets[0]).run, services.store)
+        first = services.writing(setup.sets[0])
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))
     writings = [run for run in services.store.writings(*visitor.owners) if run.spec.writing is None and _is_beside(run, first)]

@@ -17,7 +17,7 @@ from medfact.store import Plan
 from medfact.web.evaluate.form import MOST_MODELS, Setup
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of, specs_of
 from medfact.web.services import Services, Source, collection_of_spec, source_in, spec_of
-from medfact.writing.runs import ORIGINALS, PROTOTYPES, asked_set, writing_of
+from medfact.writing.runs import ORIGINALS, PROTOTYPES, asked_set
 
 
 class PlannedRun(NamedTuple):
@@ -49,10 +49,10 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
 
 def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Setup) -> PlannedRun:
     """A model asked a set of sentences."""
-    first = writing_of(services.run(setup.sets[0]).run, services.store)
+    first = services.writing(setup.sets[0])
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
-    name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
+    name = name if name in (PROTOTYPES, ORIGINALS) else services.writing(name).run
     most = limits().of(owner).statements_a_run
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
     if len(plan.statements) > most:

@@ -56,7 +56,7 @@ from medfact.web.pages.writings import (
 from medfact.web.services import Source, collection_of
 from medfact.writing.guards import REASONS
 from medfact.writing.kinds import writing_kind
-from medfact.writing.runs import attempts_of, drafts, planned_writing, writing_of
+from medfact.writing.runs import attempts_of, drafts, planned_writing
 from medfact.writing.sentences import NOT_WRITTEN, REPHRASED, UNCHANGED
 from medfact.writing.templates import Draft, problem_of
 
@@ -203,8 +203,9 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Markup, Line | None, Wri
     """The fragment of the open writing, how far that is, None where none is open, and the view as it is possible."""
     if not show.writing:
         return Markup(), None, show
-    first = _writing(visitor, show.writing)
-    if first is None:
+    try:
+        first = visitor.services.writing(show.writing)
+    except Mistake:
         message = Message("There is no writing of that link; it may have been deleted.", "warn")
         return render("message", message=message), None, show.model_copy(update={"writing": ""})
     line = line_of(visitor, first)
@@ -213,12 +214,6 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Markup, Line | None, Wri
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn")), line, show
     return fragment, line, show.model_copy(update={"writing": first.run, "page": page})
-
-
-def _writing(visitor: Visitor, run: str) -> Run | None:
-    if not visitor.services.has(run) or not visitor.services.store.run(run).spec.writes:
-        return None
-    return writing_of(run, visitor.services.store)
 
 
 def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
@@ -372,11 +367,10 @@ def _problem_in_words(problem: str | None, forms: tuple[str, ...]) -> str | None
 
 def _draft_found(visitor: Visitor, show: WriteShow, action: Action) -> tuple[Run, Draft]:
     """The draft that a button is about. Raises Mistake."""
-    if visitor.services.has(show.writing):
-        first = writing_of(show.writing, visitor.services.store)
-        for draft in drafts(first.run, visitor.services.store):
-            if draft.relation == action.about:
-                return first, draft
+    first = visitor.services.writing(show.writing)
+    for draft in drafts(first.run, visitor.services.store):
+        if draft.relation == action.about:
+            return first, draft
     raise Mistake("There is no such draft.", "Load the page again.")
 
 

@@ -1,0 +1,219 @@
+"""An id opens a run, so a public server tells nobody another's: whatever a stranger asks, of whatever there is to ask."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+import sqlalchemy as sql
+import yaml
+from browser import asked_demonstration, served
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+from programs import API
+from strangers import TABLE, store_of
+from visitors import Visitor
+
+from medfact.curation.checks import RULES
+from medfact.limits import FILE
+from medfact.results.logs import LOGS
+from medfact.runs.run import answer
+from medfact.runs.start import start, start_planned
+from medfact.spec import RunSpec
+from medfact.store import Candidate, Store, schema
+from medfact.web.api.endpoints import ENDPOINTS
+from medfact.web.app import create_app
+from medfact.web.evaluate.form import Setup
+from medfact.web.guard import is_used
+from medfact.web.pages.every import PAGES
+from medfact.web.visitors import COOKIE, owner_of_cookie
+from medfact.writing.kinds import AGAIN
+from medfact.writing.runs import planned_writing
+
+ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+
+COOKIES = {"victim": "1" * 32, "stranger": "2" * 32}
+WRONG = "f" * 32
+PROPOSALS = [Candidate("gout", "therapeutic drugs", tail, f"Gout is treated with {tail}.", "Gout") for tail in ("a", "b")]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("public")
+    (folder / "medfact.db").write_bytes(asked_demonstration().read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Iterator[str]:
+    """A public server. It counts no requests, or most would be answered by a refusal."""
+    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
+    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
+    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml")) as url:
+        yield url
+    assert "Traceback" not in (home / "log.txt").read_text()
+
+
+@dataclass
+class Stranger:
+    """Somebody who asks, and remembers each id of 32 digits that came back and was not sent."""
+
+    visitor: Visitor
+    got: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        answer = self.visitor.http.request(method, path, **sent)
+        body = answer.content
+        text = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode("utf-8", "replace")
+        known = set(ID.findall(f"{path} {sent} {self.visitor.cookie}".lower()))
+        found = set(ID.findall(f"{answer.headers}\n{text}".lower())) - known
+        for one in found:
+            self.got.setdefault(one, f"{method} {path} {sent}"[:400])
+        return answer
+
+    def told(self, home: Path) -> dict[str, str]:
+        """Ids that came back of what is in the database and is neither one's own nor shown to all → what was asked."""
+        store, own = store_of(home), self.visitor.owner
+        with store.database.reading() as connection:
+            rows = [str(row) for table in schema.metadata.sorted_tables for row in connection.execute(sql.select(table))]
+        mine = {own, *(run.run for run in (*store._all_runs(own, "demonstration"), *store.deleted(own)))}
+        others = {one for row in rows for one in ID.findall(row)} - mine
+        return {one: asked for one, asked in self.got.items() if one in others}
+
+
+def writing_in(store: Store) -> list[str]:
+    """A writing of two attempts, whose model nobody asks."""
+    spec, planned = planned_writing("rephrase", RunSpec(model="openai:writer", limit=2, shots=0))
+    first = start_planned(spec, planned, store)
+    return [first, start_planned(spec.chosen(task=AGAIN, writing=first), planned, store)]
+
+
+def orphan_in(store: Store) -> str:
+    """A later attempt whose first one is there no more."""
+    first, later = writing_in(store)
+    with store.database.writing() as connection:
+        connection.execute(schema.runs.update().where(schema.runs.c.run == first).values(deleted_at="2999"))
+    return later
+
+
+def answered_in(store: Store, **spec: Any) -> str:
+    run = start(RunSpec(model="baseline:random", limit=2, shots=0, **spec), store)
+    list(answer(run, store))
+    return run
+
+
+@pytest.fixture(scope="module")
+def sought(server: str, home: Path) -> dict[str, str]:
+    """What a stranger may ask for, by what it is: of somebody else, of the host, of nobody, and of one's own."""
+    with Visitor(server, cookie=f"{COOKIE}={COOKIES['victim']}") as victim:
+        theirs, host = store_of(home, victim.owner), store_of(home)
+        run = answered_in(theirs)
+        deleted = answered_in(theirs)
+        theirs.delete(deleted)
+        racing = [start(RunSpec(model="baseline:random", limit=2, shots=0, race="e" * 32, racers=2), theirs) for _ in range(2)]
+        for one in racing:
+            theirs.set_state(one, "stopped")
+        first, later = writing_in(theirs)
+        curation = theirs.curations.begin("notes", "notes.csv", PROPOSALS, 2, {}).curation
+        victim.act("judge", of="review", reviewer="ada", fields={"verdict": "true"})
+        path = victim.upload("theirs.csv", TABLE)
+        answered_in(host)
+        own = owner_of_cookie(COOKIES["stranger"])
+        return {
+            "nothing": WRONG, "a run": run, "half of it": run[:16], "more than it": f"{run}0", "in capitals": run.upper(),
+            "two": f"{WRONG},{run}", "a deleted run": deleted, "one that races": racing[0], "a writing": first,
+            "its second attempt": later, "an attempt whose first is gone": orphan_in(theirs), "a curation": curation,
+            "an upload": path, "an attempt of one's own whose first is gone": orphan_in(store_of(home, own)),
+        }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stranger(server: str, sought: dict[str, str]) -> Iterator[Stranger]:
+    """With a run and a file of one's own."""
+    with Visitor(server, cookie=f"{COOKIE}={COOKIES['stranger']}") as visitor:
+        assert isinstance(visitor.evaluate("baseline:random"), list)
+        visitor.upload("own.csv", TABLE)
+        yield Stranger(visitor)
+
+
+def test_no_page_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
+    for page in PAGES.values():
+        stranger.ask("GET", page.path or "/", params=dict.fromkeys(page.address, sought["a run"]))
+        for wanted, name in product(sought.values(), page.show.model_fields):
+            stranger.ask("POST", "/updates", json={"page": page.name, "show": {name: wanted}})
+    assert stranger.told(home) == {}
+
+
+def test_no_choice_of_a_set_up_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
+    for wanted, name in product(sought.values(), Setup.model_fields):
+        for value in (wanted, [wanted]):
+            asked = {"page": "evaluate", "setup": {"models": ["baseline:random"], "pairs": 4, name: value}}
+            stranger.ask("POST", "/updates", json=asked)
+    assert stranger.told(home) == {}
+
+
+def test_no_button_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
+    for page in PAGES.values():
+        for wanted, action in product(sought.values(), page.actions):
+            for show in ({}, dict.fromkeys(page.show.model_fields, wanted)):
+                fields = dict.fromkeys(("key", "name", "note", "head", "verdict", "run"), wanted)
+                pressed = {"name": action, "about": wanted, "fields": fields}
+                stranger.ask("POST", "/updates", json={"page": page.name, "show": show, "action": pressed})
+    assert stranger.told(home) == {}
+
+
+def of_kind(schema: dict[str, Any], wanted: str) -> Any:
+    """An id as what a parameter takes."""
+    return [wanted, *wanted.split(",")] if schema.get("type") == "array" else wanted
+
+
+def test_no_endpoint_and_no_tool_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
+    for (name, endpoint), wanted in product(ENDPOINTS.items(), sought.values()):
+        known = endpoint.schema["properties"]
+        needed = {one: of_kind(known[one], wanted) for one in endpoint.schema.get("required", ())}
+        for said in (needed, *(needed | {one: of_kind(known[one], wanted)} for one in known if one not in needed)):
+            begun = stranger.ask("POST", f"{API}/call/v2/{name}", json=said)
+            if begun.status_code == 200:
+                stranger.ask("GET", f"{API}/call/{name}/{begun.json()['event_id']}")
+            called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": said}}
+            stranger.ask("POST", f"{API}/mcp/", json=called, headers={"accept": "application/json, text/event-stream"})
+    assert stranger.told(home) == {}
+
+
+CHOICES = {
+    "kind": ["csv", "json", "png", "txt"],
+    "rule": RULES,
+    "harness": LOGS,
+    "name": ["scores", "answers", "mkj-table-1"],
+    "pool": ["medfact"],
+}
+"""Parts of addresses that are no ids."""
+
+
+def addresses(url: str) -> Iterator[str]:
+    """Those of files, exports, frames and all else that this server answers itself, as they are declared."""
+    with TestClient(create_app(url)) as page:
+        routes = [route for one in page.app.routes for route in getattr(getattr(one, "original_router", None), "routes", [one])]  # type: ignore[attr-defined]
+        paths = {route.path for route in routes if isinstance(route, APIRoute) and "GET" in route.methods}
+    return (path for path in sorted(paths) if "{" in path and is_used(re.sub(r"{\w+}", WRONG, path)))
+
+
+def test_no_file_tells_one(stranger: Stranger, sought: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(home))
+    declared = list(addresses(f"sqlite:///{home / 'medfact.db'}"))
+    assert {"/export/{run}", "/embed/{run}", "/download/{runs}/report.html"} <= set(declared)
+    for path, wanted in product(declared, sought.values()):
+        parts = re.findall(r"{(\w+)}", path)
+        for values in product(*(CHOICES.get(part, [wanted]) for part in parts)):
+            stranger.ask("GET", path.format(**dict(zip(parts, map(quote, values), strict=True))))
+    for wanted in sought.values():
+        stranger.ask("GET", f"{API}/file={quote(wanted)}")
+    assert stranger.told(home) == {}
