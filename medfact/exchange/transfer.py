@@ -43,14 +43,13 @@ from medfact.exchange.lines import (
     read_lines,
 )
 from medfact.exchange.portable import addressed, portable
-from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.contents import ending_of, public_reason
 from medfact.store.entities import PAUSED
 from medfact.store.pushes import order_of_kinds
 
 if TYPE_CHECKING:
-    from medfact.store import Store
+    from medfact.store import Run, Store
 
 _ROWS_AT_ONCE = 1_000
 
@@ -61,23 +60,24 @@ def export_run(store: Store, run_id: str, file: BinaryIO, without: Collection[st
     """Writes a run into a file: the same bytes each time, as long as the run does not change.
 
     Leaves out its owner, its process, and what belongs to this machine (`portable`). A run that is going on is written as
-    stopped. without: columns of answers that are left out too.
+    stopped. without: columns of answers that are left out too. The store says for whom (`Store.seen_by`).
     """
-    run = store.run(run_id).run
+    run = store.run(run_id)
     with store.database.snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         lines = _lines_of(connection, run, dict.fromkeys(without))
         while part := b"".join(islice(lines, _ROWS_AT_ONCE)):
             packed.write(part)
 
 
-def _lines_of(connection: sql.Connection, run: str, gone: Mapping[str, None]) -> Iterator[bytes]:
+def _lines_of(connection: sql.Connection, record: Run, gone: Mapping[str, None]) -> Iterator[bytes]:
+    run = record.run
     queries = _queries(connection, run)
     counts = {
         kind: connection.execute(sql.select(sql.func.count()).select_from(queries[kind].subquery())).scalar_one()
         for kind in COUNTED
     }
     yield encode_header(run, _format_of(connection, run), counts)
-    yield encode_row(RUN, _run_row(connection, run))
+    yield encode_row(RUN, _run_row(connection, record))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
             values = {**row._asdict(), **(gone if kind in (ANSWER, PUSH) else {})}
@@ -128,12 +128,12 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 
 
-def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:
-    found = connection.execute(sql.select(schema.runs).where(schema.runs.c.run == run)).one()
-    row = {**found._mapping, **ending_of(connection, found)}
+def _run_row(connection: sql.Connection, record: Run) -> dict[str, Any]:
+    found = connection.execute(sql.select(schema.runs).where(schema.runs.c.run == record.run)).one()
+    row = {**found._mapping, **ending_of(connection, found), "name": record.name, "note": record.note}
     for name, kind in JSON_COLUMNS.items():
         row[name] = json.loads(row[name] or json.dumps(kind()))
-    row["spec"] = portable(addressed(RunSpec.from_record(row["spec"]))).to_record()
+    row["spec"] = portable(addressed(record.spec)).to_record()
     return row
 
 

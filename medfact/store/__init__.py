@@ -98,3 +98,9 @@ class Store(Recording, Lifecycle):
         other.owner = owner
         other._open_parts()
         return other
+
+    def seen_by(self, *owners: str) -> Store:
+        """The same database, as far as these owners may read of runs: of others' runs neither the name nor the note."""
+        other = copy.copy(self)
+        other.readers = owners
+        return other

@@ -29,12 +29,11 @@ DATABASE_ERROR = "Its database could not be written."
 
 _RUN = (
     "started_at", "model", "model_revision", "chat", "dataset", "dataset_fingerprint", "pool", "shots", "statements", "facts",
-    "name", "note",
 )  # fmt: skip
 _JSON = ("decoding", "versions", "notes", "pool_text", "population")
 _SPEC = (
     "model", "dataset", "protocol", "limit", "per_relation", "negatives", "negative_difficulty", "shots", "seed", "shot_seed",
-    "shot_draws", "question", "task", "writer", "retrieval", "passages", "leave_out", "reviewed", "race", "racers",
+    "shot_draws", "question", "task", "writer", "retrieval", "passages", "leave_out", "reviewed", "racers",
 )  # fmt: skip
 _LATER = ("sourced",)
 """What earlier versions did not know: it counts where it says something."""

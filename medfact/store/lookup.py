@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,6 +35,9 @@ def _named(latest: Sequence[str]) -> str:
 
 class Lookup(Part):
     """Reads runs and their histories."""
+
+    readers: Collection[str] | None = None
+    """The owners for whom runs are read; None for the person whose database it is, who reads all that there is of them."""
 
     def runs(self, *owners: str) -> list[Run]:
         """All runs that asked a model, or those of some owners, oldest first."""
@@ -105,7 +108,10 @@ class Lookup(Part):
 
     def _found(self, query: sql.Select[Any]) -> list[Run | UnreadRun]:
         with self.database.reading() as connection:
-            return [_recorded(row) for row in connection.execute(query)]
+            found = [_recorded(row) for row in connection.execute(query)]
+        if self.readers is None:
+            return found
+        return [run.seen_by(self.readers) if isinstance(run, Run) else run for run in found]
 
     def pulse(self, run: str) -> tuple[int, str]:
         """A run's `changed` and state, which tell a page whether anything is new. Raises UnknownName."""

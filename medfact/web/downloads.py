@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
@@ -98,8 +98,9 @@ def _add_runs(router: APIRouter, services: Services) -> None:
             return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
         try:
-            record = services.run(run)
-            export_run(services.store, record.run, file)
+            store = services.store.seen_by(*owners_seen_by(request))
+            record = store.run(run)
+            export_run(store, record.run, file)
         except MedfactError as error:
             file.close()
             return PlainTextResponse(error.public, status_code=409)
@@ -111,17 +112,18 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
         if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
             return _no_file()
-        headers = _headers(f"{_plain(*map(services.run, ids))}-card.{kind}", "inline")
+        owners = owners_seen_by(request)
+        headers = _headers(f"{_plain(*_asked(services, runs, owners))}-card.{kind}", "inline")
         if kind == "txt":
-            return PlainTextResponse(card_now(services, ids).words, headers=headers)
-        return Response(picture_now(services, ids), media_type="image/png", headers=headers)
+            return PlainTextResponse(card_now(services, ids, owners).words, headers=headers)
+        return Response(picture_now(services, ids, owners), media_type="image/png", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
     @computed
     def log(run: str, harness: str, request: Request) -> Response:
         if harness not in LOGS or not services.asked(run):
             return _no_file()
-        record = services.run(run)
+        (record,) = _asked(services, run, owners_seen_by(request))
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
         for part in _giving_way(log_of(services.store, record, services.reports.settled(record.run).report, harness)):
             file.write(part.encode("utf-8"))
@@ -132,25 +134,26 @@ def _add_tables(router: APIRouter, services: Services) -> None:
     @router.get("/download/{runs}/report.html")
     @computed
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
-        if not (records := _asked(services, runs)):
+        owners = owners_seen_by(request)
+        if not (records := _asked(services, runs, owners)):
             return _no_file()
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         ids = [record.run for record in records]
-        text = html_report(services.store, ids, made_at, owners_reviewing(request), estimand)
+        text = html_report(services.store.seen_by(*owners), ids, made_at, owners_reviewing(request), estimand)
         return Response(text, media_type="text/html; charset=utf-8", headers=_headers(f"{_plain(*records)}-report.html"))
 
     @router.get("/download/{runs}/{name}.{kind}")
     @computed
     def table(runs: str, name: str, kind: str, request: Request) -> Response:
-        records = _asked(services, runs)
+        records = _asked(services, runs, owners_seen_by(request))
         if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
             return _no_file()
         return _table(rows, f"{_plain(*records)}-{name}", kind)
 
 
-def _asked(services: Services, runs: str) -> list[Run]:
-    """The runs of an address that are there."""
-    return [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
+def _asked(services: Services, runs: str, owners: Sequence[str]) -> list[Run]:
+    """The runs of an address that are there, as these owners may read them."""
+    return [services.run(run).seen_by(owners) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
 
 
 def _no_file() -> Response:

@@ -23,20 +23,22 @@ _kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 _alone = Alone()
 
 
-def card_now(services: Services, runs: Sequence[str]) -> ScoreCard:
-    """The card of one run or two as they stand. Raises Mistake, UnknownName, and NotNow where many others are made."""
-    versions = _versions(services, runs)
-    return cast(ScoreCard, _once("card", services, versions, lambda: card_of(services.store, [run for run, _, _ in versions])))
+def card_now(services: Services, runs: Sequence[str], owners: Sequence[str]) -> ScoreCard:
+    """The card of one run or two as they stand, for these owners. Raises Mistake, UnknownName, and NotNow where many others are
+    made.
+    """
+    store, versions = services.store.seen_by(*owners), _versions(services, runs, owners)
+    return cast(ScoreCard, _once("card", services, versions, lambda: card_of(store, [run for run, _, _ in versions])))
 
 
-def picture_now(services: Services, runs: Sequence[str]) -> bytes:
+def picture_now(services: Services, runs: Sequence[str], owners: Sequence[str]) -> bytes:
     """The same as a PNG."""
-    card = card_now(services, runs)
-    return cast(bytes, _once("picture", services, _versions(services, runs), lambda: png_of(card)))
+    card = card_now(services, runs, owners)
+    return cast(bytes, _once("picture", services, _versions(services, runs, owners), lambda: png_of(card)))
 
 
-def _versions(services: Services, runs: Sequence[str]) -> Versions:
-    return tuple((run, services.run(run).name, services.store.pulse(run)) for run in runs)
+def _versions(services: Services, runs: Sequence[str], owners: Sequence[str]) -> Versions:
+    return tuple((run, services.run(run).seen_by(owners).name, services.store.pulse(run)) for run in runs)
 
 
 def _once(what: str, services: Services, versions: Versions, make: Callable[[], Any]) -> Any:

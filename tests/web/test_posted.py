@@ -26,15 +26,15 @@ def page(services: Services) -> TestClient:
 def test_a_card_is_made_again_where_answers_or_name_change_and_not_where_a_job_does(
     services: Services, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = posted.picture_now(services, [run])
+    first = posted.picture_now(services, [run], ["local"])
     versions = iter(range(100))
     monkeypatch.setattr(Reports, "version", lambda self, run: (*self._store.pulse(run), next(versions)))
-    assert posted.picture_now(services, [run]) is first
+    assert posted.picture_now(services, [run], ["local"]) is first
     services.store.describe(run, name="another", note=None)
-    second = posted.picture_now(services, [run])
+    second = posted.picture_now(services, [run], ["local"])
     assert second != first
     services.store._update(run, changed=services.store.run(run).changed + 1)
-    assert posted.picture_now(services, [run]) is not second
+    assert posted.picture_now(services, [run], ["local"]) is not second
 
 
 def test_one_card_is_drawn_at_a_time(services: Services, page: TestClient, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_one_card_is_drawn_at_a_time(services: Services, page: TestClient, run: 
 
     monkeypatch.setattr(posted, "png_of", slow)
     got: list[bytes] = []
-    thread = threading.Thread(target=lambda: got.append(posted.picture_now(services, [run])), daemon=True)
+    thread = threading.Thread(target=lambda: got.append(posted.picture_now(services, [run], ["local"])), daemon=True)
     thread.start()
     try:
         assert drawing.wait(60)

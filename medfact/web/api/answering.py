@@ -14,7 +14,7 @@ from medfact.limits import HOSTS
 from medfact.metrics import record_of
 from medfact.results.compare import verdict as pair_verdict
 from medfact.results.verdict import verdict
-from medfact.results.wording import run_name
+from medfact.results.wording import names_of_runs, run_name
 from medfact.store import Run
 from medfact.web.api.caller import Caller
 from medfact.web.api.knowing import mark
@@ -26,18 +26,18 @@ MOST_ANSWERS = 200
 """Of one answer."""
 
 
-def asked_run(services: Services, run: str) -> Run:
-    """The run of a whole id that asked a model. Raises Mistake."""
+def asked_run(services: Services, caller: Caller, run: str) -> Run:
+    """The run of a whole id that asked a model, as a caller may read it. Raises Mistake."""
     if not services.asked(run):
         raise Mistake("There is no such run.", "Give the whole id that evaluate gave; a run may have been deleted.")
-    return services.run(run)
+    return services.run(run).seen_by([caller.owner])
 
 
 def report(services: Services, caller: Caller, run: RunId) -> Row:
     """Tells what a run shows: the finding in a sentence, all figures with their intervals and n, and where its page and its
     report lie on this server. Texts of a run's file, which anybody may have written, stand in from_file alone.
     """
-    record = asked_run(services, run)
+    record = asked_run(services, caller, run)
     live = services.reports.settled(record.run)
     figures, notes = {"figures": _plain(record_of(live.report))}, list(record.notes)
     if record.imported:
@@ -65,7 +65,7 @@ def answers(
     and failed ones. What was not asked yet is absent; false statements are marked. Texts of a run's file, which anybody may
     have written, stand in from_file alone.
     """
-    record = asked_run(services, run)
+    record = asked_run(services, caller, run)
     asked = services.store.answers.asked(record.run, positions=range(offset, offset + limit))
     rows = ((_plain(answer_row(one, record)), mark(one.statement)) for one in asked if one.answer is not None)
     return [{**(without_foreign_texts(row) if record.imported else row), "mark": sign} for row, sign in rows]
@@ -79,11 +79,11 @@ def compare(
     """Compares runs on the facts that they share: paired differences with their intervals, and what each shows in words. Texts
     of a run's file, which anybody may have written, stand in from_file alone.
     """
-    records = [asked_run(services, run) for run in runs]
+    records = [asked_run(services, caller, run) for run in runs]
     made = services.comparisons.made([record.run for record in records])
     names = {
-        named.run: named.name if _is_own(caller, record) else named.run
-        for record, named in zip(records, made.runs, strict=True)
+        record.run: name if _is_own(caller, record) else record.run
+        for record, name in zip(records, names_of_runs(records), strict=True)
     }
     findings = [f"{pair.metric}: {pair_verdict(pair, names)}" for pair in made.pairs]
     compared = _plain(made.record())

@@ -189,7 +189,7 @@ def _two_models(visitor: Visitor, show: TourShow) -> tuple[Markup, float | None]
     if waits:
         progress = [progress_of(name, live) for name, live in lives.items()]
         return render("tour_two", progress=progress, **values), services.reports.pace()
-    return render("tour_two", card=card_now(services, runs), **values), None
+    return render("tour_two", card=card_now(services, runs, visitor.owners), **values), None
 
 
 PAGE = Page(
