@@ -225,6 +225,65 @@ def test_a_batch_that_is_refused_as_a_whole_says_why(service: MockBatches, facts
     assert_all_answered_once(run, store, service)
 
 
+STATES = [
+    {"status": "COMPLETED"},
+    {"status": "Completed", "errors": [{"message": "line 3 was skipped"}]},
+    {"status": "SUCCESS", "errors": "none to speak of"},
+    {"status": "JOB_STATE_SUCCEEDED", "request_counts": None},
+    {"status": "ended", "request_counts": {"processing": 0, "succeeded": "16", "errored": None}},
+    {"status": "TIMEOUT_EXCEEDED", "errors": {"code": 7}},
+    {"status": "CANCELED", "request_counts": [16]},
+    {"status": "wrapped up", "errors": {"data": "odd"}},
+    {"status": None, "metadata": "medfact"},
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: str(state["status"]))
+def test_a_batch_whose_end_is_told_in_other_words_is_collected(
+    state: dict[str, Any], service: MockBatches, facts_file: Path, store: Store
+) -> None:
+    service.polls = 1
+    as_told = service._state
+
+    def told(batch: dict[str, Any]) -> tuple[int, bytes]:
+        status, body = as_told(batch)
+        read = json.loads(body)
+        return status, json.dumps(read | state if read.get("output_file_id") else read).encode()
+
+    service._state = told  # type: ignore[method-assign]
+    run = begun(service, facts_file, store)
+    *_, last = answer(run, store, key=KEY)
+    assert store.run(run).state == COMPLETE, last
+    assert {item.answer and item.answer.failure for item in store.answers.asked(run)} == {None}
+    assert set(service.done.values()) == {1}, "paid once"
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        ("tea", "tea"),
+        (["tea", "cake"], "tea; cake"),
+        ({"message": "tea"}, "tea"),
+        ({"data": [{"code": 7, "msg": "tea"}]}, "tea"),
+    ],
+)
+def test_a_batch_that_failed_is_told_in_the_services_words(
+    errors: Any, words: str, service: MockBatches, facts_file: Path, store: Store
+) -> None:
+    service.fails = "x"
+    as_told = service._state
+
+    def told(batch: dict[str, Any]) -> tuple[int, bytes]:
+        status, body = as_told(batch)
+        return status, json.dumps(json.loads(body) | {"errors": errors}).encode()
+
+    service._state = told  # type: ignore[method-assign]
+    run = begun(service, facts_file, store)
+    list(answer(run, store, key=KEY))
+    assert store.run(run).state == FAILED_RUN
+    assert f"refuses the batch: {words}. Resume" in str(store.run(run).reason)
+
+
 def test_repeated_answers_come_in_one_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store, settings={"repeats": 3}, limit=2)
     assert asked(run, store).state == COMPLETE

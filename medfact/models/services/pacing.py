@@ -133,14 +133,10 @@ class Gate:
         self._probing, self._opens_at = True, max(self._opens_at, self._clock() + seconds)
         asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
 
-    def hold(self, seconds: float) -> bool:
-        """Admits nobody for so many seconds, whatever succeeds meanwhile, then one call at a time until one succeeds. Returns
-        whether nobody had to wait before.
-        """
-        is_news = self._clock() >= self._held_until
+    def hold(self, seconds: float) -> None:
+        """Admits nobody for so many seconds, whatever succeeds meanwhile, then one call at a time until one succeeds."""
         self._held_until = max(self._held_until, self._clock() + seconds)
         self.probe(seconds)
-        return is_news
 
     def succeeded(self) -> None:
         """Notes a successful call."""

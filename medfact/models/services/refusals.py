@@ -71,7 +71,10 @@ def error_in(parsed: Any) -> ErrorBody:
     if isinstance(parsed, list):
         parsed = parsed[0] if parsed else {}
     fields = _fields(parsed)
-    error = fields.get("error") or fields.get("baseresp") or _first_of(fields.get("errors")) or parsed
+    listed = _first_of(fields.get("errors"))
+    if isinstance(listed, dict) and not _fields(listed).keys() & set(_WORDS):
+        listed = words_in(listed)  # complaints by field
+    error = fields.get("error") or fields.get("baseresp") or listed or parsed
     error = _first_of(error) or {}
     if not isinstance(error, dict):
         outer, nested = _codes(fields), _nested(error)

@@ -143,7 +143,7 @@ class Schedule:
         tell: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._replicas, self._memory, self._prompts, self._forward, self._monitor = replicas, memory, prompts, emit, monitor
-        self._tell = tell
+        self._tell, self._told_until = tell, 0.0
         self._settings = replicas.all[0].caller.settings
         self._most_calls = sum(replica.caller.settings.in_flight for replica in replicas.all)
         answers = sum(replica.health.answers for replica in replicas.all)
@@ -333,8 +333,8 @@ class Schedule:
             self._hopeful -= effort.unreached == 0
 
     def _note_long_wait(self, replica: Replica, failure: CallFailure) -> bool:
-        """Whether a service asks for a long wait. No call goes to it meanwhile: others get them, or all wait and it is said. If
-        there was no answer for too long by then, the run pauses.
+        """Whether a service asks for a long wait. No call goes to it meanwhile: others get them, or all wait and it is said.
+        The run pauses where the last answer is too long ago by then.
         """
         if not failure.is_long_wait or failure.retry_after is None:
             return False
@@ -343,7 +343,8 @@ class Schedule:
                 self._replicas.drop(replica, failure, failure.retry_after)
         elif replica.health.is_silent_for_long(failure.retry_after):
             self._end_with(too_long_a_wait(replica.caller.host, failure))
-        elif replica.gate.hold(failure.retry_after):
+        elif time.monotonic() >= self._told_until:
+            self._told_until = time.monotonic() + failure.retry_after
             self._tell(wait_in_words(replica.caller.host, failure))
         return True
 
