@@ -1,5 +1,6 @@
 """One limit of tokens for every reply, of local models and of services; a reply that it cuts is flagged, whoever gave it."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from medfact.models.local.decoding import Reply as LocalReply
 from medfact.models.local.model import shared_limit
 from medfact.models.local.vocabulary import Vocabulary
 from medfact.models.prompt import decoding_of, is_settled, is_time_to_read
+from medfact.models.services.reply_limits import named_limit
 
 __all__ = ["load"]
 
@@ -190,3 +192,49 @@ def test_a_run_counts_the_replies_that_were_cut(
         asked = ("--model", "openai:m", "--base-url", service.base_url)
         (report,) = medfact("report", medfact("run", *common[:-2], *asked).rows[0]["run"], "--db", url, "--json").rows
     assert report["cut"] == report["unreadable"] == report["statements"]
+
+
+# ------------------------------------------------------------------------------------------------ what refusals name
+
+WORDINGS = (Path(__file__).parents[1] / "data" / "refused_limits.csv").read_text(encoding="utf-8")
+"""How services refuse a reply's limit, with {R} for that limit, {L} for the one that holds, {P} and {T} for the tokens of the
+prompt and of both; and whether L is that of prompt and reply together, or of a reply, or of both with no word on the prompt.
+"""
+
+
+@pytest.mark.parametrize("row", list(csv.DictReader(WORDINGS.splitlines())), ids=lambda row: row["wording"][:40])
+def test_what_a_refusal_names_is_read_in_many_words(row: dict[str, str]) -> None:
+    kind, wording = row["kind"], row["wording"]
+    for limit, requested, prompt in (
+        (4096, 16_384, 300),
+        (4096, 4096, 300),
+        (16_384, 16_384, 900),
+        (8192, 16_384, 57),
+        (3000, 4096, 150),
+        (131_072, 140_000, 300),
+    ):
+        if kind == "reply" and requested <= limit:
+            continue
+        numbers = {"L": limit, "R": requested, "P": prompt, "T": requested + prompt, "L1": limit + 1}
+        grouped = {f"{name}c": f"{number:,}" for name, number in numbers.items()}
+        named = named_limit(wording.format(**numbers, **grouped), requested)
+        if kind == "reply":
+            assert named.reply == limit
+        elif kind == "together":
+            assert (named.context, named.prompt) == (limit, prompt)
+        else:
+            assert limit in (named.context, named.reply)
+            assert named.prompt is None
+
+
+@pytest.mark.parametrize(
+    ("words", "context", "prompt"),
+    [
+        ("The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).", 1_048_576, 1_200_293),
+        ("Prompt contains 65673 tokens, too large for model with 32768 maximum context length", 32_768, 65_673),
+        ("maximum context length is 4097 tokens. However, your messages resulted in 192871 tokens.", 4097, 192_871),
+    ],
+)
+def test_a_prompt_that_is_too_long_is_told_from_a_reply(words: str, context: int, prompt: int) -> None:
+    named = named_limit(words, 256)
+    assert (named.reply, named.context, named.prompt) == (None, context, prompt)
