@@ -21,7 +21,7 @@ from waiting import until
 
 from medfact.errors import Mistake
 from medfact.runs.costs import bill_of
-from medfact.store import COMPLETE, FAILED_RUN, Store
+from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 from medfact.web.evaluate import found
 from medfact.web.evaluate.form import ModelRow, Setup
 from medfact.web.trials import MOST_OF_ONE, Trials
@@ -121,6 +121,37 @@ def test_a_mistyped_address_stays_in_the_form(typed: str, words: str, visitor: V
     assert words in said(shown, "go-said")
     assert not shown["show"].get("run")
     assert runs(app_home, visitor) == []
+
+
+@pytest.mark.parametrize("tail", ["/chat/completions", "/completions/", "/responses", "/embeddings"])
+def test_the_address_of_one_kind_of_calls_is_taken(tail: str, visitor: Visitor) -> None:
+    with OddService(odd_service.Reply(odd_service.said("True"))) as service:
+        shown = visitor.act("test_row", "a", setup=of(row("a", f"{service.base_url}{tail}")))
+        assert "reachable" in said(shown, "models-said")
+        assert {request.path for request in service.requests} == {"/v1/chat/completions"}
+
+
+def test_a_long_wait_is_said_on_the_page_and_a_longer_one_pauses_the_run(visitor: Visitor, app_home: Path) -> None:
+    after = ["9m38s"]
+
+    def reply(request: odd_service.Request) -> odd_service.Reply:
+        if request.number < 5:  # the first is the row's test
+            return odd_service.Reply(odd_service.said("True"))
+        return odd_service.Reply(odd_service.error(f"Limit reached. Try again in {after[0]}."), 429)
+
+    def shows(run: str, words: str) -> bool:
+        return any(words in unescape(part) for part in visitor.look(run=run)["fragments"].values())
+
+    with OddService(reply) as service:
+        setup = of(row("a", service.base_url))
+        run = visitor.act("evaluate", setup=setup)["show"]["run"]
+        until(lambda: shows(run, "127.0.0.1 asks to wait 9m38s: Limit reached. Try again in 9m38s."), 30)
+        visitor.act("stop", run, run=run)
+        after[0] = "3 hours"
+        run = visitor.act("evaluate", setup=setup)["show"]["run"]
+        until(lambda: shows(run, "127.0.0.1 asks to wait 3h, until "), 30)
+        (record,) = [one for one in runs(app_home, visitor) if one.run == run]
+        assert record.state == PAUSED
 
 
 def test_a_service_that_passed_is_not_called_again_and_one_that_changed_is(visitor: Visitor) -> None:

@@ -34,7 +34,8 @@ _NUMBER = re.compile(r"(?<![\w./-])(\d+)(?:\.\d+)?([kK])?(?![\w-])")
 _GROUPED = re.compile(r"(?<![\[\d,.])\d{1,3}(?:[,_]\d{3})+(?![\d,])")
 
 _RANGE = re.compile(
-    r"(?:\b(?:from|between)\s+)?(?<![\w.])\d{1,2}\s*(?:\(inclusive\)\s*)?(?:,|-|–|~|\.\.|\band\b|\bto\b)\s*(\d+)(?![\w.-]*\w)(\s*\(exclusive\)|\s*\))?"
+    r"(?:\b(?:from|between)\s+)?(?<![\w.])\d{1,2}\s*(?:\(inclusive\)\s*)?(?:,|-|–|~|\.\.|\band\b|\bto\b)\s*"
+    r"(\d+)(?![\w.-]*\w)(\s*\(exclusive\)|\s*\))?"
 )
 """A range that begins with a small number."""
 
