@@ -101,7 +101,7 @@ def completions(model: Model, prompts: StatementPrompts) -> Iterator[tuple[int, 
 def answered(
     arrivals: Iterable[tuple[int, Completion] | str], answer: Callable[[int, Completion], Item]
 ) -> Iterator[Item | Loading]:
-    """What becomes of completions, and the steps between them."""
+    """Answers made of completions, and the steps between them."""
     return (Loading(arrival) if isinstance(arrival, str) else answer(*arrival) for arrival in arrivals)
 
 

@@ -144,12 +144,14 @@ class Caller:
     async def _adapted(self, send: Send, prompt: Prompt) -> tuple[Parameters, Outcome, float, list[Served]]:
         """The outcome with parameters that the service accepts, and those; what was reported of replies that were discarded."""
         discarded: list[Served] = []
-        made: Parameters | None = self.parameters
+        prompt_tokens = 0
         for _ in range(_MAX_CHANGES):
-            used = replace(self.parameters, prompt_tokens=made.prompt_tokens)
+            used = replace(self.parameters, prompt_tokens=prompt_tokens)
             outcome, seconds = await send(used)
-            if (made := self._adapt(used, outcome, prompt)) is None:
+            adapted = self._adapt(used, outcome, prompt)
+            if adapted is None:
                 break
+            prompt_tokens = adapted.prompt_tokens
             discarded += [self._discard(outcome.served)] if isinstance(outcome, Completion) and outcome.served else []
         self._answers += isinstance(outcome, Completion)
         return used.of_any_prompt, outcome, seconds, discarded
@@ -200,11 +202,11 @@ class Caller:
         change = self._change(used, outcome, prompt)
         if change is None:
             return None
-        made, note = change
+        adapted, note = change
         if self.parameters == used.of_any_prompt:
-            self.parameters = made.of_any_prompt
+            self.parameters = adapted.of_any_prompt
             self._note(note)
-        return made
+        return adapted
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

@@ -68,7 +68,7 @@ class CallFailure:
 
     @property
     def is_long_wait(self) -> bool:
-        """Whether the service asks for so long a wait that it is said, and is no try."""
+        """True where the service asks for a wait that is said and is no try."""
         return self.retry_after is not None and self.retry_after > LONG_WAIT_SECONDS
 
     @property
@@ -111,7 +111,7 @@ def wrong_address(host: str, said: str = "") -> ModelError:
 
 
 def wait_in_words(host: str, failure: CallFailure) -> str:
-    """What a service asks to wait, in its own words too."""
+    """A sentence with the wait that a service asks for, and its own words."""
     return f"{host} asks to wait {in_units(failure.retry_after or 0.0)}: {failure.said or failure.reason}"
 
 

@@ -57,7 +57,7 @@ _LONG_LIMIT = re.compile(
     r"|\b(?:hourly|daily|weekly|monthly)\b|\b[TR]P[DH]\b|\btomorrow\b"
 )
 _SHORT_LIMIT = re.compile(r"\bper[ -]?(?:min|sec)|Per(?:Minute|Second)|\b[TR]P[MS]\b")
-"""How services name a limit that is renewed once an hour or less often, and one that is renewed sooner."""
+"""Words for limits that are renewed once an hour or less often, and sooner."""
 
 clock = time.time
 """Seconds since 1970."""
@@ -215,8 +215,8 @@ def moment_in(seconds: float) -> datetime:
 
 
 def retry_after(headers: Mapping[str, str], words: str = "", named: Sequence[tuple[str, str]] = ()) -> float | None:
-    """The wait in seconds that a service asks for, the longest where it says several; None if it asks for none, and infinity
-    where a limit of an hour or longer is used up and no time is named.
+    """Seconds that a service asks to wait, the longest where it names several. None if it asks for no wait; infinity if it
+    names no time for a limit of an hour or longer.
 
     words: of its error. named: names and values in its body that may say when to retry.
     """
@@ -262,7 +262,7 @@ def _until(text: str) -> float | None:
 
 
 def _in_words(words: str) -> float | None:
-    """The longest wait that a sentence asks for."""
+    """Seconds of the longest wait that a sentence asks for."""
     found = [_seconds_in(match[1]) for match in _RETRY_IN.finditer(words)]
     found += [_seconds_until(match[1]) for match in _RETRY_AT.finditer(words)]
     found += [float(match[1]) for match in _RETRY_AFTER.finditer(words)]

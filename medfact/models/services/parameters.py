@@ -349,7 +349,8 @@ def _without_limit(parameters: Parameters, name: str, message: str, prompt: Prom
     """A lower limit where a refusal is about its number, else its other name, or none. One that does not say what it minds is
     about the number as long as that can be lowered.
     """
-    is_of_name = _NAME_REFUSED.search(message) is not None and name == parameters.limit_name
+    was_taken = parameters.used_up > 0
+    is_of_name = name == parameters.limit_name and not was_taken and _NAME_REFUSED.search(message) is not None
     if not is_of_name and (shorter := parameters.with_less_room(prompt, message)) is not None:
         return shorter
     if name != parameters.limit_name or (_TOO_MUCH.search(message) and not is_of_name):

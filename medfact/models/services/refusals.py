@@ -189,17 +189,17 @@ _NOT_NOW = re.compile(
     r"|not (?:yet )?ready|(?:still|currently|is) (?:loading|starting|warming)",
     re.IGNORECASE,
 )
-"""How services say the same with another status."""
+"""Words for the same with another status."""
 
 _RESPONSES_ONLY = re.compile(
     r"(?:v1)?/responses\b|\bresponses (?:api|endpoint)|not accessible via the /chat/completions", re.IGNORECASE
 )
-"""How services say that a model is asked in another way than by chat completions."""
+"""Words for a model that is asked in another way than by chat completions."""
 
 _BAD_TOKEN = re.compile(
     r"(?:invalid|expired|bad)\W.{0,20}\b(?:token|key)|\b(?:token|key)\b.{0,20}\b(?:invalid|expired)", re.IGNORECASE
 )
-"""What status 498 means elsewhere."""
+"""Words of status 498 where it means a bad key."""
 
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
 _NO_MONEY_WORDS = re.compile(

@@ -112,7 +112,7 @@ class ServiceHealth:
         )
 
     def is_silent_for_long(self, seconds: float) -> bool:
-        """Whether the last answer is too long ago in so many seconds to go on waiting."""
+        """True where the last answer will be too long ago in so many seconds."""
         return time.monotonic() + seconds - self._answered_at > LONGEST_PATIENCE_SECONDS
 
     def refuses_all(self) -> ModelError | None:

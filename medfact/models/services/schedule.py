@@ -333,8 +333,8 @@ class Schedule:
             self._hopeful -= effort.unreached == 0
 
     def _note_long_wait(self, replica: Replica, failure: CallFailure) -> bool:
-        """Whether a service asks for a long wait. No call goes to it meanwhile: others get them, or all wait and it is said.
-        The run pauses where the last answer is too long ago by then.
+        """True for a long wait that a service asks for. No call goes to it meanwhile: other replicas get them, or all wait and
+        it is said. The run pauses where the last answer is too long ago by then.
         """
         if not failure.is_long_wait or failure.retry_after is None:
             return False
