@@ -123,9 +123,9 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
     pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
     upstream = sql.select(sql.func.count(answer.upstream)).where(answer.run == run)
-    counts += (connection.execute(query).scalar_one() for query in (thinking, pushes, upstream))
+    further = (connection.execute(query).scalar_one() for query in (thinking, pushes, upstream))
     formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT)
-    return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
+    return max((number for number, count in zip(formats, (*counts, *further), strict=True) if count), default=PLAIN_FORMAT)
 
 
 def _run_row(connection: sql.Connection, record: Run) -> dict[str, Any]:

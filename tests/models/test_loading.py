@@ -4,8 +4,9 @@ import importlib.util
 import json
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
@@ -331,3 +332,16 @@ def test_a_model_that_wants_an_image_is_refused_in_one_sentence(tmp_path: Path) 
     Blip2ForConditionalGeneration(config).save_pretrained(tmp_path / "blip")
     small_tokenizer().save_pretrained(tmp_path / "blip")
     assert "does not accept text alone" in refusal(f"hf:{tmp_path / 'blip'}")
+
+
+def test_a_model_with_a_size_for_each_layer_is_evaluated(medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
+    """As the published Gemma 3n."""
+    small_model(
+        tmp_path / "model", "gemma3n_text", hidden_size=48, intermediate_size=[96, 64], num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=12, sliding_window=80, hidden_size_per_layer_input=8,
+        vocab_size_per_layer_input=420, num_kv_shared_layers=0, layer_types=["sliding_attention", "full_attention"],
+        activation_sparsity_pattern=[0.0, 0.0], laurel_rank=4, altup_num_inputs=2,
+    )  # fmt: skip
+    outcome = medfact("run", "--model", f"hf:{tmp_path / 'model'}", "--limit", 1, "--shots", 0, "--db", url)
+    (row,) = outcome.rows
+    assert (row["state"], row["answered"], row["failed"]) == ("complete", 16, 0)
