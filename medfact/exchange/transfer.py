@@ -118,7 +118,7 @@ def _format_of(connection: sql.Connection, run: str) -> int:
     of_run, facts = schema.run_facts.c, schema.facts.c
     joined = schema.run_facts.join(schema.facts, facts.record == of_run.record)
     present = [sql.func.count(of_run.statement_id), *(sql.func.count(facts[name]) for name in COLUMN_FORMATS)]
-    counts: list[int] = [*connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()]
+    counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
     answer = schema.answers.c
     thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
     pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
