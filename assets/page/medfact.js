@@ -2,9 +2,9 @@
    focus, open details, typed text or scroll, draws figures, and sends clicks. Text arrives escaped and stays text. */
 (() => {
   /* The path under which a reverse proxy serves the pages; none for most. */
-  const PREFIX = new URL(window.gradio_config?.root || "/", window.location.href).pathname.replace(/\/+$/, "");
+  const PREFIX = new URL(window.gradio_config?.root || "/", window.location.href).pathname.replace(/\/$/, "");
   const inside = window.location.pathname.startsWith(PREFIX) ? window.location.pathname.slice(PREFIX.length) : window.location.pathname;
-  const PAGE = inside.replace(/\/+$/, "").split("/").at(-1) || "home";
+  const PAGE = inside.split("/").filter(Boolean).at(-1) || "home";
   const KEYS_OFF = "medfact-keys-off", COLOURS = "medfact-colours";
   const TIMEOUT_MS = 30_000;
   const RETRY_MS = [1000, 2000, 5000]; // the last one repeats

@@ -73,7 +73,9 @@ def sites_in(file: str, tree: ast.Module) -> Iterator[Site]:
         ):
             raise ValueError(f"{file}:{node.lineno}: import re by its own name, so that its patterns are found")
         if isinstance(node, ast.Call) and _is_of_re(node.func):
-            expression = next((word.value for word in node.keywords if word.arg == "pattern"), node.args[0] if node.args else None)
+            expression = next(
+                (word.value for word in node.keywords if word.arg == "pattern"), node.args[0] if node.args else None
+            )
             if expression is None:
                 raise ValueError(f"{file}:{node.lineno}: no pattern")
             yield Site(file, node.lineno, node.end_lineno or node.lineno, node.func.attr, ast.unparse(expression))
@@ -133,7 +135,9 @@ class Usage:
             used = {self.direct[site.file, site.line]}
         else:
             names = [self.names[place] for place in ((site.file, site.line), *places) if place in self.names]
-            used = set[str]().union(*(self.methods[name] for name in set[str]().union(*names))) - {"pattern", "flags"} or {"any"}
+            used = set[str]().union(*(self.methods[name] for name in set[str]().union(*names))) - {"pattern", "flags"} or {
+                "any"
+            }
         if "any" in used:
             return ("finditer", "fullmatch", "match")
         return tuple(sorted({METHODS.get(name, "finditer") for name in used}))
@@ -149,7 +153,9 @@ def _last(node: ast.expr, file: str) -> str:
 
 def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
     """Real calls that build the patterns which no module holds, also from names that a stranger wrote."""
-    guards, mkj, templates = (_module(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates"))
+    guards, mkj, templates = (
+        _module(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
+    )
     reading, language = _module("medfact/languages/reading.py"), _module("medfact/languages/language.py")
     for file in sorted(ROOT.glob("assets/languages/*/")):
         read = language.read_language(file)
@@ -213,7 +219,7 @@ def all_patterns() -> tuple[list[Found], list[str]]:
             each: places
             for line in range(site.line, site.last_line + 1)
             for each, places in seen.get((site.file, line), {}).items()
-        } or dict.fromkeys(_evaluated(site), set())
+        } or {each: set() for each in _evaluated(site)}
         if not patterns:
             lost.append(f"{site.file}:{site.line}: re.{site.function}({site.expression})")
         for (pattern, flags), places in sorted(patterns.items(), key=repr):

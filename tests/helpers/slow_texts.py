@@ -1,11 +1,13 @@
 """Texts on which a pattern that is not linear takes long, made from what the pattern itself says."""
 
+import math
 import re
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice, product
+from functools import partial
+from itertools import product
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
@@ -18,6 +20,14 @@ TOKENS = (
 )  # fmt: skip
 ENDS = ("", "\0", "x", "!", "\n")
 """What may come after the repetition, so that a pattern fails at its last step."""
+
+WITHIN, STOPPED = 0.05, 0.25
+"""Seconds of processor time within which LONG characters are read, and after which a machine of a fifth of the pace has read
+them too: so long a short text may take at most.
+"""
+
+GROWTH = 8
+"""Four times the characters take about four times as long; sixteen times is a square."""
 
 _UNREPEATED = 3
 
@@ -32,6 +42,18 @@ class Text(NamedTuple):
     def of(self, length: int) -> str:
         times = max(1, (length - len(self.begin) - len(self.end)) // len(self.token))
         return self.begin + self.token * times + self.end
+
+
+class Slowest(NamedTuple):
+    """The processor time for LONG characters, how many times that of SHORT ones it is, and the text."""
+
+    seconds: float
+    growth: float
+    text: Text
+
+    @property
+    def is_too_slow(self) -> bool:
+        return self.seconds > WITHIN and (self.growth > GROWTH or self.seconds >= STOPPED)
 
 
 class TooLong(Exception):
@@ -121,7 +143,7 @@ def texts(pattern: re.Pattern[Any], pairs: int) -> list[Text]:
     TOKENS, and so many pairs of them.
     """
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
-    parsed = _parser.parse(source, pattern.flags & ~re.UNICODE & ~re.DEBUG if isinstance(pattern.pattern, bytes) else pattern.flags)
+    parsed = _parser.parse(source, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.UNICODE))
     bases: dict[tuple[str, str], None] = {}
     words: dict[str, None] = {}
     for before, body in _repeats(list(parsed)):
@@ -179,22 +201,20 @@ def seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
     return min(taken)
 
 
-def slowest(pattern: re.Pattern[Any], method: str, pairs: int, timed: int = 6) -> tuple[float, float, Text]:
-    """The longest time that a pattern takes for LONG characters, how often the time for SHORT ones that is, and the text."""
+def slowest(pattern: re.Pattern[Any], method: str, pairs: int, most: int | None = None, timed: int = 6) -> Slowest:
+    """The text that takes a pattern longest, of the first `most` (None: of all); so many are timed at LONG characters."""
     probed = []
-    for text in texts(pattern, pairs):
-        sample = text.of(PROBED)
-        probed.append((probe := seconds(lambda sample=sample: run(pattern, method, sample), 0.25), text))
-        if probe >= 0.25:
-            return probe, float("inf"), text
-    probed.sort(key=lambda pair: -pair[0])
-    worst = (0.0, 0.0, Text("", "a", ""))
-    for _, text in islice(probed, timed):
-        long, short = text.of(LONG), text.of(SHORT)
-        took = seconds(lambda long=long: run(pattern, method, long), 1.0)
-        if 0.02 < took < 1.0:
-            took = seconds(lambda long=long: run(pattern, method, long), 1.0, tries=3)
-        if took > worst[0]:
-            growth = took / max(seconds(lambda short=short: run(pattern, method, short), 1.0, tries=3), 1e-6)
-            worst = took, growth, text
+    for text in texts(pattern, pairs)[:most]:
+        probe = seconds(partial(run, pattern, method, text.of(PROBED)), STOPPED)
+        if probe >= STOPPED:
+            return Slowest(probe, math.inf, text)
+        probed.append((probe, text))
+    worst = Slowest(0.0, 0.0, Text("", "a", ""))
+    for _, text in sorted(probed, key=lambda pair: -pair[0])[:timed]:
+        took = seconds(partial(run, pattern, method, text.of(LONG)), 4 * STOPPED)
+        if WITHIN / 2 < took < 4 * STOPPED:
+            took = seconds(partial(run, pattern, method, text.of(LONG)), 4 * STOPPED, tries=3)
+        if took > worst.seconds:
+            short = seconds(partial(run, pattern, method, text.of(SHORT)), 4 * STOPPED, tries=3)
+            worst = Slowest(took, took / max(short, 1e-6), text)
     return worst

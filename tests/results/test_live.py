@@ -35,8 +35,6 @@ def run(store: Store) -> str:
     return start(RunSpec(model="baseline:random", limit=4, shots=0), store)
 
 
-
-
 def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figures_were_made(
     run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
