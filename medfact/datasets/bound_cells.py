@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from medfact.datasets.cells import MISSING, NUMBER, doubt, fault
+from medfact.datasets.cells import NUMBER, doubt, fault
 from medfact.datasets.headers import MAX_NAME
 from medfact.datasets.holding import date_in
 from medfact.facts import visible
@@ -45,9 +45,6 @@ def _wrong_name(name: str, text: str) -> str:
         return f"the {name} holds control characters; type it again"
     if faulty := fault(text):
         return f"the {name} {faulty}"
-    kind = doubt(text)
-    if kind == MISSING:
-        return f"the {name} is {text!r}: leave it empty where the fact is not bound to one, or write the name out"
-    if kind == NUMBER:
+    if doubt(text) == NUMBER:
         return f"the {name} is the number {text[:40]!r}, and no name; name it, or give the column another header"
     return ""

@@ -228,7 +228,7 @@ class _Reading:
             first = f" ({self.problems[0]})" if self.problems else ""
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
-        keys = [(fact.positive, *map(name_key, (fact.head, fact.relation, fact.tail or ""))) for fact in tested]
+        keys = [(f.positive, name_key(f.head), name_key(f.relation), name_key(f.tail or "")) for f in tested]
         too_close = ((fact.head, fact.tail or "") for fact in (*self.over.values(), *bound_or_once_true(facts)))
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=(*contradicted, *too_close))
         problems = (*self.problems, *_only_themselves(tested, keys, self.row_of))

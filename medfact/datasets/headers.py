@@ -103,7 +103,9 @@ def table_of(place: str, records: Iterator[Record], needed: Columns) -> Table | 
     fitting = next((at for at, names in enumerate(named) if needed.fit(names)), None)
     at = _likely(first, needed.fewest) if fitting is None else fitting
     is_told = any(not _is_comment(cells) for _, cells in first[:at])
-    notes = (f"{place}: the header is row {first[at][0]}; what stands above it is not read.",) if is_told else ()
+    notes: tuple[str, ...] = (
+        (f"{place}: the header is row {first[at][0]}; what stands above it is not read.",) if is_told else ()
+    )
     below = _filled(chain(top, records))
     begun = [*first[at + 1 :], *islice(below, MOST_ABOVE)]
     columns = named[at]

@@ -115,7 +115,8 @@ NAMES = [
 def test_odd_names_are_names(name: str, tmp_path: Path) -> None:
     collection = load_file(tails(tmp_path / "facts.csv", [name]))
     assert triplets(collection)[0][2] == name
-    assert (collection.problems, collection.notes) == ((), ())
+    assert collection.problems == ()
+    assert all(note.startswith("Tags or codes beside names (") for note in collection.notes)
 
 
 def test_parquet_columns_of_other_types(tmp_path: Path) -> None:
@@ -231,13 +232,12 @@ def test_a_missing_value_itself_is_an_empty_cell(tmp_path: Path) -> None:
     assert problem.message.startswith("the tail is empty")
 
 
-def test_words_for_a_missing_identifier_are_counted_too(tmp_path: Path) -> None:
+def test_words_for_a_missing_identifier_are_empty_cells(tmp_path: Path) -> None:
     """All names with one identifier count as names of one thing."""
     rows = [{"head": head, "relation": "symptoms", "tail": "pain", "head_id": "nan"} for head in ("gout", "flu")]
     collection = load_file(write_csv(tmp_path / "facts.csv", rows))
-    assert {fact.head_id for fact in collection.facts} == {"nan"}
-    (note,) = collection.notes
-    assert "the head_id of 2 rows" in note
+    assert {fact.head_id for fact in collection.facts} == {None}
+    assert collection.notes == ("Words for a missing value (nan): the head_id of 2 rows. They are read as an empty cell.",)
 
 
 def test_bare_numbers_are_kept_and_counted_by_column(tmp_path: Path) -> None:
@@ -336,7 +336,9 @@ def test_spellings_that_can_be_seen_are_facts_of_their_own_and_that_is_said(tmp_
     collection = load_file(write_csv(tmp_path / "facts.csv", rows))
     assert [fact.tail for fact in collection.facts] == ["Pain", "pain"]
     (note,) = collection.notes
-    assert note.startswith("1 fact says the same as another one in other capitals, such as gout, symptoms, pain. Both count")
+    assert note.startswith(
+        "1 fact says the same as another one in other capitals or spelling, such as gout, symptoms, pain. Both count"
+    )
     two = [rows[0] | {"head_id": name} for name in ("D1", "D2")]
     assert load_file(write_csv(tmp_path / "two.csv", two)).notes == (), "identifiers tell them apart"
 

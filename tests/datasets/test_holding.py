@@ -139,7 +139,6 @@ def test_a_false_partner_of_what_is_over_stands_alone_and_that_is_said(tmp_path:
     [
         ("gout|drugs|b|||soon", "until is 'soon', and neither a year (2004) nor a day (2004-09-30)"),
         ("gout|drugs|b|false||2027", AHEAD),
-        ("gout|drugs|b||||n/a", "the region is 'n/a': leave it empty where the fact is not bound to one"),
         ("gout|drugs|b||||12", "the region is the number '12', and no name"),
         ("gout|drugs|b|||||65", "the population is the number '65', and no name"),
         ("gout|drugs|b|||||2004-01-01", "the population is a date or a time, and no name"),

@@ -92,6 +92,26 @@ def test_a_file_of_ones_own_is_taken_here_and_is_in_use_on_evaluate(visitor: Vis
     assert dropped["fragments"]["in-use"] == ""
 
 
+def test_what_a_file_denies_is_said_on_both_pages(visitor: Visitor) -> None:
+    """Twelve facts, of which a column denies one and retires another: neither is asked as true, and the pages say why."""
+    header, *rows = OWN.splitlines()
+    marked = [
+        header + b",negated,active",
+        rows[0] + b",true,1",
+        rows[1] + b",false,0",
+        *(row + b",false,1" for row in rows[2:]),
+    ]
+    shown = visitor.act("take_file", visitor.upload("own.csv", b"\n".join(marked)), "facts")
+    assert "10 true facts read" in shown["fragments"]["said"]
+    for fragment in (shown["fragments"]["in-use"], visitor.look("evaluate")["fragments"]["facts"]):
+        assert "the column &#39;negated&#39; says &#39;true&#39; in 1 row: this is a false fact" in fragment
+        assert "the column &#39;active&#39; says &#39;0&#39; in 1 row, left out" in fragment
+    refused = visitor.act(
+        "take_file", visitor.upload("gold.csv", OWN.replace(b"\n", b",T\n", 3).replace(b"tail,T", b"tail,gold")), "facts"
+    )
+    assert "12 true facts read" not in str(refused["fragments"].get("said"))
+
+
 def test_a_file_with_other_columns_asks_which_is_which(visitor: Visitor) -> None:
     path = visitor.upload("mine.csv", OWN.replace(b"head,relation,tail", b"disease,x,sign"))
     shown = visitor.act("take_file", path, "facts")

@@ -28,6 +28,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
+from medfact.results.wording import in_plain_words
 from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
 from medfact.web.evaluate.files import ON_FACTS
@@ -198,7 +199,9 @@ def _own_file(collection: Collection, show: FactsShow) -> Markup:
     """That the visitor's own file is shown, and what is wrong with it."""
     if show.data != OWN_DATA:
         return Markup()
-    return render("facts_own", name=collection.name, problems=summary(collection.problems)[:SHOWN_PROBLEMS])
+    notes = list(map(in_plain_words, collection.notes))
+    problems = summary(collection.problems)[:SHOWN_PROBLEMS]
+    return render("facts_own", name=collection.name, notes=notes, problems=problems)
 
 
 def _statistics(collection: Collection) -> Markup:
