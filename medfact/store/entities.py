@@ -199,7 +199,7 @@ class Run:
         """
         if self.owner in owners:
             return self
-        ids = {name: digest(value) for name in ("writing", "race") if (value := getattr(self.spec, name))}
+        ids: dict[str, Any] = {name: digest(value) for name in ("writing", "race") if (value := getattr(self.spec, name))}
         return replace(self, name=None, note=None, spec=replace(self.spec, **ids))
 
     @property

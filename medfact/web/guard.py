@@ -130,7 +130,12 @@ class Guarded:
         elif scope["path"].rstrip("/") == UPLOAD:
             await self._upload(scope, receive, send)
         else:
-            await self._bounded(scope, receive, send)
+            await self._bounded(self._by_its_path(scope), receive, send)
+
+    def _by_its_path(self, scope: Any) -> Any:
+        """A request for a visitor's file as the library knows that; of any other address, as it came."""
+        name = scope["path"].removeprefix(FILE)
+        return scope if name == scope["path"] else {**scope, "path": f"{FILE}{(self.uploads.folder / name).as_posix()}"}
 
     def _refusal(self, request: Request) -> Response | None:
         path, headers = request.scope["path"], request.headers

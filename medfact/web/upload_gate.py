@@ -143,7 +143,8 @@ def routes(uploads: Uploads) -> APIRouter:
             sent = form.get("files")
             if not isinstance(sent, UploadFile) or not (name := plain_name(sent.filename or "")):
                 return PlainTextResponse(WANTED, status_code=400)
-            return JSONResponse([str(await run_in_threadpool(uploads.put, owner_of(request), name, sent.file))])
+            path = await run_in_threadpool(uploads.put, owner_of(request), name, sent.file)
+            return JSONResponse([uploads.name_of(path)])
         except MedfactError as error:
             return PlainTextResponse(error.public, status_code=NO_ROOM)
         finally:

@@ -60,12 +60,20 @@ class Uploads:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = (folder or home() / "uploads").resolve()
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder()
         self._kept: OrderedDict[Path, _Upload] = OrderedDict()
         self._lock = threading.Lock()
         self._read_index()
         if not is_public_server():  # there housekeeping does it, once the clock can be believed
             self.clean()
+
+    def _make_folder(self) -> None:
+        """Makes the folder, also where something has removed it since."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def name_of(self, path: Path) -> str:
+        """A file's path within the folder: all that a browser is told of where it lies."""
+        return path.relative_to(self.folder).as_posix()
 
     def path_of(self, name: str, content: bytes) -> Path:
         """Where a file with this content lies, once it is put here."""
@@ -75,6 +83,7 @@ class Uploads:
         """Keeps a file of a visitor, in a folder that is named by its content. Raises Mistake where the files of all take too
         much, and OSError where the disk is full.
         """
+        self._make_folder()
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as begun:
             try:
                 shutil.copyfileobj(content, begun)
@@ -136,7 +145,7 @@ class Uploads:
             os.replace(begun, index)
 
     def of(self, owner: str, path: object) -> Path:
-        """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file."""
+        """The uploaded file at a path, whole or within the folder. Raises Mistake where this visitor uploaded no such file."""
         found = self._within(path)
         with self._lock:
             upload = self._kept.get(found) if found else None
@@ -161,7 +170,7 @@ class Uploads:
         if not isinstance(path, str) or "\0" in path:
             return None
         with suppress(OSError, RuntimeError):
-            found = Path(path).resolve()
+            found = (self.folder / path).resolve()
             return found if found.is_relative_to(self.folder) and found.is_file() else None
         return None
 
@@ -186,6 +195,7 @@ class Uploads:
 
     def clean(self) -> None:
         """Removes files that are too old, and those whose upload broke off."""
+        self._make_folder()
         with self._lock:
             self._remove_unfinished()
             before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS

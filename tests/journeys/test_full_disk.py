@@ -151,8 +151,8 @@ def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     with served(home) as url, Visitor(url) as visitor:
-        path = Path(visitor.upload("facts.csv", TABLE))
-        (run,) = visitor.evaluate("baseline:random", source={"facts": str(path), "columns": []})
+        path = visitor.upload("facts.csv", TABLE)
+        (run,) = visitor.evaluate("baseline:random", source={"facts": path, "columns": []})
         until_ended(home, run)
         kept = [one for one in home.rglob("*") if one.name != "log.txt" and not one.is_socket()]
         assert {"medfact.db", "medfact.db-wal", "medfact.db-shm", "uploads", "facts.csv"} <= {one.name for one in kept}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +23,13 @@ NAMED = "medfact.example.org, medfact.example.net:8443"
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("plain")
+
+
+@pytest.fixture(scope="module")
+def plain(home: Path) -> Iterator[str]:
     """The app without a proxy."""
-    home = tmp_path_factory.mktemp("plain")
     with served(home, MEDFACT_HOSTS=NAMED) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
@@ -195,10 +201,12 @@ def test_a_form_without_a_file_is_refused(plain: str, form: str, query: str) -> 
 @pytest.mark.parametrize(
     "name", ["facts.csv", "../facts.csv", "C:\\x\\facts.csv", "fäcts (1).csv", "x" * 3_000 + ".csv", "a\tb.csv"]
 )
-def test_a_file_lies_in_the_folder_of_uploads_alone(plain: str, name: str) -> None:
+def test_a_file_lies_in_the_folder_of_uploads_alone(plain: str, home: Path, name: str) -> None:
+    """And its sender is told where within that, and nothing of the server's folders."""
     with Visitor(plain) as visitor:
-        path = Path(visitor.upload(name, TABLE))
-        assert path.parents[1].name == "uploads"
+        told = visitor.upload(name, TABLE)
+        assert re.fullmatch(r"[0-9a-f]{40}/[^/]+\.csv", told)
+        path = home / "uploads" / told
         assert path.read_bytes() == TABLE
         assert path.suffix == ".csv"
         assert [one.stat().st_mode & 0o077 for one in (path, path.parent, path.parents[1])] == [0, 0, 0]
@@ -214,10 +222,22 @@ def test_names_with_and_without_a_port() -> None:
         assert not is_own_page(Headers({"host": "x", "origin": "https://medfact.example.net"}))
 
 
-def test_a_slow_upload_ends(plain: str) -> None:
+def test_the_folder_of_uploads_is_made_again_where_it_vanished(plain: str, home: Path) -> None:
+    """What lay there is asked for again, and new files are taken."""
+    with Visitor(plain) as visitor:
+        lost = visitor.upload("lost.csv", TABLE + b"x,symptoms,lost\n")
+        shutil.rmtree(home / "uploads")
+        assert "Upload it again" in str(visitor.act("take_file", lost)["fragments"])
+        again = visitor.upload("facts.csv", TABLE)
+        assert "14 true facts read" in str(visitor.act("take_file", again)["fragments"])
+        assert (home / "uploads").stat().st_mode & 0o077 == 0
+
+
+def test_a_slow_upload_ends(plain: str, home: Path) -> None:
     """Whoever leaves in the middle of a file leaves nothing behind."""
     with Visitor(plain) as visitor:
-        folder = Path(visitor.upload("facts.csv", TABLE)).parents[1]
+        visitor.upload("facts.csv", TABLE)
+        folder = home / "uploads"
         before = {path.name for path in folder.iterdir()}
         with connected(plain) as connection:
             lines = (f"Cookie: medfact-visitor={visitor.cookie}", "Content-Type: multipart/form-data; boundary=b")

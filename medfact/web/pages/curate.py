@@ -238,7 +238,7 @@ PAGE = Page(
     CurateShow,
     view,
     {"accept": _deciding(ACCEPTED), "mend": _deciding(MENDED), "refuse": _deciding(REFUSED), "undo": undo, **ERASE},
-    address=("project", "reviewer", "place"),
+    address=("project", "place"),
     place=5,
     under="facts",
     tab="From documents",

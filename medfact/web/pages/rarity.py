@@ -71,4 +71,4 @@ def take_frequencies(visitor: Visitor, show: Any, action: Action) -> tuple[Any, 
     found = _frequencies(file)
     left_out = f"; {counted(len(found.problems), 'row')} left out, the first: {found.problems[0]}" if found.problems else ""
     message = Message(f"{file.name}: {counted(len(found.counts), 'name')} with a frequency{left_out}.", "good")
-    return show.model_copy(update={"frequencies": str(file)}), message
+    return show.model_copy(update={"frequencies": visitor.services.uploads.name_of(file)}), message

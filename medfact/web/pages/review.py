@@ -177,7 +177,7 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 
 # ------------------------------------------------------------------------------------------------ the page
 
-ADDRESS = ("reviewer", "run", "data", "language", "queue", "relation", "search", "checking", "adjudicating", "place", "invited")
+ADDRESS = ("run", "data", "language", "queue", "relation", "search", "adjudicating", "place", "invited")
 """The fields of the page's address."""
 
 QUEUE_TITLES = {
