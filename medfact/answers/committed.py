@@ -120,8 +120,8 @@ _RATED = re.compile(
 _SENTENCE = re.compile(r"(?:[^.!?…;\n]|\.(?=\d|\w\.)|(?<=\bvs)\.|(?<=\bdr)\.)+[.!?…;\n]*", FLAGS)
 _TURNS = r"however|yet|nevertheless|nonetheless|that\s+(?:being\s+)?said|therefore|thus|hence|consequently|overall|in\s+short"
 _TURN = re.compile(
-    rf"(?:[,–—-]|(?<![,\s–—-])\s)\s*+(?:(?<!anything )(?<!nothing )(?<!all )(?<!help )but|{_TURNS}|so(?!\s+(?:far|that|called)\b)"
-    r"|accordingly|ultimately|in\s+(?:conclusion|summary)|which\s+(?:means|makes)"
+    rf"(?:[,–—-]|(?<![,\s–—-])\s)\s*+(?:(?<!anything )(?<!nothing )(?<!all )(?<!help )but|{_TURNS}"
+    r"|so(?!\s+(?:far|that|called)\b)|accordingly|ultimately|in\s+(?:conclusion|summary)|which\s+(?:means|makes)"
     r"|(?P<aside>because|since|as(?=\s+(?:it|this|the|there|they|we|many|most|some)\s)(?!\s+\w+\s+(?:stands|is\s+(?:true|false)))"
     r"|given\s+that|although|(?<!as )though(?=\s\w)|even\s+though|even\s+if|while|whereas|despite))\b",
     FLAGS,

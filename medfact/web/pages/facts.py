@@ -21,6 +21,7 @@ from medfact.facts import Fact, KnowledgeBase
 from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, in_direction, load_pool, pool_names
+from medfact.results.wording import in_plain_words
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.pool import pool_of
@@ -28,7 +29,6 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
-from medfact.results.wording import in_plain_words
 from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
 from medfact.web.evaluate.files import ON_FACTS
