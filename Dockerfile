@@ -1,6 +1,6 @@
 # medfact for those who host it themselves:
 #   docker build -t medfact . && docker run -p 7860:7860 -v medfact:/data medfact
-# For strangers add -e MEDFACT_PUBLIC=1 -e MEDFACT_HOSTS=your.host.name; see docs/services.md.
+# For strangers, behind a proxy, add -e MEDFACT_PUBLIC=1 -e MEDFACT_PROXY=1 -e MEDFACT_HOSTS=your.host.name; see docs/services.md.
 FROM python:3.11.14-slim-bookworm
 
 RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/*

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
+import sys
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,13 +27,13 @@ def address_of(scope: Any) -> str:
     if not is_behind_proxy():
         return counted_address(peer)
     said = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
-    for one in reversed(said):
+    for address in map(_without_port, reversed(said)):
         try:
-            is_public = ipaddress.ip_address(one.strip()).is_global
+            is_public = ipaddress.ip_address(address).is_global
         except ValueError:
             break
         if is_public:
-            return counted_address(one.strip())
+            return counted_address(address)
     return counted_address(peer)
 
 
@@ -40,6 +43,26 @@ def scheme_of(scope: Any) -> str:
         return "https"
     forwarded = Headers(scope=scope).get("x-forwarded-proto", "") if is_behind_proxy() else ""
     return forwarded if forwarded in {"http", "https"} else str(scope["scheme"])
+
+
+_WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](:\d{1,5})?|(?P<four>[\d.]+):\d{1,5}", re.ASCII)
+
+
+def _without_port(text: str) -> str:
+    """An address of X-Forwarded-For, in which some proxies (Azure's) leave the port of the client."""
+    found = _WITH_PORT.fullmatch(text.strip().strip('"'))
+    return found["six"] or found["four"] or "" if found else text.strip()
+
+
+@cache
+def warn_of_unread_addresses() -> None:
+    """Says once that a proxy tells addresses which this server does not read."""
+    print(
+        "medfact: A request came with X-Forwarded-For, which is not read, so visitors behind one proxy count as one address. "
+        "If every request comes through a proxy that adds it, set MEDFACT_PROXY=1.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def name_in(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Connections of browsers: a request's head is read within bounds of bytes and of seconds, before anybody else sees it."""
+"""Connections of browsers: a request's head is read within bounds of bytes and of seconds, before anybody else sees it; and an
+answer that nobody reads ends.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,9 @@ HEAD_BYTES = 32_000
 HEAD_SECONDS, REST_SECONDS = 6.0, 20.0
 """How long a head may take to arrive, from its first byte or from the connection, and how long the rest of a body that was
 answered already."""
+
+UNREAD_SECONDS = 20.0
+"""So long an answer waits for its reader to take some more of it."""
 
 MOST_OF_ONE_ADDRESS, MOST_WAITING = 100, 2_000
 """Connections that owe a head, of one network address and of all; beyond that the oldest is closed."""
@@ -39,10 +44,12 @@ class Connection(HttpToolsProtocol):
         self._unread = 0  # bytes since the last head, piece of a body or end of one that was complete
         self._owes_body = False
         self._patience: asyncio.TimerHandle | None = None
+        self._reader: asyncio.TimerHandle | None = None
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self.resume_writing()
         self._leave()
         super().connection_lost(exc)
 
@@ -86,6 +93,27 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         if not self._is_answering() and (self._unread or self._owes_body):
             self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._reader is not None:
+            self._reader.cancel()
+
+    def _watch_reader(self) -> None:
+        """Ends the connection if nothing more of the answer is read in time."""
+        unread = self.transport.get_write_buffer_size()
+
+        def look() -> None:
+            if self.transport.get_write_buffer_size() < unread:
+                self._watch_reader()
+            else:
+                self.transport.abort()
+
+        self._reader = self.loop.call_later(UNREAD_SECONDS, look)
 
     def send_400_response(self, msg: str) -> None:
         self._end(400, msg)

@@ -10,7 +10,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from typing import Any
 
 import orjson
@@ -24,8 +24,8 @@ from medfact.errors import Mistake
 from medfact.web import only_invited
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
-from medfact.web.at_once import AtOnce
-from medfact.web.clients import address_of, is_behind_proxy, name_in
+from medfact.web.at_once import STREAMS_AT_ONCE, AtOnce
+from medfact.web.clients import address_of, is_behind_proxy, name_in, warn_of_unread_addresses
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
@@ -118,14 +118,17 @@ class Guarded:
         self.app, self.uploads, self.has_answer, self.check_file = app, uploads, has_answer, check_file
         self._pace, self._gate = Pace(), UploadGate()
         self._answered, self._called_now = AtOnce(), AtOnce()
+        self._sent = AtOnce(STREAMS_AT_ONCE, "answers are being sent to your network address")
         self._turns = Turns()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-        elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})  # no page opens one
-        elif (refusal := self._refusal(Request(scope))) is not None:
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})  # no page opens one
+        if not is_behind_proxy() and "x-forwarded-for" in Headers(scope=scope):
+            warn_of_unread_addresses()
+        if (refusal := self._refusal(Request(scope))) is not None:
             await _refuse(refusal, scope, receive, send)
         elif scope["path"].rstrip("/") == UPLOAD:
             await self._upload(scope, receive, send)
@@ -189,16 +192,23 @@ class Guarded:
             await read(scope, receive, send)
             return
 
-        async def answer() -> None:
-            whole = [{"type": "http.request", "body": read, "more_body": False}]
-
-            async def receive_whole() -> Any:
-                return whole.pop() if whole else await receive()
-
-            await self.app({**as_seen(scope), "state": state}, receive_whole, send)
-
         try:
-            with self._answered.one_more(address_of(scope)) if _may_take_long(scope["path"]) else nullcontext():
+            with ExitStack() as answering, self._sent.one_more(address_of(scope)) if _is_sent_long(scope) else nullcontext():
+                if _may_take_long(scope):
+                    answering.enter_context(self._answered.one_more(address_of(scope)))
+
+                async def answer() -> None:
+                    whole = [{"type": "http.request", "body": read, "more_body": False}]
+
+                    async def receive_whole() -> Any:
+                        return whole.pop() if whole else await receive()
+
+                    async def send_noted(message: Any) -> None:
+                        answering.close()  # what follows is sent, and takes no thread
+                        await send(message)
+
+                    await self.app({**as_seen(scope), "state": state}, receive_whole, send_noted)
+
                 await self._turns.answered(address_of(scope), answer)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)
@@ -264,9 +274,22 @@ class Guarded:
             await _too_large(UPLOAD)(scope, receive, send)
 
 
-def _may_take_long(path: str) -> bool:
-    """Whether what answers at an address may take a thread for long."""
-    return path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"} or EMBED.fullmatch(path) is not None
+def _may_take_long(scope: Any) -> bool:
+    """Whether what answers a request may take a thread for long."""
+    path = scope["path"]
+    takes_thread = path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"} or EMBED.fullmatch(path) is not None
+    return takes_thread and not _is_stream(scope)
+
+
+def _is_stream(scope: Any) -> bool:
+    """Whether an answer tells how something goes on: a call's, or a tool's, whose work counts by itself (`Caller`)."""
+    path = scope["path"]
+    return path.rstrip("/") == calls.TOOLS or calls.read_at(path, scope["query_string"]) is not None
+
+
+def _is_sent_long(scope: Any) -> bool:
+    """Whether an answer may be on its way for long."""
+    return _is_stream(scope) or kind_of(scope["path"]) == "download"
 
 
 def _not_here(path: str, request: Request) -> Response | None:
