@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +43,34 @@ def is_public_server() -> bool:
 def takes_runs_from_files() -> bool:
     """Whether visitors may bring runs in files: not on a public server, unless its host says so."""
     return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
+
+
+_for_host: ContextVar[bool | None] = ContextVar("for_host", default=None)
+_restricts = False
+
+
+def is_restricted() -> bool:
+    """Returns True where the policy of a public server holds for the current request or job: on a public server always, on any
+    other one for everybody but its host. A command line and a notebook are their host's own.
+    """
+    for_host = _for_host.get()
+    return is_public_server() or (_restricts if for_host is None else not for_host)
+
+
+@contextmanager
+def acting_for(host: bool) -> Iterator[None]:
+    """Marks the current request or job as the host's, or as a visitor's. A new thread must be marked again."""
+    before = _for_host.set(host)
+    try:
+        yield
+    finally:
+        _for_host.reset(before)
+
+
+def restrict_by_default() -> None:
+    """Restricts whatever this process does and nobody has marked as the host's: it serves visitors."""
+    global _restricts
+    _restricts = True
 
 
 @dataclass(frozen=True)

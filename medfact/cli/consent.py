@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
-from medfact.models import check_spec, has_own_address, service_of
+from medfact.models import check_spec, check_typed_address
 from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.spec import RunSpec
 
@@ -23,15 +23,13 @@ def check_models(specs: Collection[RunSpec]) -> None:
 
 def check_addressed(specs: Collection[RunSpec]) -> None:
     """Raises Mistake where an address was typed, and every model is asked at one of its own."""
-    if specs and all(_is_passed_over(spec) for spec in specs):
-        prefix, _, name = next(iter(specs)).model.partition(":")
-        raise Mistake(f"{prefix}: names a service with an address of its own.", f"Write {name}@ADDRESS for another one.")
-
-
-def _is_passed_over(spec: RunSpec) -> bool:
-    """Whether the address that was typed is not the one that is asked."""
-    asked = service_of(spec.model, spec.service) if has_own_address(spec.model) and spec.service.base_url else None
-    return asked is not None and asked.base_url != spec.service.base_url
+    for spec in specs:
+        try:
+            return check_typed_address(spec.model, spec.service.base_url)
+        except Mistake as mistake:
+            passed_over = mistake
+    if specs:
+        raise passed_over
 
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from medfact.errors import ModelError
+from medfact.errors import Mistake, ModelError
 from medfact.extras import check_installed, named_if_missing
+from medfact.limits import is_restricted
 from medfact.models.baseline import RULES
 from medfact.models.encoder import Encoder
 from medfact.models.hub import BUNDLED, BUNDLED_FOLDERS, BUNDLED_MODEL, HUB, NARROW_MODEL, ON_THE_HUB, bundled_revision
@@ -85,6 +86,7 @@ __all__ = [
     "ServiceSettings",
     "bundled_revision",
     "check_spec",
+    "check_typed_address",
     "encoders_in_help",
     "has_own_address",
     "is_local",
@@ -156,9 +158,17 @@ def typed_model(text: str) -> tuple[str, str | None]:
     if found := _AT_ADDRESS.fullmatch(text.strip()):
         return f"{OPENAI_PREFIX}{found['name']}", found["address"]
     found = _AT_PROVIDER.fullmatch(text.strip())
-    if found and not Path(text.strip().removeprefix(HUB)).exists():
+    if found and (is_restricted() or not Path(text.strip().removeprefix(HUB)).exists()):
         return f"huggingface:{found['name']}:{found['provider']}", None
-    return text, None
+    return text.strip(), None
+
+
+def check_typed_address(spec: str, address: str | None) -> None:
+    """Raises Mistake where an address was typed for a model of a service that is asked at its own address alone."""
+    own = service_of(spec, DEFAULTS) if has_own_address(spec) and address else None
+    if own is not None and own.base_url != str(address).strip().rstrip("/"):
+        prefix, _, name = spec.partition(":")
+        raise Mistake(f"{prefix}: names a service with an address of its own.", f"Write {name}@ADDRESS for another one.")
 
 
 def has_own_address(spec: str) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 
 from medfact.errors import MedfactError, ModelError, first_line
 from medfact.extras import importing
-from medfact.limits import is_public_server
-from medfact.models.services.policy import check_encoder_source, host_of, key_of
+from medfact.limits import is_restricted
+from medfact.models.services.policy import check_encoder_source, host_of, hub_login, key_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
 
@@ -67,7 +67,7 @@ def sentence_encoder(name: str) -> Any:
     there. Raises ModelError.
     """
     check_encoder_source(name)
-    if not Path(name).is_dir():
+    if not _is_folder(name):
         check_proxies()
     with importing():
         import torch
@@ -89,11 +89,17 @@ def sentence_encoder(name: str) -> Any:
 
 def _folder_of(name: str) -> Path:
     """The folder of an encoder, fetched from the hub where it is a repository."""
-    if Path(name).is_dir():
+    if _is_folder(name):
         return Path(name)
     from huggingface_hub import snapshot_download
 
-    return Path(snapshot_download(name, ignore_patterns=[f"*{ending}" for ending in _RUN_CODE + _NOT_NEEDED]))
+    ignored = [f"*{ending}" for ending in _RUN_CODE + _NOT_NEEDED]
+    return Path(snapshot_download(name, ignore_patterns=ignored, token=hub_login()))
+
+
+def _is_folder(name: str) -> bool:
+    """Returns True for a folder that the current request or job may open."""
+    return not is_restricted() and Path(name).is_dir()
 
 
 def _view(folder: Path, view: Path) -> list[str]:
@@ -141,7 +147,7 @@ def service_encoder(spec: str, model: str, settings: ServiceSettings) -> Encoder
     """The encoder that a model behind a service is. settings: of the service; its key, else MEDFACT_ENCODER_KEY, is sent there
     and nowhere else. Raises ModelError if there is no key that it needs.
     """
-    if settings.key is None and not is_public_server():
+    if settings.key is None and not is_restricted():
         settings = replace(settings, key=os.environ.get("MEDFACT_ENCODER_KEY") or None)
     key_of(settings)  # raises before anything is sent
 

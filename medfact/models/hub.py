@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 
 from medfact.assets import ASSETS
 from medfact.extras import importing
-from medfact.limits import is_public_server
+from medfact.limits import is_restricted
 from medfact.models.encoder import hub_encoder
 from medfact.models.local.revision import revision_of
 from medfact.models.providers import LOCAL, LoadOptions, Model, Provider
@@ -49,7 +49,7 @@ def _source(spec: str) -> Path | str:
     source = spec.removeprefix(HUB).strip()
     try:
         path = Path(source)
-        is_here = not is_public_server() and (path.is_dir() or (path.suffix == ".gguf" and path.is_file()))
+        is_here = not is_restricted() and (path.is_dir() or (path.suffix == ".gguf" and path.is_file()))
     except (OSError, ValueError):  # too long for a path, or with a zero byte
         is_here = False
     if not is_here:

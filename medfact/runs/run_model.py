@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from medfact.errors import Mistake
 from medfact.extras import named_if_missing
+from medfact.limits import acting_for, is_restricted
 from medfact.models import Model, check_spec, provider_of
 from medfact.models.providers import Monitor
 from medfact.runs.events import Loading
@@ -76,10 +77,11 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
     """Does long work in a thread, yields what it tells meanwhile, and returns its result. Raises what it raises."""
     steps: queue.SimpleQueue[Loading | None] = queue.SimpleQueue()
     ended: Future[Result] = Future()
+    for_host = not is_restricted()
 
     def run() -> None:
         try:
-            with named_if_missing():
+            with named_if_missing(), acting_for(host=for_host):
                 ended.set_result(work(lambda step: steps.put(Loading(step))))
         except BaseException as error:
             ended.set_exception(error)

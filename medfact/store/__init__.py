@@ -23,6 +23,7 @@ from medfact.store.entities import (
     GOING,
     IMPORTED,
     INTERRUPTED,
+    LENT_KEY,
     NOTED,
     PAUSED,
     RESUMABLE,
@@ -57,7 +58,7 @@ from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
-    "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
+    "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "LENT_KEY",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING",
     "Answer", "Asked", "Batch", "Candidate", "Curation", "CurationDecision", "DraftDecision", "Ended", "News", "Plan",
     "PrototypeEdit", "Published", "PushedAnswer", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun",

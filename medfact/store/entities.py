@@ -29,7 +29,7 @@ INTERRUPTED = "interrupted"
 GOING = frozenset({WAITING, RUNNING})
 RESUMABLE = frozenset({STOPPED, DECIDED, FAILED_RUN, PAUSED, INTERRUPTED})
 
-IMPORTED, STOP_ASKED, NOTED = "imported", "stop asked", "noted"
+IMPORTED, STOP_ASKED, NOTED, LENT_KEY = "imported", "stop asked", "noted", "lent key"
 """Events of a run that are not states: it came from a file, or was made from a run that did; another program asked to stop it;
 its model gave rise to a note."""
 

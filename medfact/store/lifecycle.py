@@ -12,7 +12,7 @@ from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.contents import content_of
 from medfact.store.database import now
-from medfact.store.entities import GOING, NOTED, RUNNING, STOP_ASKED
+from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED
 from medfact.store.lookup import Lookup, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
@@ -59,6 +59,11 @@ class Lifecycle(Lookup):
         query = sql.select(row.number).where(row.run == run, row.what == STOP_ASKED, row.number > since).limit(1)
         with self.database.reading() as connection:
             return connection.execute(query).first() is not None
+
+    def note_lent_key(self, run: str, dollars: float) -> None:
+        """Records that a run is asked with a key that the host of the server lends, and its budget."""
+        with self.database.writing() as connection:
+            add_event(connection, run, LENT_KEY, repr(dollars))
 
     def beat(self, run: str) -> None:
         """Records that this process is alive."""

@@ -14,7 +14,19 @@ from medfact.errors import Mistake, UnknownName, UnreadableRun
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part
-from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, PAUSED, STOP_ASKED, Run, RunEvent, UnreadRun
+from medfact.store.entities import (
+    COMPLETE,
+    GOING,
+    IMPORTED,
+    INTERRUPTED,
+    LENT_KEY,
+    NOTED,
+    PAUSED,
+    STOP_ASKED,
+    Run,
+    RunEvent,
+    UnreadRun,
+)
 from medfact.store.workers import is_alive
 
 MOST_EVENTS = 1_000
@@ -130,13 +142,23 @@ class Lookup(Part):
 
     def state_changes(self, run: str, most: int = MOST_EVENTS) -> list[RunEvent]:
         """The last states of a run without their reasons, oldest first."""
-        return self._events(run, sql.null(), schema.events.c.what.not_in([NOTED, IMPORTED, STOP_ASKED]), most)
+        return self._events(run, sql.null(), schema.events.c.what.not_in([NOTED, IMPORTED, STOP_ASKED, LENT_KEY]), most)
 
     def _events(self, run: str, said: Any, condition: Any, most: int) -> list[RunEvent]:
         row = schema.events.c
         query = sql.select(row.at, row.what, said).where(row.run == run, condition).order_by(row.number.desc()).limit(most)
         with self.database.reading() as connection:
             return [RunEvent(*values) for values in connection.execute(query)][::-1]
+
+    def with_lent_keys(self) -> list[Run]:
+        """The runs that were asked with a key that the host of the server has lent, deleted ones too."""
+        event = schema.events.c
+        lent = sql.exists().where(event.run == schema.runs.c.run, event.what == LENT_KEY)
+        return self._runs(_selected().where(lent, ~_was_imported()))
+
+    def lent_dollars(self, run: str) -> float:
+        """The budget of a run that was asked with such a key, as it was granted last."""
+        return sum(float(event.said or 0) for event in self.events(run, LENT_KEY, most=1))
 
     def count_events(self, run: str) -> int:
         query = sql.select(sql.func.count()).select_from(schema.events).where(schema.events.c.run == run)

@@ -24,7 +24,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 
 from medfact.errors import MedfactError, Mistake
-from medfact.limits import is_public_server
+from medfact.limits import is_public_server, restrict_by_default
 from medfact.models.local import zero_gpu
 from medfact.reviews.invitations import invitation_files
 from medfact.store.bucket import Copies, copies_of
@@ -35,6 +35,7 @@ from medfact.web.connections import Connection
 from medfact.web.copying import CopyingOut
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
+from medfact.web.host import query_of_host
 from medfact.web.housekeeping import Housekeeping
 from medfact.web.layout import build_site, theme
 from medfact.web.pages.every import PAGES
@@ -133,9 +134,11 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
 
     host, port: otherwise from GRADIO_SERVER_NAME and GRADIO_SERVER_PORT; port 0 takes any free one. url: of the database.
     """
+    restrict_by_default()
     host = host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
     try:
         listening = _listening(host, os.environ.get("GRADIO_SERVER_PORT") or 7860 if port is None else port)
+        token = query_of_host()
         app = create_app(url)
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
@@ -143,7 +146,8 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
     zero_gpu.announce()
     for name, problem in unusable_proxies().items():
         print(f"medfact: The environment variable {name} {problem}, so nothing is reached through it.", file=sys.stderr)
-    print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+    print(f"medfact is ready: {address}{f'/{token}' if token else ''}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
     config = uvicorn.Config(
         app, http=Connection, ws="none", log_level="warning", proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_SECONDS

@@ -50,8 +50,8 @@ _WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](:\d{1,5})?|(?P<four>[\d.]+):\d{1,5
 
 def _without_port(text: str) -> str:
     """An address of X-Forwarded-For, in which some proxies (Azure's) leave the port of the client."""
-    found = _WITH_PORT.fullmatch(text.strip().strip('"'))
-    return found["six"] or found["four"] or "" if found else text.strip()
+    match = _WITH_PORT.fullmatch(text.strip().strip('"'))
+    return match["six"] or match["four"] or "" if match else text.strip()
 
 
 @cache

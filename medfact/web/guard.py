@@ -21,11 +21,13 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.errors import Mistake
+from medfact.limits import acting_for
 from medfact.web import only_invited
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
 from medfact.web.at_once import STREAMS_AT_ONCE, AtOnce
 from medfact.web.clients import address_of, is_behind_proxy, name_in, warn_of_unread_addresses
+from medfact.web.host import is_host, opened
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
@@ -67,7 +69,7 @@ def is_used(path: str) -> bool:
     return any(path in (page.path, f"{page.path}/") for page in PAGES.values())
 
 
-SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
+SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type", "authorization")
 """Headers that decide who asks and whether they may. Sent twice, two who read a request could believe two things."""
 
 _SPACE_NAME = re.compile(r"[a-z0-9-]+\.(static\.)?hf\.space")
@@ -130,10 +132,10 @@ class Guarded:
             warn_of_unread_addresses()
         if (refusal := self._refusal(Request(scope))) is not None:
             await _refuse(refusal, scope, receive, send)
-        elif scope["path"].rstrip("/") == UPLOAD:
-            await self._upload(scope, receive, send)
         else:
-            await self._bounded(self._by_its_path(scope), receive, send)
+            answer = self._upload if scope["path"].rstrip("/") == UPLOAD else self._bounded
+            with acting_for(is_host(Request(scope))):
+                await answer(self._by_its_path(scope), receive, send)
 
     def _by_its_path(self, scope: Any) -> Any:
         """A request for a visitor's file as the library knows that; of any other address, as it came."""
@@ -275,27 +277,29 @@ class Guarded:
 
 
 def _may_take_long(scope: Any) -> bool:
-    """Whether what answers a request may take a thread for long."""
+    """Returns True for requests whose answer may take a thread for long."""
     path = scope["path"]
     takes_thread = path.rstrip("/") == "/updates" or kind_of(path) in {"download", "call"} or EMBED.fullmatch(path) is not None
     return takes_thread and not _is_stream(scope)
 
 
 def _is_stream(scope: Any) -> bool:
-    """Whether an answer tells how something goes on: a call's, or a tool's, whose work counts by itself (`Caller`)."""
+    """Returns True for the events of a call or a tool, whose work is counted separately (`Caller.answered`)."""
     path = scope["path"]
     return path.rstrip("/") == calls.TOOLS or calls.read_at(path, scope["query_string"]) is not None
 
 
 def _is_sent_long(scope: Any) -> bool:
-    """Whether an answer may be on its way for long."""
+    """Returns True for answers that may be on their way for long."""
     return _is_stream(scope) or kind_of(scope["path"]) == "download"
 
 
 def _not_here(path: str, request: Request) -> Response | None:
-    """The refusal of an address that there is not, or not for whoever asks."""
+    """The refusal of an address that there is not, or not for whoever asks; the answer to the printed one."""
     if not is_used(path):
         return PlainTextResponse("There is no such address.", status_code=404)
+    if (printed := opened(request)) is not None:
+        return printed
     if only_invited.is_closed_to(request) and not only_invited.FOR_INVITED.fullmatch(path):
         return PlainTextResponse(only_invited.REFUSED, status_code=403)
     return None

@@ -1,6 +1,6 @@
-"""A server that shows other machines nothing but the packets that people were invited to judge: `MEDFACT_INVITED_ONLY`.
+"""A server that shows everybody but its host nothing but the packets that people were invited to judge: `MEDFACT_INVITED_ONLY`.
 
-This machine sees all pages. Others get the page Review as it lies in the wheel, and what it asks for is answered where an
+The host sees all pages. Others get the page Review as it lies in the wheel, and what it asks for is answered where an
 invitation says so.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from medfact.errors import Mistake
 from medfact.reviews.invitations import invitation_of
-from medfact.web.visitors import is_from_this_machine
+from medfact.web.host import is_host
 
 PAGE = "review"
 
@@ -23,11 +23,12 @@ FOR_INVITED = re.compile(
 """The addresses of the page Review, and of what is the same for all."""
 
 REFUSED = "This server shows nothing but the facts that you were invited to judge. Open the whole address that you were given."
+"""To a guest, and to the host who has not opened the printed address."""
 
 
 def is_closed_to(request: Any) -> bool:
     """Whether whoever asks sees nothing but a packet."""
-    return os.environ.get("MEDFACT_INVITED_ONLY", "") not in {"", "0"} and not is_from_this_machine(request)
+    return os.environ.get("MEDFACT_INVITED_ONLY", "") not in {"", "0"} and not is_host(request)
 
 
 def is_invited(page: str, told: Mapping[str, Any]) -> bool:

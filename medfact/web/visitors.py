@@ -15,9 +15,9 @@ from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
 from medfact.limits import SIGNED_IN, is_public_server
-from medfact.models.services.policy import is_loopback
 from medfact.spec import LOCAL_OWNER
-from medfact.web.clients import is_behind_proxy, name_in, scheme_of
+from medfact.web.clients import scheme_of
+from medfact.web.host import is_host
 from medfact.web.sign_in import owner_of_person, person_of
 
 COOKIE = "medfact-visitor"
@@ -26,8 +26,6 @@ SECURE_COOKIE = f"__Host-{COOKIE}"
 
 NOBODY = "nobody"
 """The owner of a request without a cookie: it may look, and do nothing."""
-PROXY_HEADERS = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-"""What proxies add to a request."""
 
 LONGEST_NAME = 120
 """Characters of the name of somebody who has signed in."""
@@ -80,23 +78,11 @@ def why_nobody() -> str:
 
 
 def owners_seen_by(request: Any) -> tuple[str, ...]:
-    """Whose runs a request may list: its own, those of the same browser before one signed in, and, from this very machine,
-    those of its command line."""
+    """Whose runs a request may list: its own, those of the same browser before one signed in, and those of the command line for
+    the host."""
     owner = owner_of(request)
     before = (browser_of(request),) if owner.startswith(SIGNED_IN) and browser_of(request) != NOBODY else ()
-    is_host = is_from_this_machine(request) and not is_public_server()
-    return (owner, *before, LOCAL_OWNER) if is_host else (owner, *before)
-
-
-def is_from_this_machine(request: Any) -> bool:
-    """Whether a browser on this machine asks, at an address of this machine. A proxy here asks from this machine too: for a
-    name of its own, or with headers of its own, or in an older HTTP than any browser's.
-    """
-    peer = request.client.host if request.client is not None else ""
-    names = [request.headers.get("host", ""), *request.headers.getlist("origin"), *request.headers.getlist("referer")]
-    proxied = is_behind_proxy() or any(name in request.headers for name in PROXY_HEADERS)
-    here = all(is_loopback(name) for name in (peer, *map(name_in, names)))
-    return here and not proxied and request.scope["http_version"] != "1.0"
+    return (owner, *before, LOCAL_OWNER) if is_host(request) else (owner, *before)
 
 
 def owners_reviewing(request: Any) -> tuple[str, ...]:

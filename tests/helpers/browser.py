@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from forked_app import can_be_forked, forked_app
+from hosts import AS_HOST, COOKIE, TOKEN
 from installed import ROOT, app_command
 from waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 
 def choose_pairs(page: Page, pairs: int) -> None:
@@ -94,6 +95,7 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, "MEDFACT_HOME": str(home), "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
+    environment["MEDFACT_TOKEN"] = TOKEN
     for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         environment.pop(name, None)
     log = home / "log.txt"
@@ -122,7 +124,7 @@ def _wait_until_served(url: str, process: psutil.Process, log: Path) -> None:
         assert process.is_running(), log.read_text()
         assert process.status() != psutil.STATUS_ZOMBIE, log.read_text()
         try:
-            urllib.request.urlopen(url, timeout=2).close()
+            urllib.request.urlopen(urllib.request.Request(url, headers=AS_HOST), timeout=2).close()
             return
         except OSError:
             time.sleep(0.1)
@@ -139,8 +141,21 @@ def browser() -> Iterator[Browser]:
             executable_path=chromium(),
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
         )
+        _as_host(started)
         yield started
         started.close()
+
+
+def _as_host(browser: Browser) -> None:
+    """Gives each new window of a browser the cookie that the host's has."""
+    new = browser.new_context
+
+    def as_host(**options: Any) -> BrowserContext:
+        context = new(**options)
+        context.add_cookies([{"name": COOKIE, "value": TOKEN, "domain": "127.0.0.1", "path": "/"}])
+        return context
+
+    browser.new_context = as_host  # type: ignore[method-assign]
 
 
 def trouble_of(opened: Page, address: str) -> list[str]:

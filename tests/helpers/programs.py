@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import httpx
+from hosts import AS_HOST
 
 API = "/gradio_api"
 
@@ -14,10 +15,10 @@ PASSWD = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
 
 
 class Program:
-    """One program. headers: sent with every request."""
+    """One program. as_host: as of a visitor. headers: sent with every request."""
 
-    def __init__(self, address: str, **headers: str) -> None:
-        self.http = httpx.Client(base_url=address, timeout=120, headers=headers)
+    def __init__(self, address: str, as_host: bool = True, **headers: str) -> None:
+        self.http = httpx.Client(base_url=address, timeout=120, headers={**(AS_HOST if as_host else {}), **headers})
 
     def __enter__(self) -> Program:
         return self

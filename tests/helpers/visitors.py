@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import httpx
+from hosts import AS_HOST
 from waiting import until
 
 from medfact.web.evaluate.form import Setup
@@ -26,10 +27,10 @@ def agreed_to(setup: dict[str, Any]) -> list[str]:
 
 
 class Visitor:
-    """One browser's cookies."""
+    """One browser's cookies. as_host: with the token of the host, which counts where strangers use no server."""
 
-    def __init__(self, address: str, **headers: str) -> None:
-        self.http = httpx.Client(base_url=address, timeout=120, headers=headers)
+    def __init__(self, address: str, as_host: bool = True, **headers: str) -> None:
+        self.http = httpx.Client(base_url=address, timeout=120, headers={**(AS_HOST if as_host else {}), **headers})
         self.page = self.http.get("/")
 
     def __enter__(self) -> Visitor:

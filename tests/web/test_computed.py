@@ -42,7 +42,7 @@ def by_a_program(services: Services, run: str) -> int:
     def called(services: Services, caller: Caller) -> int:
         return 200 if services.asked(run) else 404
 
-    caller = Caller("caller-1", "9.9.9.9", (), Turns(), UploadGate(), AtOnce())
+    caller = Caller("caller-1", "9.9.9.9", (), False, Turns(), UploadGate(), AtOnce())
     found: Any = asyncio.run(caller.answered(called, services))
     return int(found)
 

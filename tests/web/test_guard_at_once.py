@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import httpx
 import pytest
 
 from medfact.web.api.caller import Caller
-from medfact.web.at_once import AT_ONCE, AtOnce
+from medfact.web.at_once import AT_ONCE, STREAMS_AT_ONCE, AtOnce
 from medfact.web.guard import Guarded
 from medfact.web.pace import Neighbours
 from medfact.web.turns import Turns
@@ -93,7 +94,7 @@ def test_views_for_frames_and_calls_of_programs_count_too(monkeypatch: pytest.Mo
             return 1
 
         def call(address: str) -> Any:
-            caller = Caller("caller", address, (), Turns(), UploadGate(), busy)
+            caller = Caller("caller", address, (), False, Turns(), UploadGate(), busy)
             services: Any = SimpleNamespace(neighbours=Neighbours())
             return caller.answered(slow, services)
 
@@ -107,6 +108,50 @@ def test_views_for_frames_and_calls_of_programs_count_too(monkeypatch: pytest.Mo
 
     assert asyncio.run(framed()) == 429
     assert asyncio.run(called()) == ([1] * AT_ONCE, 1)
+
+
+STREAMS = ["/gradio_api/queue/data?session_hash=abc", f"/gradio_api/call/evaluate/{'0' * 32}"]
+
+
+@pytest.mark.parametrize("path", [*STREAMS, CARD])
+def test_streams_of_an_address_leave_it_its_pages_and_have_a_bound_of_their_own(
+    path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As many as may be are on their way: runs that are followed, and files that nobody has read yet."""
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    limits = tmp_path / "limits.yaml"
+    limits.write_text("{}")  # no pace: this is about what goes on at the same time
+    monkeypatch.setenv("MEDFACT_LIMITS", str(limits))
+
+    async def played() -> tuple[list[int], int, list[int]]:
+        begun, go_on = 0, asyncio.Event()
+
+        async def streaming(scope: Any, receive: Any, send: Any) -> None:
+            nonlocal begun
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            if scope["path"] == path.partition("?")[0]:
+                begun += 1
+                await go_on.wait()
+            await send({"type": "http.response.body", "body": b"done"})
+
+        door = Guarded(streaming, Uploads(), lambda _: True)
+        async with client(door, "9.9.9.9") as one, client(door, "8.8.8.8") as other:
+            many = []
+            for count in range(1, STREAMS_AT_ONCE + 1):
+                many.append(asyncio.create_task(one.get(path)))
+                while begun < count:
+                    await asyncio.sleep(0)
+            pages = [(await one.get("/facts")).status_code, (await one.post("/updates", json={})).status_code]
+            beyond = (await one.get(path)).status_code
+            more = asyncio.create_task(other.get(path))
+            go_on.set()
+            ended = [answer.status_code for answer in await asyncio.gather(*many, more)]
+            return [*pages, (await one.get(path)).status_code], beyond, ended
+
+    after, beyond, ended = asyncio.run(played())
+    assert after == [200] * 3
+    assert beyond == 429
+    assert ended == [200] * (STREAMS_AT_ONCE + 1)
 
 
 def test_a_large_body_that_is_refused_is_not_received() -> None:

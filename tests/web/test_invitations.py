@@ -67,7 +67,7 @@ class Guest(Visitor):
     """A browser of the local network that opens an invitation's address."""
 
     def __init__(self, address: str, token: str) -> None:
-        super().__init__(address, host=f"{LAN}:{address.rstrip('/').rpartition(':')[2]}")
+        super().__init__(address, as_host=False, host=f"{LAN}:{address.rstrip('/').rpartition(':')[2]}")
         self.token = token
         self.http.get(f"/review?invited={token}")  # the page gives the browser its cookie
 

@@ -33,8 +33,9 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from medfact.errors import ModelError, first_line
-from medfact.limits import is_public_server, limits
+from medfact.limits import is_restricted, limits
 from medfact.models.local.placement import Placement, in_bytes
+from medfact.models.services.policy import hub_login
 
 GGUF = ".gguf"
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
@@ -143,7 +144,7 @@ def inspect_source(source: Path | str, placement: Placement) -> Repository:
 def _text_of(source: str, folder: Path | None, name: str) -> str:
     """The text of a file of a repository; nothing where it cannot be read."""
     with suppress(OSError, ValueError, HfHubHTTPError, _HTTP_ERROR):
-        file = Path(hf_hub_download(source, name)) if folder is None else folder / name
+        file = Path(hf_hub_download(source, name, token=hub_login())) if folder is None else folder / name
         return file.read_text(encoding="utf-8")
     return ""
 
@@ -193,7 +194,11 @@ def _downloaded(repository: Repository, patterns: Sequence[str], tell: Tell) -> 
 
     try:
         folder = snapshot_download(
-            repository.source, allow_patterns=list(patterns), ignore_patterns=["*/*"], tqdm_class=Progress
+            repository.source,
+            allow_patterns=list(patterns),
+            ignore_patterns=["*/*"],
+            tqdm_class=Progress,
+            token=hub_login(),
         )
     except GatedRepoError as error:
         raise _gated(repository.source) from error
@@ -274,8 +279,8 @@ def _in_gguf(file: Path) -> Repository:
 
 def _on_hub(source: str) -> Contents:
     try:
-        info = HfApi().model_info(source, files_metadata=True, timeout=20)
-        config = _config(source, Path(hf_hub_download(source, "config.json")))
+        info = HfApi().model_info(source, files_metadata=True, timeout=20, token=hub_login())
+        config = _config(source, Path(hf_hub_download(source, "config.json", token=hub_login())))
     except GatedRepoError as error:
         raise _gated(source) from error
     except (HFValidationError, RepositoryNotFoundError) as error:
@@ -334,11 +339,11 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
 
 def _advice(own: str, public: str = "Choose") -> str:
     """What somebody can do: on a machine of their own, or as a visitor of a public server, who has no folders and no login."""
-    return f"{public} one of the offered models." if is_public_server() else own
+    return f"{public} one of the offered models." if is_restricted() else own
 
 
 def _places() -> str:
-    return "repository" if is_public_server() else "folder, and no such repository"
+    return "repository" if is_restricted() else "folder, and no such repository"
 
 
 def _gated(source: str) -> ModelError:
@@ -347,7 +352,7 @@ def _gated(source: str) -> ModelError:
 
 
 def _unreachable(source: str) -> ModelError:
-    folder = "" if is_public_server() else "there is no such folder, and "
+    folder = "" if is_restricted() else "there is no such folder, and "
     return ModelError(
         f"The model {source!r} cannot be loaded: {folder}the hub could not be reached.",
         _advice("Check the name and the network, or give the path of a folder.", "Try again later, or choose"),

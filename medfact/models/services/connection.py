@@ -15,10 +15,11 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.limits import is_public_server
+from medfact.limits import is_restricted
 from medfact.models.services.policy import (
     address_of,
     check_public,
+    is_asked_with_shared_key,
     is_of_environment,
     is_on_this_machine,
     key_of,
@@ -94,11 +95,12 @@ def http_client(settings: ServiceSettings, on_request: RequestHook, most_bytes: 
     on_request: called with each request just before it is sent. The caller bounds how long a reply may take.
     """
     on_this_machine = is_on_this_machine(settings)
-    if not (on_this_machine or is_public_server()):
+    only_public = is_restricted() and not is_asked_with_shared_key(settings)
+    if not (on_this_machine or only_public):
         check_proxies()
     timeout = httpx2.Timeout(None, connect=min(CONNECT_SECONDS, settings.timeout), write=settings.timeout)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
-    options: dict[str, Any] = {"transport": PublicTransport(limits)} if is_public_server() else {"limits": limits}
+    options: dict[str, Any] = {"transport": PublicTransport(limits)} if only_public else {"limits": limits}
     return openai.DefaultAsyncHttpxClient(
         timeout=timeout,
         event_hooks={"request": [on_request], "response": [partial(_bound_body, most_bytes)]},

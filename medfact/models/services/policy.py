@@ -2,6 +2,8 @@
 
 - A server is public when strangers use it: on Hugging Face Spaces, or with MEDFACT_PUBLIC=1. A public server contacts only
   https addresses that everybody can reach, loads models only from the hub, and never sends its environment's key unasked.
+- Any other server does so for everybody but its host (`limits.is_restricted`). With MEDFACT_SHARE_KEYS=1 its visitors may use
+  the keys of its environment, at their own addresses, each within MEDFACT_SHARED_BUDGET.
 - A key of the environment goes to the address that it is of: that of a named service, OPENAI_BASE_URL, or one in MEDFACT_KEYS.
   OPENAI_API_KEY also goes to addresses that the person at this command line has named.
 - An imported run may name any service. Someone must give a key or agree before medfact contacts it.
@@ -14,6 +16,7 @@ The client enforces address and key for every request. Runs and both doors ask h
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import re
 import socket
@@ -23,7 +26,7 @@ from urllib.parse import urlsplit
 
 from medfact.computing import waiting_elsewhere
 from medfact.errors import Mistake, ModelError
-from medfact.limits import is_public_server, limits
+from medfact.limits import is_public_server, is_restricted, limits
 from medfact.models.services.addresses import Address, parsed_address
 from medfact.models.services.named import named_services
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
@@ -61,13 +64,13 @@ def check_model_source(source: str) -> None:
 
     The message is the same for every folder, so that it does not reveal which exist.
     """
-    if is_public_server():
+    if is_restricted():
         _check_source(source, limits().models.names or None, "the model")
 
 
 def check_encoder_source(source: str) -> None:
     """Raises ModelError if a public server may not load a sentence encoder: it loads those that its limits name."""
-    if is_public_server():
+    if is_restricted():
         _check_source(source, limits().models.encoders, "the sentence encoder")
 
 
@@ -75,11 +78,16 @@ def _check_source(source: str, names: Sequence[str] | None, what: str) -> None:
     if not _HUB_NAME.fullmatch(source):
         raise ModelError(
             f"{source!r} is not the name of a repository on the Hugging Face Hub.",
-            "On a public page, name a model as OWNER/NAME.",
+            f"Name a model as OWNER/NAME.{as_host()}",
         )
     if names is not None and source not in names:
         listed = f"Choose one of these: {', '.join(names)}." if names else "It loads none."
         raise ModelError(f"This public server does not load {what} {source}.", listed)
+
+
+def hub_login() -> bool | None:
+    """The `token` of a call to the hub: False, which is no login, for a visitor of a server that is not public."""
+    return False if is_restricted() and not is_public_server() else None
 
 
 def is_public_address(text: str) -> bool:
@@ -117,8 +125,13 @@ def check_public_url(url: str) -> None:
 
 
 def not_public(host: str) -> ModelError:
-    """The error when a public server may not contact a host."""
-    return ModelError(f"{host} is not a public address.", "On a public page, use an https server that everybody can reach.")
+    """The error when a visitor's request may not contact a host."""
+    return ModelError(f"{host} is not a public address.", f"Use an https server that everybody can reach.{as_host()}")
+
+
+def as_host() -> str:
+    """A hint for the host of a server who asks as a visitor does; "" on a public server, where nobody is the host."""
+    return "" if is_public_server() else " If this server is yours, open the address that it printed when it started."
 
 
 # ------------------------------------------------------------------------------------------------ addresses
@@ -163,16 +176,36 @@ def is_loopback(host: str) -> bool:
 
 
 def environment_key(settings: ServiceSettings) -> str:
-    """The key of the environment that may be sent to a service unasked, and never from a public server; else "".
+    """The key of the environment that may be sent to a service unasked, by the host alone; else "".
 
     It is the one that MEDFACT_KEYS has for this address, that of a named service at its address, or OPENAI_API_KEY at
     OPENAI_BASE_URL. No key goes to another address than its own.
     """
-    if is_public_server():
-        return ""
+    return "" if is_restricted() else _key_at(settings)
+
+
+def shared_key(settings: ServiceSettings) -> str:
+    """The key of the environment that this server's visitors may use at a service; "" where it shares none."""
+    shares = os.environ.get("MEDFACT_SHARE_KEYS", "") not in {"", "0"}
+    return _key_at(settings) if shares and not is_public_server() else ""
+
+
+def shared_budget() -> float:
+    """US dollars that each visitor may spend of the keys that are shared. Raises Mistake where that is no sum."""
+    given = os.environ.get("MEDFACT_SHARED_BUDGET", "").strip() or "1"
+    try:
+        dollars = float(given)
+    except ValueError:
+        dollars = -1.0
+    if not 0 <= dollars < math.inf:
+        raise Mistake(f"MEDFACT_SHARED_BUDGET={given[:40]} is not an amount to spend.", "Give it in US dollars, such as 5.")
+    return dollars
+
+
+def _key_at(settings: ServiceSettings) -> str:
     address = address_of(settings).whole
     variables = [one.key for one in named_services() if one.key and _whole(one.filled_address) == address]
-    variables += ["OPENAI_API_KEY"] if is_of_environment(settings) else []
+    variables += ["OPENAI_API_KEY"] if _is_of_openai(settings) else []
     found = (os.environ.get(variable, "").strip() for variable in variables)
     return _listed_keys().get(address) or next(filter(None, found), "")
 
@@ -197,11 +230,18 @@ def _listed_keys() -> dict[str, str]:
 
 
 def is_of_environment(settings: ServiceSettings) -> bool:
-    """Whether the environment's settings for OpenAI are meant for a service: OpenAI, or OPENAI_BASE_URL. A public server uses
-    none of them.
+    """Whether the environment's settings for OpenAI are meant for a service: OpenAI, or OPENAI_BASE_URL. They are the host's,
+    and go along with a key that is shared.
     """
-    if is_public_server():
-        return False
+    return _is_of_openai(settings) and (not is_restricted() or is_asked_with_shared_key(settings))
+
+
+def is_asked_with_shared_key(settings: ServiceSettings) -> bool:
+    """Returns True for a key of the environment that the host lends. Its address is the host's choice, too."""
+    return bool(settings.key) and settings.key == shared_key(settings)
+
+
+def _is_of_openai(settings: ServiceSettings) -> bool:
     try:
         own = address_of(replace(settings, base_url=None)).whole
     except ModelError:  # OPENAI_BASE_URL is no address
@@ -241,7 +281,7 @@ def _variable_of(host: str) -> str | None:
 def no_key(host: str) -> ModelError:
     """The error when a service wants a key and there is none."""
     variable = _variable_of(host) or "OPENAI_API_KEY"
-    return ModelError(f"No key for {host}.", "Type it." if is_public_server() else f"Set {variable}, or type it.")
+    return ModelError(f"No key for {host}.", f"Type it.{as_host()}" if is_restricted() else f"Set {variable}, or type it.")
 
 
 # ------------------------------------------------------------------------------------------------ runs
@@ -261,8 +301,8 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
     if own_facts and not agreed and not is_on_this_machine(settings):
         hosts = ", ".join(hosts_of(settings))
         raise Mistake(f"Your own facts would go to {hosts}.", "Tick the box if you agree and they contain no patient data.")
-    if is_public_server():
-        for replica in each_address(settings):
+    for replica in each_address(settings) if is_restricted() else ():
+        if not is_asked_with_shared_key(replica):
             check_public_url(address_of(replica).whole)
 
 

@@ -128,6 +128,8 @@ class Job:
     budget: float | None
     race: Together | None = None
     claim: int = 0
+    for_host: bool = False
+    """True for runs that the host of the server has queued. Only these use folders and keys of this machine."""
     state: str = WAITING
     reason: str | None = None
     done: int = 0

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from medfact.errors import Mistake, StoreError
-from medfact.limits import is_public_server, limits
+from medfact.limits import is_public_server, is_restricted, limits
 from medfact.models import BASELINE, LOCAL, SERVICE, load_model
 from medfact.models.local import zero_gpu
 from medfact.runs.events import Event
@@ -108,7 +108,8 @@ class Jobs:
                 known = self._jobs.get(record.run)
                 version = known.version + 1 if known else 1
                 claim = self.store.last_claim(record.run)
-                job = Job(record.run, record.owner, kind, record.statements, version, *runs[record.run], race, claim)
+                asking = (*runs[record.run], race, claim, not is_restricted())
+                job = Job(record.run, record.owner, kind, record.statements, version, *asking)
                 self._jobs[record.run] = job
                 self._lanes[kind].add(job)
             if records:
@@ -196,7 +197,7 @@ class Jobs:
         """Starts jobs of a lane, as far as there is room."""
         while not self._closed and (job := self._lanes[kind].start_next()) is not None:
             job.apply(JobUpdate())
-            self._worker(kind).ask(job.run, job.key, job.budget, job.race)
+            self._worker(kind).ask(job.run, job.key, job.budget, job.race, job.for_host)
             if kind == SERVICE:  # others may give way and come again
                 job.key = None
 

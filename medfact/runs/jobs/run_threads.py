@@ -16,7 +16,8 @@ from typing import Any
 from cachetools import LRUCache
 
 from medfact.errors import MedfactError
-from medfact.models import HERE, Completion, Model, ModelInfo, Placement, Prompt, Served, is_local, load_model
+from medfact.limits import acting_for
+from medfact.models import HERE, Completion, Model, ModelInfo, Placement, Prompt, Served, check_spec, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
 from medfact.runs.racing import RacingRuns
 from medfact.runs.supervision import End, by_hand
@@ -83,9 +84,11 @@ class RunThreads:
         self._absent: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
-    def ask(self, run: str, key: str | None, budget: float | None, race: Together | None = None) -> None:
+    def ask(
+        self, run: str, key: str | None, budget: float | None, race: Together | None = None, for_host: bool = False
+    ) -> None:
         """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec. race: the runs
-        that it races with; all of them must be asked here, soon after each other.
+        that it races with; all of them must be asked here, soon after each other. for_host: as `Job.for_host`.
         """
         self._stops[run] = threading.Event()
         self._ends.pop(run, None)
@@ -94,8 +97,12 @@ class RunThreads:
         if race is not None:
             self._absent.discard((race.token, run))
             options["race"] = partial(self._racing, race, run)
-        arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
-        threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
+
+        def ask() -> None:
+            with acting_for(host=for_host):
+                ask_run(self._ask, run, self._store, lambda update: self._report(run, update), **options)
+
+        threading.Thread(target=ask, daemon=True, name=f"run-{run}").start()
 
     def _racing(self, race: Together, run: str) -> RacingRuns:
         """The race of these runs, the same for each of them. One that gave way and comes again begins it anew."""
@@ -143,6 +150,7 @@ class ModelCache:
         """The model of a spec, placed so. options: of `load_model`."""
         if not is_local(spec):
             return self._load(spec, placement=placement, **options)
+        check_spec(spec)  # one that is loaded may be a folder of the host's
         with self._lock:
             self._last_use = time.monotonic()
             if (spec, placement) not in self._models:

@@ -16,7 +16,7 @@ import psutil
 
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing
-from medfact.limits import is_public_server
+from medfact.limits import is_public_server, restrict_by_default
 from medfact.models.local.memory import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
@@ -56,9 +56,11 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def ask(self, run: str, key: str | None, budget: float | None, race: Together | None = None) -> None:
+    def ask(
+        self, run: str, key: str | None, budget: float | None, race: Together | None = None, for_host: bool = False
+    ) -> None:
         """Starts to ask a run; see `RunThreads.ask`."""
-        self._send("ask", run, key, budget, race)
+        self._send("ask", run, key, budget, race, for_host)
 
     def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
         """Asks a run to end, in a state and for a reason."""
@@ -116,6 +118,7 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
     Leaves interrupts from the keyboard to the page.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    restrict_by_default()
     if not is_public_server():
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else _NICENESS)
     models, sending = ModelCache(), threading.Lock()

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from medfact.errors import Mistake
-from medfact.models import BUNDLED_MODEL, provider_of
+from medfact.models import BUNDLED_MODEL, check_typed_address, provider_of
 from medfact.results.verdict import verdict
 from medfact.results.wording import run_name
 from medfact.spec import BOUNDS
@@ -43,21 +43,22 @@ def evaluate(
     with which report, answers and compare are asked; keep it.
     """
     check_somebody(caller)
-    is_remote = provider_of(model).is_remote
+    row = ModelRow.typed(model, address, id="called", budget=budget, is_open=False)
+    is_remote = provider_of(row.model).is_remote
     if (key or address) and not is_remote:
         raise Mistake(f"{model[:80]} is behind no service.", "Name a model of a service, or leave out key and address.")
-    row = ModelRow(id="called", model=model, address=address, budget=budget, is_open=False)
+    check_typed_address(row.model, row.address)
     setup = Setup(
         dataset=data_set,
         source={**source_of(services, caller, data_set, rows)} if rows else None,
         protocol=protocol,
-        models=[] if is_remote else [model],
+        models=[] if is_remote else [row.model],
         rows=[row] if is_remote else [],
         pairs=limit,
         shots=shots,
     )
     if send_facts:
-        setup = setup.model_copy(update={"agreed": [setup.consent_of(address)]})
+        setup = setup.model_copy(update={"agreed": [setup.consent_of(row.asked_address)]})
     (run,) = begin(services, caller.owner, setup, lambda _: key.strip() or None, caller.reviewers)
     return {"run": run, "seconds": seconds}
 

@@ -12,14 +12,15 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from medfact.computing import computing
-from medfact.limits import is_public_server
+from medfact.limits import acting_for
 from medfact.spec import LOCAL_OWNER
 from medfact.web.at_once import AtOnce
 from medfact.web.clients import address_of
+from medfact.web.host import is_host
 from medfact.web.services import Services
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import UploadGate
-from medfact.web.visitors import NOBODY, is_from_this_machine, owner_of, owners_reviewing, user_header
+from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, user_header
 
 _SALT = secrets.token_hex(16)
 """Nobody can tell an address from the owner that is made of it."""
@@ -27,12 +28,13 @@ _SALT = secrets.token_hex(16)
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. address: of the network. reviewers: whose verdicts are added up, () for everybody's. turns, gate,
-    at_once: of the server, which calls wait at as pages do."""
+    """Who calls. address: of the network. reviewers: whose verdicts are added up, () for everybody's. is_host: True for
+    the host. turns, gate, at_once: of the server, which calls wait at as pages do."""
 
     owner: str
     address: str
     reviewers: tuple[str, ...]
+    is_host: bool
     turns: Turns
     gate: UploadGate
     at_once: AtOnce
@@ -42,7 +44,7 @@ class Caller:
         found: list[Any] = []
 
         def call() -> Any:
-            with computing(self.address):
+            with acting_for(self.is_host), computing(self.address):
                 return function(services, self, **arguments)
 
         async def answer() -> None:
@@ -56,15 +58,15 @@ class Caller:
 
 def caller_of(request: Request, turns: Turns, gate: UploadGate, at_once: AtOnce) -> Caller:
     """Who sends a request."""
-    return Caller(_owner(request), address_of(request.scope), owners_reviewing(request), turns, gate, at_once)
+    return Caller(_owner(request), address_of(request.scope), owners_reviewing(request), is_host(request), turns, gate, at_once)
 
 
 def _owner(request: Request) -> str:
-    """The owner of a cookie or of one who has signed in; else whoever uses this machine; else one of the network address, which
-    no cookie can name. Its runs are listed nowhere: their ids open them."""
+    """The owner of a cookie or of one who has signed in; else the host; else one of the network address, which no cookie can
+    name. Its runs are listed nowhere: their ids open them."""
     owner = owner_of(request)
     if owner != NOBODY or user_header():
         return owner
-    if is_from_this_machine(request) and not is_public_server():
+    if is_host(request):
         return LOCAL_OWNER
     return f"caller-{hashlib.sha256(f'{_SALT} {address_of(request.scope)}'.encode()).hexdigest()[:32]}"

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from medfact.errors import Mistake, ModelError
 from medfact.facts import digest
-from medfact.models import key_for, provider_of, service_of
+from medfact.models import check_spec, key_for, provider_of, service_of
 from medfact.models.pressure import calls_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import address_of, check_new_run, each_address
@@ -22,15 +22,12 @@ from medfact.runs.start import recorded_plan, start_again, start_planned
 from medfact.spec import BOUNDS, RunSpec
 from medfact.store import Run
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
+from medfact.web.evaluate.lent_keys import Asking, check_left, lent_key, with_lent_keys
 from medfact.web.evaluate.plan import PlannedRun, planned_runs
 from medfact.web.evaluate.room import check_room, pairs_of, room_for
 from medfact.web.evaluate.rows import key_in, tried_rows
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
-
-Asking = tuple[str | None, float | None]
-"""The key and the budget of a run."""
-
 
 KeyOf = Callable[[RunSpec], str | None]
 """The key that was typed for a spec's service; None where none was."""
@@ -61,7 +58,9 @@ def check_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
             services.check_files(owner, spec)
         if (service := service_of(spec.model, spec.service)) is not None:
             agreed = setup.agrees_to(spec.service.base_url)
-            check_new_run(replace(service, key=key_of(spec)), own_facts=bool(spec.facts or spec.corpus), agreed=agreed)
+            if not (key := key_of(spec)) and (key := lent_key(spec)):
+                check_left(services, owner)
+            check_new_run(replace(service, key=key or None), own_facts=bool(spec.facts or spec.corpus), agreed=agreed)
 
 
 def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key_of: KeyOf) -> list[str]:
@@ -78,7 +77,7 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
         services.quota.check_statements(owner, sum(calls))
         runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
         asking: dict[str, Asking] = {run: (key_for(one.model, key_of(one)), None) for run, one in zip(runs, specs, strict=True)}
-        _submit(services, asking, runs if racing else [])
+        submit(services, asking, runs if racing else [])
         return runs
 
 
@@ -122,13 +121,14 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     with services.beginnings.alone(visitor.owner), _room_for(visitor, visitor.owner, records):
         services.quota.check_statements(visitor.owner, calls)
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
-        _submit(services, dict.fromkeys(new, (None, None)), new if raced else [])
+        submit(services, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
 
 
 def _check_sources(visitor: Visitor, record: Run) -> None:
     """Raises Mistake where a repeated run would open what only a run's file, or another visitor, has named."""
     check_source(record)
+    check_spec(record.model)
     theirs = record.owner not in visitor.owners
     if theirs and files_of(record.spec) and opens_files(record.spec, recorded_plan(record, visitor.services.store)):
         visitor.services.check_files(visitor.owner, record.spec)
@@ -146,9 +146,9 @@ def _room_for(visitor: Visitor, owner: str, records: Sequence[Run]) -> AbstractC
     return room_for(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
-def _submit(services: Services, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:
+def submit(services: Services, asking: Mapping[str, Asking], racing: Sequence[str] = ()) -> None:
     """Queues runs, each with the key and the budget of its service; some of them race."""
-    jobs = services.jobs
+    jobs, asking = services.jobs, with_lent_keys(services, asking)
     if racing:
         jobs.submit_race({run: asking[run] for run in racing})
     for run, (key, budget) in asking.items():
@@ -185,7 +185,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
         tokens = visitor.services.token_for
         keys = {one.run: key_of.get(one.run) or tokens(visitor.owner, one.spec) for one in records}
         asking = {record.run: (key_for(record.model, keys[record.run]), budget) for record in records}
-        _submit(visitor.services, asking, [record.run for record in still_racing(records)])
+        submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()
 
 
@@ -226,9 +226,7 @@ def set_up(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateSho
     """
     records = [visitor.services.run(run) for run in _own(visitor, show)]
     remote = [record for record in records if provider_of(record.model).is_remote]
-    rows = [
-        ModelRow(id=secrets.token_hex(4), model=record.model, address=record.spec.service.base_url or "") for record in remote
-    ]
+    rows = [ModelRow.of(record.model, record.spec.service.base_url or "", id=secrets.token_hex(4)) for record in remote]
     local = [record.model for record in records if record not in remote and not record.imported]  # whose file may name a folder
     return changed(visitor, show, models=local, rows=rows).model_copy(update={"run": ""}), Message()
 

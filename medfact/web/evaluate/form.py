@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import orjson
@@ -14,9 +14,9 @@ from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake, ModelError, StoreError
 from medfact.facts import digest
-from medfact.models import BUNDLED_MODEL, ServiceSettings, provider_of, spec_of_service, spec_of_weights
+from medfact.models import BUNDLED_MODEL, ServiceSettings, provider_of, spec_of_service, spec_of_weights, typed_model
 from medfact.models.services.named import NamedService, named_services, service_named
-from medfact.models.services.policy import address_of
+from medfact.models.services.policy import OPENAI_URL, address_of
 from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.recall import READ
 from medfact.runs.pool import protocol_of
@@ -41,6 +41,9 @@ LONGEST_PATH = 1_000
 
 LONGEST_KEPT = 16_000
 """Characters of a set-up that is kept."""
+
+FINE_TUNED = "ft"
+"""How OpenAI's own names of models begin that have a colon."""
 
 OF_SPEC = {"pairs": "limit", "difficulty": "negative_difficulty"}
 """Field of the set-up → the field of a spec that it is, where they are called otherwise."""
@@ -124,17 +127,34 @@ class ModelRow(AsTold):
     had_key: bool = False
     """Whether a key was typed, which is asked for again where it is not in memory any more."""
 
+    @classmethod
+    def of(cls, spec: str, address: str = "", **more: Any) -> Self:
+        """The row of a model behind a service. spec: or the name of a model at the address."""
+        named = service_named(spec)
+        return cls(model=spec, service=named.prefix if named else OPENAI_PREFIX, address=address, **more)
+
+    @classmethod
+    def typed(cls, text: str, address: str = "", **more: Any) -> Self:
+        """The row of a model as a person types it, which the command line reads in the same way."""
+        spec, typed = typed_model(text)
+        return cls.of(spec, typed or address, **more)
+
     @property
     def spec(self) -> str:
-        """The spec of its model; "" where none is named yet."""
+        """The spec of its model; "" where none is named yet. A spec in the place of a name is of the service that it names, and
+        a name at an address is what that service calls its model.
+        """
         if not self.model:
             return ""
-        return spec_of_service(self.model, self.service) if self.where == "service" else spec_of_weights(self.model)
+        if self.where == "machine":
+            return spec_of_weights(self.model)
+        is_spec = self.service == OPENAI_PREFIX and not self.address and service_named(self.model) is not None
+        return self.model if is_spec else spec_of_service(self.model, self.service)
 
     @property
     def named(self) -> NamedService | None:
         """The service of its model; None where it is no model of a service."""
-        return service_named(self.spec or self.service) if self.where == "service" else None
+        return service_named(self.spec or self.service) if self.where == "service" or self.is_remote else None
 
     @property
     def asked_address(self) -> str:
@@ -161,6 +181,17 @@ class ModelRow(AsTold):
             return f"{parts.scheme}://{parts.netloc}"
         except ModelError:
             return self.asked_address
+
+    def check(self) -> None:
+        """Raises Mistake where what was chosen cannot be, such as a model at OpenAI that begins like a spec."""
+        super().check()
+        prefix, colon, _ = self.model.partition(":")
+        if colon and self.spec == f"{OPENAI_PREFIX}{self.model}" and prefix != FINE_TUNED and self.place in OPENAI_URL:
+            services = ", ".join(service.prefix for service in named_services())
+            raise Mistake(
+                f"{prefix[:40]}: begins no name of a model at OpenAI.",
+                f"Known services are {services}. If it is OpenAI's own name, write {self.spec[:320]}.",
+            )
 
 
 class ChosenModel(NamedTuple):

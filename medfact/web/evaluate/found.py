@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import suppress
 
-from medfact.limits import is_public_server
+from medfact.limits import acting_for, is_restricted
 from medfact.models import ServiceSettings
 from medfact.models.services.named import NamedService, service_named
 from medfact.web.evaluate.trial import names_at
@@ -27,7 +27,7 @@ class LocalServices:
 
     def now(self) -> list[tuple[NamedService, tuple[str, ...]]]:
         """What was found last. Where that is a while ago, a thread looks again meanwhile: nobody waits for it."""
-        if is_public_server():
+        if is_restricted():
             return []
         with self._lock:
             is_due = time.monotonic() - self._looked_at >= FRESH_SECONDS
@@ -41,7 +41,7 @@ class LocalServices:
     def _look(self) -> None:
         for prefix in LOOKED_FOR:
             if service := service_named(prefix):
-                with suppress(ImportError):  # this install asks no service
+                with suppress(ImportError), acting_for(host=True):  # this install may ask no service
                     self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
 
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 
 from medfact.computing import waiting_elsewhere
 from medfact.errors import MedfactError, Mistake
+from medfact.limits import acting_for, is_restricted
 from medfact.models import ServiceSettings
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.wording import model_name
+from medfact.spec import RunSpec
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
 from medfact.web.evaluate.found import LOCAL_SERVICES
+from medfact.web.evaluate.lent_keys import lent_key
 from medfact.web.evaluate.trial import names_at, tried
 from medfact.web.hub_tokens import router
 from medfact.web.pages import Act, Action, Message, Visitor
@@ -99,8 +102,11 @@ def tried_row(services: Services, owner: str, row: ModelRow) -> Trial:
     """What one call to a row's service shows, noted for as long as the row stays as it is."""
     if _view(services, owner, row).wants_key:
         return Trial(f"The key for {host_called(row.settings)} is kept in memory alone, and is gone. Type it again.")
+    settings = _settings(services, owner, row)
+    if settings.key is None and lent_key(RunSpec(row.spec, service=settings)):
+        return Trial(said=("this server lends its key", "it is tried when a run begins"))
     with services.trials.trying(owner):
-        trial = tried(row.spec, _settings(services, owner, row))
+        trial = tried(row.spec, settings)
     services.trials.note((owner, row.id), _asked(services, owner, row), trial)
     return trial
 
@@ -111,16 +117,18 @@ def tried_rows(services: Services, owner: str, setup: Setup) -> str:
     rows = [row for row in setup.rows if row.is_remote and row.id not in passed]
     if not rows:
         return ""
+    host = not is_restricted()
     with waiting_elsewhere(), ThreadPoolExecutor(len(rows)) as threads:
-        trials = list(threads.map(lambda row: _tried_or_not(services, owner, row), rows))
+        trials = list(threads.map(lambda row: _tried_or_not(services, owner, row, host), rows))
     return " ".join(
         f"{model_name(row.spec)}: {trial.problem}" for row, trial in zip(rows, trials, strict=True) if trial.problem
     )
 
 
-def _tried_or_not(services: Services, owner: str, row: ModelRow) -> Trial:
+def _tried_or_not(services: Services, owner: str, row: ModelRow, host: bool) -> Trial:
     try:
-        return tried_row(services, owner, row)
+        with acting_for(host):
+            return tried_row(services, owner, row)
     except MedfactError as error:  # others are tried just now
         return Trial(error.public)
 

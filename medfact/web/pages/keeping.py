@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.errors import Mistake
-from medfact.limits import is_public_server, limits
+from medfact.limits import is_public_server, is_restricted, limits
 from medfact.results import wording
 from medfact.results.wording import counted
 from medfact.store import GOING, Run, is_lasting
@@ -49,12 +49,19 @@ def keeping(own: Sequence[Run]) -> Markup:
     return render("keeping", text=text, runs=named)
 
 
+HOST_HINT = (
+    "Did you start this server? Open the address that it printed then: that page also uses the keys, services and folders of "
+    "this machine, and lists the runs of the command line."
+)
+
+
 def signing_in(visitor: Visitor, page: str) -> Markup:
-    """The way to sign in or out, where signing in is offered."""
+    """The way to sign in or out, where signing in is offered, and the way to become the host, where there is one."""
+    hint = render("message", message=Message(HOST_HINT)) if is_restricted() and not is_public_server() else Markup()
     if visitor.person is None:
-        return Markup()
+        return hint
     held = visitor.services.tokens.has(visitor.owner)
-    return render("sign_in", person=visitor.person, page=page, credits=is_offered(), held=held)
+    return hint + render("sign_in", person=visitor.person, page=page, credits=is_offered(), held=held)
 
 
 def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:

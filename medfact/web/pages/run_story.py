@@ -17,6 +17,7 @@ from medfact.store import (
     FAILED_RUN,
     IMPORTED,
     INTERRUPTED,
+    LENT_KEY,
     MADE_FROM_IMPORTED,
     NOTED,
     PAUSED,
@@ -46,6 +47,7 @@ EVENTS = {
     NOTED: "noted",
     STOP_ASKED: "was asked to stop, from another program",
     IMPORTED: "brought here",
+    LENT_KEY: "got a key of this server, with a budget in US dollars",
 }
 """What happened to a run → what a person reads."""
 

@@ -26,6 +26,7 @@ from medfact.store import (
     IMPORTED,
     INTERRUPTED,
     KEPT_DELETED,
+    LENT_KEY,
     NOTED,
     PAUSED,
     RESUMABLE,
@@ -290,7 +291,7 @@ def took(events: Sequence[RunEvent], run: Run, *, going: bool) -> str:
 
 def _seconds_asked(events: Sequence[RunEvent], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
-    moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED}]
+    moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED, LENT_KEY}]
     pairs = zip_longest(moved, moved[1:])
     spans = [(begun.at, after.at if after else end) for begun, after in pairs if begun.what == RUNNING]
     if not spans:

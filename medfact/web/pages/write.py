@@ -12,7 +12,7 @@ from pydantic import Field
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
-from medfact.models import ServiceSettings, key_for
+from medfact.models import check_typed_address, key_for
 from medfact.models.services.addresses import parsed_address
 from medfact.prototypes import fill
 from medfact.results.wording import STATES, counted, date, model_name, pool_title
@@ -21,7 +21,7 @@ from medfact.spec import BOUNDS, PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import GOING, DraftDecision, Run
 from medfact.views.fragments import render
-from medfact.web.evaluate.begin import begin_planned
+from medfact.web.evaluate.begin import begin_planned, submit
 from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
     MOST_PAIRS,
@@ -141,7 +141,7 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
         rows=[_row_of(show)],
         pairs=show.pairs,
     )
-    code = setup.consent_of(show.address)
+    code = setup.consent_of(setup.rows[0].asked_address)
     return setup.changed(agreed=[code] if show.agreed and show.agreed_to in ("", code) else [])
 
 
@@ -149,7 +149,7 @@ def _row_of(show: WriteShow) -> ModelRow:
     """The model that writes."""
     if show.where == "machine":
         return ModelRow(where="machine", model=show.writer)
-    return ModelRow(where="service", model=show.service, address=show.address, budget=show.budget)
+    return ModelRow.typed(show.service, show.address, budget=show.budget)
 
 
 def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
@@ -159,6 +159,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
     setup = _setup_of(visitor, show)
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
+    check_typed_address(setup.rows[0].spec, setup.rows[0].address)
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
     rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
@@ -190,7 +191,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
         consent=consent(visitor, setup, of_view=True),
-        host=host_called(ServiceSettings(base_url=show.address or None)),  # a key is of an address
+        host=host_called(setup.rows[0].settings),  # a key is of an address
         problem=problem,
         price=price,
     )
@@ -288,7 +289,7 @@ def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     """Goes on with a writing that was stopped or interrupted."""
     first = own_run(visitor, action.about)
     check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
-    visitor.services.jobs.submit(first.run, key_for(first.model, action.key))
+    submit(visitor.services, {first.run: (key_for(first.model, action.key), None)})
     return show, Message()
 
 
