@@ -125,9 +125,11 @@ class Guarded:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            return await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
+            return
         if scope["type"] != "http":
-            return await send({"type": "websocket.close", "code": 1008})  # no page opens one
+            await send({"type": "websocket.close", "code": 1008})  # no page opens one
+            return
         if not is_behind_proxy() and "x-forwarded-for" in Headers(scope=scope):
             warn_of_unread_addresses()
         if (refusal := self._refusal(Request(scope))) is not None:

@@ -21,6 +21,7 @@ from fastapi.responses import RedirectResponse
 from medfact.errors import Mistake
 from medfact.limits import is_public_server
 from medfact.models.services.policy import shared_budget
+from medfact.web.clients import scheme_of
 
 FIELD = "token"
 """The field of the printed address."""
@@ -67,7 +68,8 @@ def opened(request: Request) -> Response | None:
     answer = RedirectResponse(request.scope["path"] + (f"?{urlencode(rest, safe=',:')}" if rest else ""), status_code=303)
     answer.headers["cache-control"] = "no-store"
     if _is_token(request.query_params[FIELD]):
-        answer.set_cookie(_cookie(), token(), max_age=COOKIE_SECONDS, httponly=True, samesite="lax")
+        is_secure = scheme_of(request.scope) == "https"
+        answer.set_cookie(_cookie(), token(), max_age=COOKIE_SECONDS, httponly=True, samesite="lax", secure=is_secure)
     return answer
 
 
