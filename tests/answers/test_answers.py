@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import slow_texts
 
 from medfact.answers import CHOICES, FORMATS, READINGS, Demonstration, make_prompt, read_answer
 from medfact.facts import Fact
@@ -290,3 +291,11 @@ def test_a_long_reply_takes_no_longer_than_its_length(part: str, reading: str) -
 
     short = min(seconds(2_500) for _ in range(3))
     assert min(seconds(20_000) for _ in range(3)) < 32 * max(short, 0.005)
+
+
+@pytest.mark.parametrize(
+    "reply", ["simply " * 50 + "gout true", "a" + "=" * 19_999, "a:" + ":" * 19_998, "\n.'" * 6_666, "hardly " * 2_857 + "true"]
+)
+def test_no_reply_holds_its_reader_up(reply: str) -> None:
+    """Each is read in about 0.02 s; "simply" 22 times took a second, and twice as long with each more."""
+    assert slow_texts.seconds(lambda: read_answer(reply, "committed"), 1.0) < 1.0

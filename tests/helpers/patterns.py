@@ -210,8 +210,14 @@ def _record() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
 
 def all_patterns() -> tuple[list[Found], list[str]]:
     """Every pattern of the product, and the calls of `re` whose pattern was not found."""
-    trees = sources()
-    usage, seen = Usage(trees), _record()
+    return patterns_of(sources(), _record())
+
+
+def patterns_of(
+    trees: dict[str, ast.Module], seen: dict[Place, dict[tuple[Any, int], set[Place]]]
+) -> tuple[list[Found], list[str]]:
+    """The same of some files. seen: what was compiled, where; other patterns are those whose names their modules know."""
+    usage = Usage(sources())
     found: dict[Found, None] = {}
     lost = []
     for site in (site for file, tree in trees.items() for site in sites_in(file, tree)):

@@ -22,7 +22,8 @@ from medfact.models import ServiceSettings
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE
-from medfact.writing.runs import attempts_of, start_writing, write, writing_of
+from medfact.writing.guards import REASONS
+from medfact.writing.runs import attempts_of, sentences, start_writing, write, writing_of
 
 TYPED = "sk-typed-by-the-owner-of-the-writing-0123456789"
 PAIRS = 2
@@ -132,6 +133,27 @@ def test_no_file_finds_a_run_by_the_beginning_of_its_id(owner: Visitor, stranger
         ):
             assert writing not in json.dumps(look), length
         assert writing_of(run, store_of(home)).run == run
+
+
+def test_one_look_at_hostile_replies_stops_nobody(owner: Visitor, stranger: Visitor, home: Path) -> None:
+    """Replies of 20,000 characters that a pattern could read again and again: each alone once took seconds, in which nobody was
+    answered. A look that takes as long ends at the visitor's own timeout.
+    """
+    units = (".", "with ", "\\n", "a ", "cannot not ", "it is possible that ", "\n.'", " ")
+    with MockService(Behaviour(writes=faithful)) as service:
+        writing = begun(owner, service)
+        until(lambda: store_of(home).run(writing).state == COMPLETE)
+
+    def hostile(lines: list[Any]) -> None:
+        for number, line in enumerate(line for line in lines if "answer" in line):
+            line["answer"]["raw"] = (units[number % len(units)] * 20_000)[:19_999] + "x"
+
+    run, data = altered(exported(stranger, writing), {}, hostile)
+    bring(stranger, data)
+    shown = stranger.look("write", writing=run)["fragments"]
+    assert REASONS["length"] in json.dumps(shown)
+    assert {one.fate for one in sentences(run, store_of(home))} == {"length"}
+    assert owner.http.get("/healthz").status_code == 200
 
 
 def test_a_space_gives_no_key_away_either(tmp_path: Path) -> None:
