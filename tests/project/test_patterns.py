@@ -91,7 +91,7 @@ def test_a_pattern_under_another_name_is_refused() -> None:
     ],
 )
 def test_a_pattern_that_reads_a_text_again_and_again_is_told(pattern: str, method: str) -> None:
-    slow = too_slow([Found("a.py:1", pattern, 0, False, (method,))], 0, None, 3)
+    slow = too_slow([Found("a.py:1", pattern, 0, False, (method,))], 0, None, 1)
     assert len(slow) == (pattern != r"b(?:with\s+)*c")
 
 
