@@ -57,6 +57,11 @@ def is_restricted() -> bool:
     return is_public_server() or (_restricts if for_host is None else not for_host)
 
 
+def hub_login() -> bool | None:
+    """The `token` of a call to the hub: False, which is no login, for a visitor of a server that is not public."""
+    return False if is_restricted() and not is_public_server() else None
+
+
 @contextmanager
 def acting_for(host: bool) -> Iterator[None]:
     """Marks the current request or job as the host's, or as a visitor's. A new thread must be marked again."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from medfact.errors import MedfactError, ModelError, first_line
 from medfact.extras import importing
-from medfact.limits import is_restricted
-from medfact.models.services.policy import check_encoder_source, host_of, hub_login, key_of
+from medfact.limits import hub_login, is_restricted
+from medfact.models.services.policy import check_encoder_source, host_of, key_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
 

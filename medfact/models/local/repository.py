@@ -33,9 +33,8 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from medfact.errors import ModelError, first_line
-from medfact.limits import is_restricted, limits
+from medfact.limits import hub_login, is_restricted, limits
 from medfact.models.local.placement import Placement, in_bytes
-from medfact.models.services.policy import hub_login
 
 GGUF = ".gguf"
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")

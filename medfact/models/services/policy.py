@@ -85,11 +85,6 @@ def _check_source(source: str, names: Sequence[str] | None, what: str) -> None:
         raise ModelError(f"This public server does not load {what} {source}.", listed)
 
 
-def hub_login() -> bool | None:
-    """The `token` of a call to the hub: False, which is no login, for a visitor of a server that is not public."""
-    return False if is_restricted() and not is_public_server() else None
-
-
 def is_public_address(text: str) -> bool:
     """Whether everybody can reach an IP address, and it is no detour to a private one."""
     try:

@@ -105,30 +105,35 @@ def completion_of(
         raise Malformed("a web page instead of a reply", is_web_page=True)
     if not whole:
         return _beginning(body, prompt, parameters, scrub, note)
-    try:
-        reply = reply_in(body) if is_stream(body) else json.loads(body)
-        _check_error(reply)
-        choice = reply["choices"][0]
-        parts, ending = _message_parts(choice, parameters), ending_of(_reason(choice))
-    except GenerationFailed:
-        raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Malformed("an incomplete reply") from None
+    reply, choice, parts, ending = _parsed(body, parameters)
     _check_ending(choice, ending, parts, reply)
     ending = _true_ending(ending, parts, reply, prompt, parameters)
     text, after_thinking = _answer(parts, ending, note)
-    probability = _probability(choice, text, prompt, parameters, after_thinking)
+    read = _probability(choice, text, prompt, parameters, after_thinking)
     served = replace(_served(reply, parts, prompt, scrub, note), upstream=_name(_upstream(choice, reply, headers), scrub))
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
-        probability.p_true,
-        probability.p_mass,
-        p_low=probability.p_low,
-        p_high=probability.p_high,
+        read.p_true,
+        read.p_mass,
+        p_low=read.p_low,
+        p_high=read.p_high,
         cut=CONTENT_FILTER if parts.refusal else None if ending == NORMAL else ending,
         served=served,
         thinks=bool(parts.thinking.strip() or served.reasoning_tokens) or shows_thinking(text),
     )
+
+
+def _parsed(body: bytes, parameters: Parameters) -> tuple[Any, Any, MessageParts, str]:
+    """A reply, its first choice, the parts of its message, and how it ended."""
+    try:
+        reply = reply_in(body) if is_stream(body) else json.loads(body)
+        _check_error(reply)
+        choice = reply["choices"][0]
+        return reply, choice, _message_parts(choice, parameters), ending_of(_reason(choice))
+    except GenerationFailed:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise Malformed("an incomplete reply") from None
 
 
 # ------------------------------------------------------------------------------------------------ failed generations
