@@ -94,8 +94,8 @@ def completion_of(
 ) -> Completion:
     """The completion in a body: one JSON object, or the events of a stream.
 
-    whole: the body was read to its end. headers: those of the reply, with names in small letters. scrub: removes from a text
-    what nobody may see. note: gets notes on the service.
+    whole: the body was read to its end. headers: of the reply. scrub: removes from a text what nobody may see. note: gets notes
+    on the service.
 
     Raises:
         Malformed: the body is incomplete, a web page, or something else.
@@ -110,7 +110,7 @@ def completion_of(
     ending = _true_ending(ending, parts, reply, prompt, parameters)
     text, after_thinking = _answer(parts, ending, note)
     read = _probability(choice, text, prompt, parameters, after_thinking)
-    served = replace(_served(reply, parts, prompt, scrub, note), upstream=_name(_upstream(choice, reply, headers), scrub))
+    served = _served(reply, parts, prompt, scrub, note, _upstream(choice, reply, headers))
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
         read.p_true,
@@ -250,7 +250,12 @@ def _probability(
 
 
 def _served(
-    reply: dict[str, Any], parts: MessageParts, prompt: Prompt, scrub: Callable[[str], str], note: Callable[[str], None]
+    reply: dict[str, Any],
+    parts: MessageParts,
+    prompt: Prompt,
+    scrub: Callable[[str], str],
+    note: Callable[[str], None],
+    upstream: object = None,
 ) -> Served:
     """What the service reported of a call. Tokens that it does not count are estimated."""
     entering, leaving, thinking = counted_tokens(reply)
@@ -263,6 +268,7 @@ def _served(
         entering or tokens_in(prompt.content),
         leaving or (tokens_in(texts) if texts or leaving is None else 0),
         reasoning_tokens=thinking,
+        upstream=_name(upstream, scrub),
     )
 
 
