@@ -94,12 +94,10 @@ def completion_of(
 ) -> Completion:
     """The completion in a body: one JSON object, or the events of a stream.
 
-    whole: the body was read to its end. headers: of the reply. scrub: removes from a text what nobody may see. note: gets notes
-    on the service.
+    whole: it was read to its end. headers: of the reply. scrub: removes what nobody may see. note: gets notes on the service.
 
-    Raises:
-        Malformed: the body is incomplete, a web page, or something else.
-        GenerationFailed: the service says that it could not reply.
+    Raises Malformed for a body that is incomplete, a web page, or something else, and GenerationFailed where the service says
+    that it could not reply.
     """
     if body.lstrip()[:1] == b"<":
         raise Malformed("a web page instead of a reply", is_web_page=True)
