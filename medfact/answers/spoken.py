@@ -43,7 +43,7 @@ UNREADABLE = ReadAnswer(None, None)
 LONGEST = 2_000
 """Characters of a reply without its thinking that are read: its two ends, where answers stand."""
 
-_MOST_BOXES = 5
+_MOST_BOXES = 3
 _BRACE = re.compile(
     r"(?:\\(?:boxed|fbox|framebox)|\x08oxed|\x0cbox)\s{0,9}(?:\[[^\[\]{}\n]{0,40}\]\s{0,9})?\{|[{}]", re.IGNORECASE
 )
