@@ -345,9 +345,9 @@ def test_a_run_without_batches_is_recorded_as_before() -> None:
 def test_results_longer_than_their_calls_may_reply_are_not_read(
     service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line of 20 MB and then the results: what is within a megabyte a call is read, in pieces of at most a megabyte."""
+    """A line of 70 MB and then the results: what is within a megabyte a call is read, in pieces of at most a megabyte."""
     results = service._results
-    monkeypatch.setattr(service, "_results", lambda lines: (b'"' + b"x" * 20_000_000 + b'"\n' + results(lines)[0], b""))
+    monkeypatch.setattr(service, "_results", lambda lines: (b'"' + b"x" * 70_000_000 + b'"\n' + results(lines)[0], b""))
     run = begun(service, facts_file, store)
     finished = asked(run, store)
     assert finished.failed == store.run(run).statements, "the results come behind what is read"
