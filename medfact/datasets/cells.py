@@ -174,9 +174,9 @@ def doubt(text: str) -> str:
         return LOST
     if _is_sentence(text):
         return SENTENCE
-    if _LISTING.search(text) and _SEVERAL.search(_IN_BRACKETS.sub("", text)):
-        return SEVERAL
-    return TAG if facts.tag_of(text) else ""
+    if facts.tag_of(text):
+        return TAG
+    return SEVERAL if _LISTING.search(text) and _SEVERAL.search(_IN_BRACKETS.sub("", text)) else ""
 
 
 @cache

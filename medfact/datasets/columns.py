@@ -37,8 +37,8 @@ def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
 
 def is_name_of_column(text: str, column_of: Mapping[str, str]) -> bool:
     """Whether a cell of the head names a column: that of the heads, or one that tables have."""
-    text = text.strip()
-    return text == column_of["head"] or text.lower() in _NAMES
+    name = text.strip().lower()
+    return name == column_of["head"].lower() or name in _NAMES
 
 
 def renamed_relations(columns: Mapping[str, str]) -> dict[str, str]:

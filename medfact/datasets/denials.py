@@ -31,6 +31,7 @@ _LONGEST = 60
 _ZERO = re.compile(r"0+(?:[.,]0+)? ?%|0+ ?(?:/|of|out of|von|de|sur|aus|auf) ?\d+(?: ?\(0 ?%\))?")
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+")
 _ENDS_OF_NUMBERS = "0123456789%)"
+_DASHES = ("-", "−", "–")
 _PARTS = re.compile(r"[|;:]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_]+")
@@ -86,8 +87,8 @@ def meaning(text: str) -> str:
 
 
 def truth(text: str) -> bool | None:
-    """Whether a cell says true or false, None where it says neither."""
-    told = meaning(text)
+    """Whether a cell says true or false, None where it says neither: a dash may mean that nothing is known."""
+    told = OTHER if text.strip() in _DASHES else meaning(text)
     return True if told in (TRUE, AFFIRMS) else False if told in _DENYING else None
 
 

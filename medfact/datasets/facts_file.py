@@ -106,7 +106,7 @@ def _records(
         if _is_decoration(row, cells["head"]):
             continue
         if is_name_of_column(cells["head"], column_of) and (header := [text.strip() for text in row.values()]):
-            if header == [text and name for name, text in zip(row, header, strict=True)]:
+            if all(text.casefold() in ("", name.casefold()) for name, text in zip(row, header, strict=True)):
                 reading.add_problem(number, HEADER_AGAIN)
                 continue
             if has_facts(header, columns):

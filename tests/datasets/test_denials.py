@@ -34,24 +34,30 @@ def said_of(collection: Collection) -> bool | None:
 
 FALSE_FACTS: list[tuple[str, object, object]] = [
     ("is_negated", "0", "1"), ("negation", "", "negated"), ("Absent", "no", "yes"), ("not", "", "NOT"),
-    ("ruled_out", "FALSE", "TRUE"), ("excluded", "f", "t"), ("qualifier", "", "NOT|involved_in"), ("polarity", "positive", "negative"),
+    ("ruled_out", "FALSE", "TRUE"), ("excluded", "f", "t"), ("qualifier", "", "NOT|involved_in"),
+    ("polarity", "positive", "negative"),
     ("presence", "present", "absent"), ("frequency", "HP:0040281", "HP:0040285"), ("Frequency", "3/12", "0/12"),
     ("prevalence", "45 %", "0 %"), ("Häufigkeit", "häufig", "nie"), ("verneint", "nein", "ja"), ("negado", "no", "sí"),
     ("négation", "non", "oui"), ("否定", "否", "是"), ("negated", False, True),
 ]  # fmt: skip
 LEFT_OUT: list[tuple[str, object, object]] = [
-    ("active", "1", "0"), ("invalid_reason", "", "D"), ("SUPPRESS", "N", "O"), ("deprecated", "false", "true"), ("rank", "normal", "deprecated"),
-    ("status", "approved", "refused"), ("concept_status", "current", "obsolete"), ("answer", "accept", "ignore"), ("decision", "yes", "no"),
+    ("active", "1", "0"), ("invalid_reason", "", "D"), ("SUPPRESS", "N", "O"), ("deprecated", "false", "true"),
+    ("rank", "normal", "deprecated"),
+    ("status", "approved", "refused"), ("concept_status", "current", "obsolete"), ("answer", "accept", "ignore"),
+    ("decision", "yes", "no"),
     ("superseded_by", "", "C123"), ("Entscheidung", "angenommen", "abgelehnt"), ("estado", "aprobado", "rechazado"),
     ("statut", "validé", "rejeté"), ("状态", "接受", "拒绝"), ("approved", True, False), ("rejected", "no", "yes"),
 ]  # fmt: skip
 REFUSED: list[tuple[str, object, object]] = [
-    ("expert_label", "1", "0"), ("gold standard", "Y", "N"), ("is_factual", "true", "false"), ("opinion", "supported", "refuted"),
-    ("stance", "supports", "contradicts"), ("contains_negation", "False", "True"), ("negated", "a", "b"), ("richtig", "WAHR", "FALSCH"),
+    ("expert_label", "1", "0"), ("gold standard", "Y", "N"), ("is_factual", "true", "false"),
+    ("opinion", "supported", "refuted"),
+    ("stance", "supports", "contradicts"), ("contains_negation", "False", "True"), ("negated", "a", "b"),
+    ("richtig", "WAHR", "FALSCH"),
     ("gold", 1.0, 0.0),
 ]  # fmt: skip
 NOTED: list[tuple[str, object, object]] = [
-    ("common", "yes", "no"), ("remark", "see p. 3", "excluded"), ("outcome_of_test", "positive", "negative"), ("score", "0.9", "0.0"),
+    ("common", "yes", "no"), ("remark", "see p. 3", "excluded"), ("outcome_of_test", "positive", "negative"),
+    ("score", "0.9", "0.0"),
     ("label", "A", "not supported"), ("lifecycle", "stable", "retired"),
 ]  # fmt: skip
 
@@ -106,7 +112,8 @@ def test_what_may_mean_something_else_is_noted(column: str, holds: object, denie
     [
         ("sex", ["M", "F", "M", "F"]), ("page", ["1", "0", "3", "12"]), ("x_type", ["disease", "disease", "drug", "gene"]),
         ("notes", ["a", "b", "c", "d"]), ("aspect", ["P", "P", "C", "I"]), ("frequency", ["1/12", "50%", "HP:0040283", "rare"]),
-        ("active", ["1", "1", "1", "1"]), ("status", ["approved", "approved", "final", ""]), ("negated", ["0", "", "false", "no"]),
+        ("active", ["1", "1", "1", "1"]), ("status", ["approved", "approved", "final", ""]),
+        ("negated", ["0", "", "false", "no"]),
         ("No", ["1", "2", "3", "4"]), ("rank", ["0", "1", "2", "3"]), ("valid_from", ["2001", "2002", "2003", "2004"]),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ from small_disk import small_disk_at
 from small_facts import write_csv
 from waiting import HANG_SECONDS
 
-from medfact.datasets import Collection, isolated, load_file, read_table, select
+from medfact.datasets import Collection, isolated, load_file, read_demonstrations, read_table, select
 from medfact.datasets.collection import Problem, summary
 from medfact.datasets.columns import map_columns
 from medfact.datasets.headers import Limits
@@ -36,6 +36,7 @@ from medfact.datasets.text import BLOCK_BYTES, encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
 from medfact.spec import RunSpec
+from medfact.statements import VARIANTS
 
 ROWS = [
     {"head": "Sjögren syndrome", "relation": "symptoms", "tail": "dry mouth"},
@@ -865,3 +866,129 @@ def test_a_workbook_for_which_the_disk_has_no_room_leaves_nothing_behind(
         gc.collect()
         assert [file.name for file in disk.iterdir() if file.name != "rows.xlsx"] == []
         assert ignored == []
+
+
+# ------------------------------------------------------------------------- tables as other programs write them
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+GOUT = ("gout", "symptoms", "pain")
+
+
+@pytest.mark.parametrize("header", ["head,relation,tail", '"head","relation","tail"'])
+def test_row_names_of_r_are_passed_over_and_said(header: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.csv", f'{header}\n"1","gout","symptoms","pain"\n"2","flu","symptoms","fever"\n')
+    collection = load_file(path)
+    assert triplets(collection) == [GOUT, ("flu", "symptoms", "fever")]
+    assert collection.notes == ("facts.csv: each row has one cell more than the header, a number in front, which is not read.",)
+
+
+def test_a_comma_in_each_tail_is_no_row_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.csv", "head,relation,tail\ngout,symptoms,pain, joint\nflu,symptoms,pain, muscle\n")
+    assert "row 2: it has 4 cells where the header has 3" in refusal(path)
+
+
+def test_a_space_before_a_quotation_mark(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "facts.csv", 'head, relation, tail\n"gout", "symptoms", "pain, joint"\nflu, symptoms, so-called "cold"\n'
+    )
+    assert triplets(load_file(path)) == [("gout", "symptoms", "pain, joint"), ("flu", "symptoms", 'so-called "flu"')]
+    path = written(tmp_path / "facts.csv", 'head,relation,tail\ngout,symptoms, "so-called" pain\n')
+    assert triplets(load_file(path)) == [("gout", "symptoms", '"so-called" pain')]
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_other_separators_in_a_tsv(separator: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.tsv", "head,relation,tail\ngout,symptoms,pain\n".replace(",", separator))
+    assert triplets(load_file(path)) == [GOUT]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
+@pytest.mark.parametrize("line_end", ["\r\n", "\n"])
+def test_a_carriage_return_alone_ends_no_row(ending: str, separator: str, line_end: str, tmp_path: Path) -> None:
+    rows = [("head", "relation", "tail"), ("asthma", "symptoms", "wheez\ring"), GOUT]
+    collection = load_file(written(tmp_path / f"facts{ending}", "".join(separator.join(row) + line_end for row in rows)))
+    assert triplets(collection) == [GOUT]
+    assert [str(problem) for problem in collection.problems] == ["row 2: the tail holds control characters; type it again"]
+
+
+def test_a_header_further_down_is_no_fact(tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.csv", "disease,finding\ngout,pain\nDisease,finding\ndisease,finding\n\nflu,fever\n")
+    columns = {"head": "disease", "tail": "finding", "relation": "=symptoms"}
+    collection = load_file(path, columns)
+    assert triplets(collection) == [GOUT, ("flu", "symptoms", "fever")]
+    assert [str(problem) for problem in collection.problems] == [
+        "row 3: it is the header again, and is left out", "row 4: it is the header again, and is left out",
+    ]  # fmt: skip
+
+
+def test_another_table_below_is_not_read_as_facts_of_the_first(tmp_path: Path) -> None:
+    text = "head,relation,tail\ngout,symptoms,pain\n\ntail,relation,head\nfever,symptoms,flu\n"
+    collection = load_file(written(tmp_path / "facts.csv", text))
+    assert triplets(collection) == [GOUT]
+    assert str(collection.problems[0]).startswith("row 4: another table begins here")
+
+
+def test_a_name_twice_in_a_json_object_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.jsonl", '{"head": "gout", "relation": "symptoms", "tail": "pain", "tail": "rash"}\n')
+    assert "row 1: 'tail' stands in it twice" in refusal(path)
+
+
+@pytest.mark.parametrize("word", ["NA", "N/A", "nan", "NULL", "none", "-", "?", "."])
+def test_words_for_a_missing_value_are_empty_where_a_cell_may_be(word: str, tmp_path: Path) -> None:
+    optional = ["head_type", "tail_type", "head_id", "tail_id", "source", "region", "until", "strength", "negative_of"]
+    row = dict(zip(("head", "relation", "tail"), GOUT, strict=True)) | dict.fromkeys(optional, word)
+    collection = load_file(write_csv(tmp_path / "facts.csv", [row]))
+    assert collection.facts == (Fact(*GOUT),)
+    assert collection.problems == ()
+    (note,) = collection.notes
+    assert note.startswith(f"Words for a missing value ({word}): the ")
+    told = load_file(write_csv(tmp_path / "facts.csv", [row | {"positive": word}, row | {"tail": "rash", "positive": "true"}]))
+    assert "pain" not in [fact.tail for fact in told.facts], "whether it holds is not known"
+
+
+BOOLEANS = [
+    ("WAHR", "FALSCH"), ("ja", "nein"), ("VRAI", "FAUX"), ("oui", "non"), ("VERDADERO", "FALSO"), ("sí", "no"),
+    ("是", "否"), ("真", "假"),
+    ("1.00", ".00"), ("1,00", "0,00"), ("T", "F"), ("Richtig", "Falsch"), ("supported", "refuted"), ("✓", "✗"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("true", "false"), BOOLEANS)
+def test_true_and_false_in_five_languages(true: str, false: str, tmp_path: Path) -> None:
+    rows = [triplet("gout", "pain", true), triplet("flu", "rash", false)]
+    assert [fact.positive for fact in load_file(write_csv(tmp_path / "facts.csv", rows)).facts] == [True, False]
+    shots = [{"relation": "symptoms", "variant": "affirmed", "statement": "s", "label": label} for label in (true, false)]
+    path = write_csv(tmp_path / "shots.csv", [row | {"variant": next(iter(VARIANTS))} for row in shots])
+    assert [label for *_, label in read_demonstrations(path)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [
+        ("wheezing, cough, dyspnea", "Several names in one cell"),
+        ("wheezing/cough/dyspnea", "Several names in one cell"),
+        ("wheezing / cough", "Several names in one cell"),
+        ("wheezing\ncough\ndyspnea", "Several names in one cell"),
+        ("咳嗽、发热", "Several names in one cell"),
+        ("SjÃ¶gren sign", "Text that was decoded twice"),
+        ("Crohnâ€™s sign", "Text that was decoded twice"),
+        ("TNF-Î± deficiency", "Text that was decoded twice"),
+        ("Sj\ufffdgren sign", "Lost characters"),
+        ("M?ni?re sign", "Lost characters"),
+        ("Patients often have a fever at night.", "Sentences"),
+        ("the skin is red", "Sentences"),
+    ],
+)
+def test_tails_that_are_no_plain_names_are_noted(tail: str, words: str, tmp_path: Path) -> None:
+    (note,) = load_file(write_csv(tmp_path / "facts.csv", [triplet("gout", tail)])).notes
+    assert note.startswith(words)
+
+
+@pytest.mark.parametrize("tail", ["vertigo, tinnitus", "AND/OR", "résumé»", "Señal", "pain in a toe", "Ménière’s disease"])
+def test_plain_names_are_not_noted(tail: str, tmp_path: Path) -> None:
+    assert load_file(write_csv(tmp_path / "facts.csv", [triplet("gout", tail)])).notes == ()

@@ -207,3 +207,91 @@ def test_a_table_without_a_wanted_column_is_read_from_its_first_row(tmp_path: Pa
     path = workbook(tmp_path / "rows.xlsx", one=[("# a", "b"), (1, 2)])
     columns, rows = read_table(path)
     assert (columns, list(rows)) == (["# a", "b"], [(2, {"# a": "1", "b": "2"})])
+
+
+# ------------------------------------------------------------------------------------------------ what a layout says
+
+
+def test_a_merged_cell_holds_for_all_its_rows(tmp_path: Path) -> None:
+    """Asthma for three rows, its relation for two, and gout for two; a title merged over the columns stays a title."""
+    rows = [
+        ("Facts", None, None),
+        HEADER,
+        ("asthma", "symptoms", "wheezing"),
+        (None, None, "cough"),
+        (None, "caused by", "smoke"),
+    ]
+    rows += [("gout", "symptoms", "pain"), (None, "symptoms", "swelling")]
+    path = workbook(tmp_path / "facts.xlsx", facts=rows)
+    merged = "".join(f'<mergeCell ref="{area}"/>' for area in ("A1:C1", "A3:A5", "B3:B4", "A6:A7"))
+    changed(path, lambda xml: xml.replace("</sheetData>", f"</sheetData><mergeCells>{merged}</mergeCells>"))
+    collection = load_file(path)
+    assert triplets(collection) == [
+        ("asthma", "symptoms", "wheezing"), ("asthma", "symptoms", "cough"), ("asthma", "caused by", "smoke"),
+        ("gout", "symptoms", "pain"), ("gout", "symptoms", "swelling"),
+    ]  # fmt: skip
+    assert collection.problems == ()
+
+
+@pytest.mark.parametrize("area", ["A2:A1048576", "A1:XFD1048576", "A1:C6"])
+def test_areas_that_no_sheet_has_cost_nothing(area: str, tmp_path: Path) -> None:
+    path = workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS])
+    merged = f"<mergeCells>{f'<mergeCell ref={chr(34)}{area}{chr(34)}/>' * 1_000}</mergeCells>"
+    changed(path, lambda xml: xml.replace("</sheetData>", f"</sheetData>{merged}"))
+    assert triplets(load_file(path)) == FACTS
+
+
+def test_hidden_rows_are_counted(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS])
+    changed(
+        path, lambda xml: xml.replace('<row r="3"', '<row r="3" hidden="1"').replace('<row r="5"', '<row r="5" hidden="true"')
+    )
+    changed(path, lambda xml: xml.replace("</sheetData>", '<row r="9" hidden="1"/></sheetData>'))
+    collection = load_file(path)
+    assert triplets(collection) == FACTS
+    assert collection.notes == ("facts.xlsx: 2 rows are hidden in the sheet, and read all the same; delete what is not meant.",)
+
+
+def test_a_formula_without_a_stored_value_is_told(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS, ("rubella", "symptoms", '=CONCATENATE("ra","sh")')])
+    collection = load_file(path)
+    assert triplets(collection) == FACTS
+    (problem,) = collection.problems
+    assert (problem.row, problem.message[:49]) == (7, "the tail is a formula without a stored value; ope")
+    changed(path, lambda xml: re.sub(r"(</f>)<v ?/>", r"\1<v>rash</v>", xml).replace('<c r="C7"', '<c r="C7" t="str"'))
+    assert triplets(load_file(path))[-1] == ("rubella", "symptoms", "rash")
+
+
+PASSWORD = b"\xd0\xcf\x11\xe0" + bytes(600) + "EncryptedPackage".encode("utf-16-le") + bytes(300)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (PASSWORD, "is protected by a password"),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "is a workbook of Excel 97 to 2003"),
+        ({"mimetype": "x", "content.xml": "<a/>"}, "is an OpenDocument spreadsheet"),
+        ({"[Content_Types].xml": "<a/>", "xl/workbook.bin": "x"}, "is an Excel Binary Workbook"),
+        ({"readme.txt": "x"}, "is not an Excel workbook"),
+    ],
+)
+def test_other_formats_are_named(parts: bytes | dict[str, str], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.xlsx"
+    if isinstance(parts, bytes):
+        path.write_bytes(parts)
+    else:
+        with zipfile.ZipFile(path, "w") as book:
+            for name, text in parts.items():
+                book.writestr(name, text)
+    with pytest.raises(FactsError, match=words):
+        load_file(path)
+
+
+def test_strict_open_xml_is_named_and_not_empty(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS])
+    plain, strict = "http://schemas.openxmlformats.org/spreadsheetml/2006/main", "http://purl.oclc.org/ooxml/spreadsheetml/main"
+    changed(path, lambda xml: xml.replace(plain, strict))
+    for _ in range(2):
+        with pytest.raises(FactsError, match="is saved as Strict Open XML"):
+            load_file(path)
+        changed(path, lambda xml: xml.replace(plain, strict), "xl/workbook.xml")
