@@ -14,8 +14,8 @@ from medfact.facts import IDENTIFIER, core_name, name_key, tag_of
 
 SAME = {
     "anaphylaxis": (
-        "Anaphylaxis (disorder)", "Anaphylaxis (finding).", "Anaphylaxis [Disease/Finding]", "anaphylaxis [dup]", "Anaphylaxis,
-        NOS",
+        "Anaphylaxis (disorder)", "Anaphylaxis (finding).", "Anaphylaxis [Disease/Finding]", "anaphylaxis [dup]",
+        "Anaphylaxis, NOS",
         "Anaphylaxis NOS", "anaphylaxis, unspecified", "T78.2 - Anaphylaxis", "T78.2 Anaphylaxis", "T78 Anaphylaxis",
         "T78: anaphylaxis",
         "Anaphylaxis (T78.2)", "anaphylaxis, ICD-10 T78.2", "39579001 |Anaphylaxis (disorder)|", "39579001|Anaphylaxis|",

@@ -894,7 +894,7 @@ def test_a_comma_in_each_tail_is_no_row_name(tmp_path: Path) -> None:
 
 def test_a_space_before_a_quotation_mark(tmp_path: Path) -> None:
     path = written(
-        tmp_path / "facts.csv", 'head, relation, tail\n"gout", "symptoms", "pain, joint"\nflu, symptoms, so-called "cold"\n'
+        tmp_path / "facts.csv", 'head, relation, tail\n"gout", "symptoms", "pain, joint"\nflu, symptoms, so-called "flu"\n'
     )
     assert triplets(load_file(path)) == [("gout", "symptoms", "pain, joint"), ("flu", "symptoms", 'so-called "flu"')]
     path = written(tmp_path / "facts.csv", 'head,relation,tail\ngout,symptoms, "so-called" pain\n')
