@@ -96,6 +96,7 @@ class UnknownName(Mistake):
     """A name that does not exist. hint: what to say instead of the name that was meant, or of those that are known."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str] = (), hint: str = "") -> None:
+        self.kind = kind
         names = sorted(known)
         similar = get_close_matches(name, names, n=1)
         meant = f"Did you mean {similar[0]!r}?" if similar else f"There is: {', '.join(names) or 'none yet'}."

@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 
 from medfact.cli.commands import parser
 from medfact.datasets.printable import REPLACED, one_line, printable
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, UnknownName
 from medfact.extras import named_if_missing, run_in_own_process
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
@@ -49,6 +49,21 @@ def printable_stdout() -> Iterator[None]:
 def say(text: str) -> None:
     """Prints on stderr, on one line."""
     print(one_line(text), file=sys.stderr)
+
+
+LISTED = 3
+"""Runs or curations that are named where an id is none."""
+
+
+def latest(kind: str, url: str | None) -> str:
+    """The ids of the runs or curations begun last: all in the database is this person's. "" for another kind of name."""
+    if kind not in ("run", "curation"):
+        return ""
+    from medfact.store import Store  # takes long to import, and few commands end so
+
+    store = Store(url)
+    ids = [run.run for run in store.runs()] if kind == "run" else [one.curation for one in store.curations.listed()]
+    return f"The latest {'is' if len(ids) == 1 else 'are'} {', '.join(ids[-LISTED:])}." if ids else "There is none yet."
 
 
 class Stopped(KeyboardInterrupt):
@@ -106,7 +121,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         with named_if_missing(), printable_stdout():
             return int(options.command.run(options))
     except MedfactError as error:
-        say(f"medfact: {error}")
+        hint = latest(error.kind, options.db) if isinstance(error, UnknownName) else ""
+        say(f"medfact: {f'{error.problem} {hint}' if hint else error}")
         return MISTAKE
     except KeyboardInterrupt as stop:
         how = " ".join(("resume", *stop.args)) if isinstance(stop, Stopped) else ""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from medfact.cli import MISTAKE, OK, print_data, say
+from medfact.cli import MISTAKE, OK, latest, print_data, say
 from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.evaluate import are_named, check_address_of, key_of, loader
 from medfact.cli.options import repeated_spec
@@ -111,9 +111,10 @@ def _named(store: Store, against: str) -> Run:
     """The run of this name. Raises Mistake where there is neither a file nor a run of that name."""
     try:
         return store.run(against)
-    except UnknownName as error:
+    except UnknownName:
         raise Mistake(
-            f"There is no file {against!r}, and no run {against!r}.", f"Name what `baseline` wrote. {error.hint}"
+            f"There is no file {against!r}, and no run {against!r}.",
+            f"Name what `baseline` wrote. {latest('run', store.url)}",
         ) from None
 
 

@@ -15,7 +15,6 @@ from medfact.exchange import export_run, import_run
 from medfact.results.wording import model_name, own_name
 from medfact.store import COMPLETE, GOING, KEPT_DELETED, Run, Store, UnreadRun
 from medfact.store.workers import in_words
-from medfact.writing.runs import attempts_of
 
 LONGEST_NAME = 120
 
@@ -25,24 +24,15 @@ def delete(options: argparse.Namespace) -> int:
     store = kept(options.db)
     if options.restore:
         return _restore(store, options.run)
-    found = {run.run: run for run in map(store.recorded, options.run)}
+    runs = dict.fromkeys(store.recorded(run).run for run in options.run)
     published = {one.run for one in store.publications.published()}
-    parts = {run.run: _parts(run, store) for run in found.values()}
-    for part in chain.from_iterable(parts.values()):
-        _check(part, published)
-    for run, of_run in parts.items():
-        for part in of_run:
-            store.delete(part.run)
+    for attempt in chain.from_iterable(map(store.attempts, runs)):
+        _check(attempt, published)
+    for run in runs:
+        store.delete(run)
         say(f"deleted {run}; `delete --restore` brings it back for {KEPT_DELETED.days} days")
     store.purge()
     return OK
-
-
-def _parts(run: Run | UnreadRun, store: Store) -> list[Run | UnreadRun]:
-    """A run; of a writing, all its attempts."""
-    if isinstance(run, UnreadRun) or not run.spec.writes or run.spec.writing is not None:
-        return [run]
-    return list(attempts_of(run.run, store).values())
 
 
 def _check(run: Run | UnreadRun, published: set[str]) -> None:

@@ -14,9 +14,6 @@ from medfact.errors import Mistake, UnknownName
 from medfact.store import schema
 from medfact.store.database import Part, now
 
-LISTED = 3
-"""Curations that are named where an id is none."""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -113,10 +110,7 @@ class Curations(Part):
         if len(matches) > 1:
             raise Mistake(f"Several curations begin with {curation!r}.", "Give more of the id.")
         if not matches:
-            latest = [one.curation for one in self.listed()[-LISTED:]]
-            raise UnknownName(
-                "curation", curation, hint=f"The latest: {', '.join(latest)}." if latest else "There is none yet."
-            )
+            raise UnknownName("curation", curation, hint="It may have been erased.")
         return _curation(matches[0])
 
     @staticmethod

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
@@ -14,7 +16,7 @@ from medfact.store import schema
 from medfact.store.database import Part, rows_among
 from medfact.store.entities import GOING, RUNNING
 from medfact.store.lifecycle import TABLES_OF_RUNS, erase_runs
-from medfact.store.lookup import age_counts_from, arrival_of
+from medfact.store.lookup import age_counts_from, attempts_in, writing_in
 from medfact.store.workers import is_alive
 
 ROW_BYTES = 200
@@ -22,7 +24,7 @@ ROW_BYTES = 200
 
 
 class Ended(NamedTuple):
-    """A run that nobody asks now. ended_at: the time from which its age counts."""
+    """A run that nobody asks now, or a writing, by one of its attempts. ended_at: the time from which its age counts."""
 
     run: str
     owner: str
@@ -63,14 +65,18 @@ class Disk(Part):
         """The runs that nobody asks now, deleted ones too, but for those of some owners; those that ended first come first."""
         row = schema.runs.c
         at = age_counts_from().label("at")
-        query = sql.select(row.run, row.owner, at, row.state, row.worker, row.beat_at)
+        query = sql.select(row.run, row.owner, at, row.state, row.worker, row.beat_at, row.spec)
         with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()
-        return [
-            Ended(one.run, one.owner, one.at)
-            for one in found
-            if one.state not in GOING or not is_alive(one.worker, one.beat_at)
+        together: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+        for run in found:
+            together[run.owner, writing_in(run.run, run.spec) or run.run].append(run)
+        ended = [
+            Ended(attempts[0].run, owner, attempts[-1].at)
+            for (owner, _), attempts in together.items()
+            if not any(attempt.state in GOING and is_alive(attempt.worker, attempt.beat_at) for attempt in attempts)
         ]
+        return sorted(ended, key=lambda one: one.ended_at)
 
     def held(self, owners: Sequence[str]) -> list[HeldRun]:
         """All runs of some owners, deleted ones too."""
@@ -121,9 +127,9 @@ class Disk(Part):
         return sizes
 
     def erase(self, runs: Sequence[str]) -> None:
-        """Erases runs for good, and the statements that no other run asks."""
+        """Erases runs for good, writings with all their attempts, and the statements that no other run asks."""
         with self.database.writing() as connection:
-            erase_runs(connection, runs)
+            erase_runs(connection, list(dict.fromkeys(chain.from_iterable(attempts_in(connection, run) for run in runs))))
         self.database.erased.set()
 
 

@@ -13,7 +13,7 @@ from medfact.store import schema
 from medfact.store.contents import content_of
 from medfact.store.database import now
 from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED
-from medfact.store.lookup import Lookup, oldest_restorable
+from medfact.store.lookup import Lookup, attempts_in, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
@@ -109,11 +109,17 @@ class Lifecycle(Lookup):
             self._update(run, spec=json.dumps(agreed.to_record()))
 
     def delete(self, run: str) -> None:
-        """Hides a run. It can be restored for KEPT_DELETED."""
-        self._update(run, deleted_at=now())
+        """Hides a run, or a writing with all its attempts. It can be restored for KEPT_DELETED."""
+        self._update_attempts(run, deleted_at=now())
 
     def restore(self, run: str) -> None:
-        self._update(run, deleted_at=None)
+        """Brings back a deleted run, or a writing with all its attempts."""
+        self._update_attempts(run, deleted_at=None)
+
+    def _update_attempts(self, run: str, **values: Any) -> None:
+        with self.database.writing() as connection:
+            same = schema.runs.c.run.in_(attempts_in(connection, run))
+            connection.execute(schema.runs.update().where(same).values(**values))
 
     def _update(self, run: str, **values: Any) -> None:
         with self.database.writing() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,14 +36,32 @@ MOST_EVENTS = 1_000
 KEPT_DELETED = timedelta(days=7)
 """How long a deleted run can be restored."""
 
+MAYBE_DELETED = "It may have been deleted."
+"""The hint where an id is none. It names no other id, because an id opens a run."""
 
-LISTED = 3
-"""Runs that are named where an id is none."""
+
+def writing_in(run: str, spec: str) -> str | None:
+    """The id of the first attempt of a writing, by the id and the recorded spec of one of its attempts; None of any other run.
+    What a run's file says it belongs to does not count.
+    """
+    record: dict[str, Any] = {}
+    with suppress(ValueError, TypeError):  # a damaged record
+        record = dict(json.loads(spec))
+    if not record.get("task"):
+        return None
+    return str(record.get("writing") or run) if "writing" not in record.get("imported", ()) else run
 
 
-def _named(latest: Sequence[str]) -> str:
-    """The ids of the runs begun last, of which there may be many more."""
-    return f"The latest {'is' if len(latest) == 1 else 'are'} {', '.join(latest)}." if latest else "There is none yet."
+def attempts_in(connection: sql.Connection, run: str) -> list[str]:
+    """The ids of all attempts of the writing that a run belongs to, deleted ones too; of any other run its own alone."""
+    row = schema.runs.c
+    found = connection.execute(sql.select(row.spec, row.owner).where(row.run == run)).one_or_none()
+    first = writing_in(run, found.spec) if found else None
+    if found is None or first is None:
+        return [run]
+    related = sql.or_(row.run == first, row.spec.contains(first, autoescape=True))
+    query = sql.select(row.run, row.spec).where(row.owner == found.owner, related).order_by(row.number)
+    return [attempt for attempt, spec in connection.execute(query) if writing_in(attempt, spec) == first]
 
 
 class Lookup(Part):
@@ -85,8 +104,15 @@ class Lookup(Part):
         if len(matches) > 1:
             raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
         if not matches:
-            raise UnknownName("run", run, hint=_named([latest.run for latest in self.runs()[-LISTED:]]))
+            raise UnknownName("run", run, hint=MAYBE_DELETED)
         return matches[0]
+
+    def attempts(self, run: str) -> list[Run | UnreadRun]:
+        """All attempts of the writing that a run belongs to, deleted ones too; of any other run itself alone."""
+        row = schema.runs.c
+        with self.database.reading() as connection:
+            ids = attempts_in(connection, run)
+        return self._found(_selected().where(row.run.in_(ids)).order_by(row.number))
 
     def put_away(self, run: str) -> list[str]:
         """The ids of deleted runs that can be restored and begin so."""
@@ -98,10 +124,13 @@ class Lookup(Part):
             return list(connection.execute(query).scalars())
 
     def deleted(self, *owners: str) -> list[Run]:
-        """Runs that can be restored, all or those of some owners, the last deleted first."""
+        """Runs that can be restored, all or those of some owners, the last deleted first; of a writing, its first attempt."""
         row = schema.runs.c
         restorable = _selected().where(row.deleted_at > oldest_restorable()).order_by(row.deleted_at.desc())
-        return self._runs(restorable.where(row.owner.in_(owners)) if owners else restorable)
+        with self.database.reading() as connection:
+            rows = connection.execute(restorable.where(row.owner.in_(owners)) if owners else restorable).all()
+        found = (_recorded(one) for one in rows if writing_in(one.run, one.spec) in (None, one.run))
+        return [run for run in found if isinstance(run, Run)]
 
     def last_complete(self, model: str) -> Run | None:
         """The run of a model that was completed last, of any owner; None if there is none.
@@ -132,7 +161,7 @@ class Lookup(Part):
         with self.database.reading() as connection:
             pulse = connection.execute(query).one_or_none()
         if pulse is None:
-            raise UnknownName("run", run, ())
+            raise UnknownName("run", run, hint=MAYBE_DELETED)
         return pulse.changed, _state(pulse)
 
     def events(self, run: str, what: str | None = None, most: int = MOST_EVENTS) -> list[RunEvent]:

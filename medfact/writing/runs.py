@@ -119,12 +119,17 @@ def _attempt_after(attempt: Run, first: Run, store: Store) -> Run | None:
 
 
 def writing_of(run_id: str, store: Store) -> Run:
-    """The first run of a writing. Raises Mistake if that run wrote nothing."""
+    """The first run of a writing. Raises Mistake if that run wrote nothing, or the first attempt is not there."""
     record = store.run(run_id)
     if not record.spec.writes:
         raise Mistake(f"Run {record.run} asked questions: it wrote no sentences.", "Give the id that `write` printed.")
     belongs = record.spec.writing and "writing" not in record.spec.imported
-    return store.run(str(record.spec.writing)) if belongs else record
+    if not belongs:
+        return record
+    try:
+        return store.run(str(record.spec.writing))
+    except UnknownName:  # whoever has the id of one attempt need not have that of another
+        raise Mistake("The first attempt of this writing is not here.", "It may have been deleted; write anew.") from None
 
 
 def state_of(attempts: Iterable[Run]) -> tuple[str, str | None]:

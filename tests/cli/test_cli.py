@@ -495,7 +495,7 @@ def one_line(outcome: Any) -> str:
         (("statements", "--templates", "nothing.csv"), "Add --pool origin"),
         (("run", "--passages", "3"), "--passages is for retrieval"),
         (("prompts", "--corpus-column", "text"), "--corpus-column is for retrieval"),
-        (("report", "xyz"), "no run 'xyz'"),
+        (("report", "xyz"), "There is no run 'xyz'. There is none yet."),
         (("resume", "xyz"), "no run 'xyz'"),
         (("answers", "xyz"), "no run 'xyz'"),
         (("answers",), "RUN"),
@@ -505,6 +505,19 @@ def one_line(outcome: Any) -> str:
 )
 def test_mistakes_end_with_2_and_one_line(arguments: tuple[str, ...], words: str, medfact: Medfact) -> None:
     assert words in one_line(medfact(*arguments))
+
+
+def test_where_an_id_is_none_the_latest_are_named(medfact: Medfact, facts_file: Path, url: str) -> None:
+    """As a person at the command line needs it, whatever the command; a curation is no run."""
+    asked = ("run", "--facts", facts_file, "--db", url, "--limit", "1", "--shots", "0", "--model", "baseline:random")
+    ids = [medfact(*asked).rows[0]["run"] for _ in range(4)]
+    named = f"The latest are {', '.join(ids[1:])}."
+    for command in ("report", "resume", "answers", "delete", "export", "publish"):
+        assert one_line(medfact(command, "zz", "--db", url)) == f"medfact: There is no run 'zz'. {named}"
+    assert one_line(medfact("check", ids[0], "--against", "zz", "--db", url)).endswith(f"Name what `baseline` wrote. {named}")
+    assert (
+        one_line(medfact("curate", "--project", "zz", "--db", url)) == "medfact: There is no curation 'zz'. There is none yet."
+    )
 
 
 def test_a_model_that_is_not_there_makes_no_run(medfact: Medfact, facts_file: Path, url: str) -> None:

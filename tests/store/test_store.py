@@ -39,6 +39,7 @@ from medfact.store import (
     default_url,
 )
 from medfact.store.sheets import readable_sheet, sheet_of
+from medfact.writing.kinds import REPHRASING
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -187,15 +188,16 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:
             store.run(unknown)
 
 
-def test_the_latest_runs_are_named_where_there_is_none_of_an_id(store: Store) -> None:
-    with pytest.raises(UnknownName, match=r"^There is no run 'zz'\. There is none yet\.$"):
-        store.run("zz")
-    first = store.start_run(SPEC, PLAN, VERSIONS)
-    with pytest.raises(UnknownName, match=rf"The latest is {first}\.$"):
-        store.run("zz")
-    later = [store.start_run(SPEC, PLAN, VERSIONS) for _ in range(3)]
-    with pytest.raises(UnknownName, match=rf"The latest are {', '.join(later)}\.$"):
-        store.run("zz")
+@pytest.mark.parametrize("sought", ["zz", "f" * 32])
+def test_a_run_that_is_not_there_names_no_other(store: Store, sought: str) -> None:
+    """An id opens a run: what is said of one id tells no other."""
+    store.start_run(SPEC, PLAN, VERSIONS)
+    for look in (store.run, store.recorded, store.pulse):
+        with pytest.raises(UnknownName) as error:
+            look(sought)
+        assert str(error.value) == f"There is no run '{sought}'. It may have been deleted."
+    with pytest.raises(UnknownName, match=r"^There is no curation 'zz'\. It may have been erased\.$"):
+        store.curations.one("zz")
 
 
 def test_owners_see_their_own_runs(store: Store) -> None:
@@ -347,6 +349,50 @@ def test_a_deleted_run_is_not_found_until_it_is_restored(store: Store) -> None:
     store.restore(run)
     assert [r.run for r in store.runs()] == [run, other]
     assert given(store, run) == {STATEMENTS[0].statement_id: said(STATEMENTS[0])}
+
+
+@pytest.fixture
+def attempts(store: Store) -> list[str]:
+    """A writing of three attempts, as `write` records them."""
+    tasks = REPHRASING.tasks[:3]
+    first = store.start_run(replace(SPEC, task=tasks[0]), PLAN, VERSIONS)
+    later = [store.start_run(replace(SPEC, task=task, writing=first), PLAN, VERSIONS) for task in tasks[1:]]
+    return [first, *later]
+
+
+@pytest.mark.parametrize("of", [0, 1, 2])
+def test_the_attempts_of_a_writing_are_deleted_and_restored_together(store: Store, attempts: list[str], of: int) -> None:
+    """By whichever of their ids. What asks them, another's attempt and one out of a file are no part of it."""
+    spec = replace(SPEC, task="rephrase-again", writing=attempts[0])
+    asking = store.start_run(replace(SPEC, writing=attempts[0]), PLAN, VERSIONS)
+    others = [store.of("another").start_run(spec, PLAN, VERSIONS)]
+    others.append(store.start_run(replace(spec, imported=("writing",)), PLAN, VERSIONS))
+    store.delete(attempts[of])
+    assert [run.run for run in store.writings()] == others
+    assert [run.run for run in store.runs()] == [asking]
+    assert [run.run for run in store.deleted("local")] == [attempts[0]], "a writing is listed once"
+    store.restore(attempts[of])
+    assert [run.run for run in store.writings()] == [*attempts, *others]
+    assert store.deleted() == []
+
+
+def test_the_attempts_of_a_writing_are_erased_together(store: Store, attempts: list[str]) -> None:
+    """Housekeeping sees one thing that ended last when its last attempt did; and none while any attempt is being asked."""
+    other = store.start_run(SPEC, PLAN, VERSIONS)
+    for run, year in zip((*attempts, other), ("2020", "2021", "2023", "2022"), strict=True):
+        store.set_state(run, COMPLETE)
+        in_sql(store, f"update runs set finished_at = '{year}-01-01' where run = '{run}'")
+    assert [(one.run, one.ended_at, one.statements) for one in store.disk.ended([])] == [
+        (other, "2022-01-01", len(STATEMENTS)),
+        (attempts[0], "2023-01-01", 3 * len(STATEMENTS)),
+    ]
+    sizes = store.disk.run_bytes([other, attempts[0]])
+    assert sizes[attempts[0]] > 2 * sizes[other]
+    store.claim(attempts[1])
+    assert [one.run for one in store.disk.ended([])] == [other]
+    store.set_state(attempts[1], COMPLETE)
+    store.disk.erase([attempts[0]])
+    assert in_sql(store, "select run from runs") == [(other,)]
 
 
 def test_what_was_deleted_long_ago_is_erased_and_nothing_else(store: Store) -> None:

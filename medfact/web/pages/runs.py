@@ -370,7 +370,9 @@ def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, 
     on, and where the host has published it.
     """
     services, run = visitor.services, _recorded(visitor, action.about)
-    if isinstance(run, Run) and state_now(run.state, services.jobs.snapshot(run.run)) in GOING:
+    attempts = services.store.attempts(run.run)
+    readable = (attempt for attempt in attempts if isinstance(attempt, Run))
+    if any(state_now(attempt.state, services.jobs.snapshot(attempt.run)) in GOING for attempt in readable):
         raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
     if any(publication.run == run.run for publication in services.store.publications.published()):
         raise Mistake("The host of this server shows this run to all.", "Ask the host to withdraw it; then it can be deleted.")

@@ -296,12 +296,12 @@ def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
 def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Puts a writing away with all its attempts."""
     first = own_run(visitor, action.about)
-    attempts = attempts_of(first.run, visitor.services.store).values()
+    store = visitor.services.store
     job = visitor.services.jobs.snapshot(first.run)
-    if any(attempt.state in GOING for attempt in attempts) or (job is not None and job.state in GOING):
+    going = [attempt for attempt in store.attempts(first.run) if isinstance(attempt, Run) and attempt.state in GOING]
+    if going or (job is not None and job.state in GOING):
         raise Mistake(f"This writing is {STATES[next(iter(GOING))]} or running.", "Stop it first; then it can be deleted.")
-    for attempt in attempts:
-        visitor.services.store.delete(attempt.run)
+    store.delete(first.run)
     said = (
         f"Deleted what {model_name(first.model)} wrote ({counted(first.statements, 'sentence')}). Runs that asked it keep it."
     )
