@@ -124,6 +124,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         hint = latest(error.kind, options.db) if isinstance(error, UnknownName) else ""
         say(f"medfact: {f'{error.problem} {hint}' if hint else error}")
         return MISTAKE
+    except RuntimeError as error:
+        if "home directory" not in str(error):
+            raise
+        say("medfact: A library looks for a home folder, and this system knows none. Set HOME to a folder, such as HOME=/data.")
+        return MISTAKE
     except KeyboardInterrupt as stop:
         how = " ".join(("resume", *stop.args)) if isinstance(stop, Stopped) else ""
         kept = f" All answers so far are saved; `{how}` continues." if how else ""

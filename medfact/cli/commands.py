@@ -180,6 +180,7 @@ COMMANDS = (
         argument("--note", "TEXT", "why"),
         argument("--export", "FILE", f"write what is accepted as a facts file: {endings_in_words()}"),
         argument("--by", "RULE", "accepted by all who checked it (default), or by the majority", choices=("all", "majority")),
+        argument("--close", "", "end the checking, although not all have finished"),
         argument("--erase", "", "erase it for good, with all decisions"),
         JSON,
         DATABASE,

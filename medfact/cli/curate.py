@@ -14,6 +14,7 @@ from medfact.curation.checks import (
     ACCEPTED,
     MENDED,
     REFUSED,
+    check_closable,
     decided,
     fact_rows,
     following,
@@ -39,7 +40,7 @@ DECIDED = {"accept": ACCEPTED, "mend": MENDED, "refuse": REFUSED}
 _HOW = ("per_relation", "passages", "controls", "seed")
 _TO_BEGIN = ("diseases", "relations", "names", "column", "name", "encoder", "reviewers", *_HOW)
 _TO_MEND = ("head", "relation", "tail")
-_OF_A_PROJECT = ("reviewer", "decide", "number", "note", "export", "by", "erase", *_TO_MEND)
+_OF_A_PROJECT = ("reviewer", "decide", "number", "note", "export", "by", "erase", "close", *_TO_MEND)
 
 
 def curate(options: argparse.Namespace) -> int:
@@ -103,6 +104,10 @@ def _with_project(options: argparse.Namespace, store: Store, curation: Curation)
         store.curations.erase(curation.curation)
         say(f"{curation.name} is erased, with {counted(len(candidates), 'candidate')} and all decisions")
         return OK
+    if options.close:
+        rest = ("output", *(name for name in _OF_A_PROJECT if name != "close"))
+        _check_unused(options, rest, "--close ends the checking", "Leave one of the two out; export afterwards.")
+        return _closed(store, curation)
     _check_unused(options, ("output",), "a curation that is begun writes its facts", "Use --export FILE.")
     if options.export:
         of_a_reviewer = (name for name in _OF_A_PROJECT if name not in ("export", "by", "erase"))
@@ -120,11 +125,20 @@ def _with_project(options: argparse.Namespace, store: Store, curation: Curation)
     return OK
 
 
+def _closed(store: Store, curation: Curation) -> int:
+    """Ends the checking, although not all have finished."""
+    progress = progress_of(curation, standing(store.curations.log(curation.curation)))
+    check_closable(progress)
+    store.curations.close(curation.curation)
+    say(f"{curation.name} is closed; facts are what {progress.wanted} or more have checked: add --export FILE")
+    return OK
+
+
 def _exported(options: argparse.Namespace, store: Store, curation: Curation, candidates: list[Candidate]) -> int:
     check_output(options.export)
     said = standing(store.curations.log(curation.curation))
     progress, rule = progress_of(curation, said), options.by or "all"
-    if not progress.is_finished:
+    if progress.finished < progress.wanted or progress.finished < len(progress.done):
         say(
             f"note: {progress.finished} of {counted(progress.wanted, 'reviewer')} finished; what fewer than {progress.wanted} "
             "have checked is left out"

@@ -13,6 +13,7 @@ from medfact.errors import Mistake
 from medfact.facts import name_key, visible
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.store import Candidate, Curation, CurationDecision
+from medfact.store.curations import CLOSED
 from medfact.store.verdicts import WITHDRAWN
 
 ACCEPTED, MENDED, REFUSED = "accepted", "mended", "refused"
@@ -102,13 +103,15 @@ def withdrawn(decision: CurationDecision) -> CurationDecision:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a curation is checked. done: reviewer → how many candidates they have decided. is_finished: whether as many have
-    finished as it wants, and nobody is in between: only then one sees what others decided.
+    """How far a curation is checked. done: reviewer → how many candidates they have decided. is_closed: whether its owner
+    waits for nobody any more. is_finished: whether it is closed, or as many have finished as it wants, and nobody is in
+    between: only then one sees what others decided.
     """
 
     done: Mapping[str, int]
     of: int
     wanted: int
+    is_closed: bool = False
 
     @property
     def finished(self) -> int:
@@ -116,11 +119,21 @@ class Progress:
 
     @property
     def is_finished(self) -> bool:
-        return self.of > 0 and self.finished >= self.wanted and self.finished == len(self.done)
+        have_all = self.finished >= self.wanted and self.finished == len(self.done)
+        return self.of > 0 and (self.is_closed or have_all)
 
 
 def progress_of(curation: Curation, said: Said) -> Progress:
-    return Progress(Counter(name for of in said.values() for name in sorted(of)), curation.candidates, curation.reviewers)
+    done = Counter(name for of in said.values() for name in sorted(of))
+    return Progress(done, curation.candidates, curation.reviewers, CLOSED in curation.settings)
+
+
+def check_closable(progress: Progress) -> None:
+    """Raises Mistake where there is nothing to close."""
+    if progress.is_finished:
+        raise Mistake("All reviewers have finished, and what they decided is shown.", "Export the facts.")
+    if not progress.done:
+        raise Mistake("Nobody has decided anything yet.", "Close it once somebody has, or erase it.")
 
 
 # ------------------------------------------------------------------------------------------------ what is settled

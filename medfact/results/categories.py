@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from medfact.assets import ASSETS
-from medfact.errors import FactsError
+from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
 from medfact.metrics.averages import by_names
 from medfact.metrics.measures import Estimates
@@ -24,8 +25,9 @@ def categories() -> Mapping[str, str]:
 
     Raises FactsError, naming the fault.
     """
-    own = home() / FILE
-    file = own if own.is_file() else ASSETS / FILE
+    file = ASSETS / FILE
+    with suppress(Mistake):  # a system without home folders, on which --db named a database
+        file = own if (own := home() / FILE).is_file() else file
     stat = file.stat()
     return _read(file, stat.st_mtime_ns, stat.st_size)
 

@@ -14,6 +14,9 @@ from medfact.errors import Mistake, UnknownName
 from medfact.store import schema
 from medfact.store.database import Part, now
 
+CLOSED = "closed_at"
+"""The setting that says when whoever began a curation has closed it."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -112,6 +115,14 @@ class Curations(Part):
         if not matches:
             raise UnknownName("curation", curation, hint="It may have been erased.")
         return _curation(matches[0])
+
+    def close(self, curation: str) -> None:
+        """Notes in the settings of a whole id that nobody is waited for any more."""
+        row = schema.curations.c
+        with self.database.writing() as connection:
+            settings = json.loads(connection.execute(sql.select(row.settings).where(row.curation == curation)).scalar_one())
+            closed = json.dumps({**settings, CLOSED: now()})
+            connection.execute(schema.curations.update().where(row.curation == curation).values(settings=closed))
 
     @staticmethod
     def _size() -> sql.ColumnElement[int]:

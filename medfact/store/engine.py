@@ -31,18 +31,36 @@ PATIENCE_SECONDS = 60.0
 
 
 def home() -> Path:
-    """The folder of all data: `MEDFACT_HOME`, else the platform's folder for user data."""
+    """The folder of all data: `MEDFACT_HOME`, else the platform's folder for user data. Raises Mistake where there is none."""
     if folder := os.environ.get("MEDFACT_HOME"):
-        return Path(folder).expanduser()
+        return _expanded(folder)
     from platformdirs import user_data_path
 
-    return user_data_path("medfact", appauthor=False)
+    try:
+        return user_data_path("medfact", appauthor=False)
+    except RuntimeError:
+        raise _without_home("its data") from None
+
+
+def _expanded(path: str) -> Path:
+    """A path whose ~ stands for the home folder of a user. Raises Mistake where there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise _without_home(path) from None
+
+
+def _without_home(wanted: str) -> Mistake:
+    return Mistake(
+        f"This system knows no home folder for {wanted}.",
+        "Set MEDFACT_HOME to a whole path of a folder, such as /data.",
+    )
 
 
 def bucket() -> Path | None:
     """The folder for copies of the database that outlive this machine's disk: `MEDFACT_BUCKET`; None where none is named."""
     folder = os.environ.get("MEDFACT_BUCKET", "").strip()
-    return Path(folder).expanduser() if folder else None
+    return _expanded(folder) if folder else None
 
 
 def is_lasting() -> bool:
@@ -68,7 +86,7 @@ def file_of(url: str) -> Path | None:
         parsed = _parsed(url)
         name = parsed.database if parsed.get_backend_name() == "sqlite" else None
         if name and name != ":memory:" and not name.startswith("file:"):
-            return Path(name).expanduser()
+            return _expanded(name)
     return None
 
 

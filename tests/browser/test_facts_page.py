@@ -151,7 +151,7 @@ SMALL = """(least) => [...document.querySelectorAll('mf-part:not([name=frame]) *
 
 READY = {
     "facts": ".mf-fact",
-    "review?reviewer=ada": "#fact h2",
+    "review": "#fact h2",
     "studio": "#relation h2",
     "write": "#form select",
     "game": "#game button",

@@ -286,18 +286,24 @@ def test_a_mistake_is_said(typed: list[str], said: str, medfact: Callable[..., A
     assert said in done.err
 
 
-def test_curations_are_listed_and_erased(
+def test_curations_are_listed_closed_and_erased(
     checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
 ) -> None:
     curation, candidates = checked
     (row,) = medfact("curate", "--db", url).rows
     assert (row["curation"], row["candidates"], row["reviewers"], row["begun"]) == (curation.curation, 75, 3, 0)
+    close = ("curate", "--project", curation.curation, "--close", "--db", url)
+    assert "Nobody has decided anything yet" in medfact(*close).err
     scripted(curation, candidates, "ada", careful(0), store)
+    assert medfact("curate", "--db", url).rows[0]["is_finished"] is False, "three are wanted"
+    assert medfact(*close).code == 0
+    assert medfact("curate", "--db", url).rows[0]["is_finished"] is True
+    assert medfact(*close).code == 2, "once"
     assert store.of("ada").contributions.erase(["checks"]) == 75, "what somebody has said is theirs to erase"
     assert medfact("curate", "--project", curation.curation, "--erase", "--db", url).code == 0
     assert store.curations.listed() == []
     assert store.curations.candidates(curation.curation) == []
-    with pytest.raises(UnknownName, match="There is none yet"):
+    with pytest.raises(UnknownName, match="It may have been erased"):
         store.curations.one(curation.curation)
 
 

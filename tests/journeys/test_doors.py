@@ -154,9 +154,9 @@ def test_what_is_doubtful_about_a_file_is_said_above_what_is_folded(visitor: Vis
     assert said.index("seems to be the wrong way round") < said.index("By relation")
 
 
-def test_a_visitor_keeps_the_last_few_files(visitor: Visitor) -> None:
+def test_a_visitor_keeps_the_last_few_files(visitor: Visitor, laptop_home: Path) -> None:
     paths = [visitor.upload("facts.csv", TABLE + b"x,symptoms,%d\n" % number) for number in range(MOST_FILES + 3)]
-    assert [Path(path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES
+    assert [(laptop_home / "uploads" / path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES
 
 
 def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from medfact.store import Candidate, Curation
+from medfact.web.curated import rows_curated
 from medfact.web.downloads import routes
 from medfact.web.pages import Action, Visitor
 from medfact.web.services import Services
@@ -173,3 +174,36 @@ def test_a_button_about_nothing_does_nothing(wrong: str, services: Services, cur
 
 def test_it_stands_among_the_tabs_of_facts() -> None:
     assert (PAGES["curate"].under, PAGES["curate"].tab) == ("facts", "From documents")
+
+
+def test_whoever_began_it_closes_what_a_colleague_left(services: Services, curation: Curation) -> None:
+    """Ada and Ben decide all, Cem one of three. Only Ada, who began it, may close it."""
+    cem = owner_of_cookie("c" * 32)
+    for owner, reviewer in ((ADA, "a"), (BEN, "b")):
+        for place, name in enumerate(("accept", "refuse", "accept")):
+            press(services, owner, name, about(curation, place), {"reviewer": reviewer})
+        press(services, cem, "refuse", about(curation, 1), {"reviewer": "c"})
+    app = FastAPI()
+    app.include_router(routes(services))
+    client = TestClient(app, cookies={COOKIE: COOKIES[1]})
+    file = f"/download/curate/{curation.curation}-all.csv"
+    assert client.get(file).status_code == 404, "Cem is in between"
+    assert "Close the checking" not in look(services, "curate", BEN)["fragments"]["choice"]
+    assert "2 of 2 reviewers finished, 1 in between" in look(services, "curate", ADA)["fragments"]["choice"]
+    refused = press(services, BEN, "close", curation.curation, {})
+    assert "not yours to close" in refused["fragments"]["said"]
+    assert client.get(file).status_code == 404
+    closed = press(services, ADA, "close", curation.curation, {"reviewer": "a"})
+    assert "All reviewers have finished" in closed["fragments"]["proposal"]
+    assert [row["tail"] for row in csv.DictReader(io.StringIO(client.get(file).text))] == ["colchicine"]
+    assert "Decisions stand" in press(services, cem, "accept", about(curation, 0), {"reviewer": "c"})["fragments"]["said"]
+
+
+def test_what_too_few_have_checked_is_no_fact_of_a_closed_checking(services: Services, curation: Curation) -> None:
+    assert "Nobody has decided" in press(services, ADA, "close", curation.curation, {})["fragments"]["said"]
+    press(services, ADA, "accept", about(curation, 0), {"reviewer": "a"})
+    press(services, ADA, "accept", about(curation, 1), {"reviewer": "a"})
+    press(services, BEN, "accept", about(curation, 1), {"reviewer": "b"})
+    press(services, ADA, "close", curation.curation, {"reviewer": "a"})
+    rows = rows_curated(services.store, curation.curation, "all", [ADA])
+    assert [(row["tail"], row["checked"]) for row in rows] == [("lithium", 2)]

@@ -18,6 +18,7 @@ from medfact.curation.checks import (
     RULES,
     Progress,
     Said,
+    check_closable,
     decided,
     following,
     last_of,
@@ -173,10 +174,18 @@ def _choice(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> M
         "curate_choice",
         show=show,
         projects=[(one.curation, f"{one.name}, {_day(one.made_at)}") for one in listed],
+        closable=_closable(visitor, show),
         signed_in=bool(visitor.user),
         longest=LONGEST_NAME,
         erase=erasable(CHECKS),
     )
+
+
+def _closable(visitor: Visitor, show: CurateShow) -> Progress | None:
+    """How far the shown curation is, where this visitor began it and may close it."""
+    desk = _desk(visitor, show)
+    is_own = desk.curation.owner in visitor.owners
+    return desk.progress if is_own and desk.progress.done and not desk.progress.is_finished else None
 
 
 def _day(text: str) -> str:
@@ -231,13 +240,30 @@ def undo(visitor: Visitor, show: CurateShow, _: Action) -> tuple[CurateShow, Mes
     return show.model_copy(update={"place": last.position}), Message("Taken back.", "good")
 
 
+def close(visitor: Visitor, show: CurateShow, action: Action) -> tuple[CurateShow, Message]:
+    """Ends the checking of a curation that this visitor began, although not all have finished."""
+    desk = _desk(visitor, show.model_copy(update={"project": action.about}))
+    if desk.curation.owner not in visitor.owners:
+        raise Mistake("This checking is not yours to close.", "Whoever began it may.")
+    check_closable(desk.progress)
+    visitor.services.store.curations.close(desk.curation.curation)
+    return show, Message("Closed. Facts are what enough reviewers have checked.", "good")
+
+
 PAGE = Page(
     "curate",
     "Check",
     ("said", "proposal", "choice"),
     CurateShow,
     view,
-    {"accept": _deciding(ACCEPTED), "mend": _deciding(MENDED), "refuse": _deciding(REFUSED), "undo": undo, **ERASE},
+    {
+        "accept": _deciding(ACCEPTED),
+        "mend": _deciding(MENDED),
+        "refuse": _deciding(REFUSED),
+        "undo": undo,
+        "close": close,
+        **ERASE,
+    },
     address=("project", "place"),
     place=5,
     under="facts",
