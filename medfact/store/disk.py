@@ -16,7 +16,7 @@ from medfact.store import schema
 from medfact.store.database import Part, rows_among
 from medfact.store.entities import GOING, RUNNING
 from medfact.store.lifecycle import TABLES_OF_RUNS, erase_runs
-from medfact.store.lookup import age_counts_from, attempts_in, writing_in
+from medfact.store.lookup import age_counts_from, arrival_of, attempts_in, writing_in
 from medfact.store.workers import is_alive
 
 ROW_BYTES = 200
