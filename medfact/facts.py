@@ -195,7 +195,7 @@ _BEFORE = re.compile(r"\A\[(?:D|X|V|M|SO|Q)\]\s*")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>")
 _LANGUAGE = re.compile(r"(?<=[\w\"'”’)])@[a-z]{2,3}(?:-[A-Za-z]{2,4})?\Z")
 _ADDRESS = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
-_CAMEL_CASE = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)+")
+_CAMEL_CASE = re.compile(r"\A[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _QUOTES = "\"'`*“”„«»‹›‘’‚「」『』"
 _MOST_LAYERS, _LONGEST_NAME = 6, 1_000

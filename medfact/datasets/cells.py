@@ -33,7 +33,7 @@ _BYTES = re.compile(r"""b(?:'.*'|".*")""", re.DOTALL)
 _LIST = re.compile(rf"[\[({{]\s*{_STRING}(?:{_SPACE_OR_COMMA}{_STRING})*+\s*+(?:,\s*+)?[\])}}]", re.DOTALL)
 _LIKE_LIST = re.compile(r"""(?:[\[(]|array\(\[)\s*b?['"]|[\[(]\{['"]""")
 _RECORD = re.compile(r"""\{\s*['"]""")
-_MAY_BE_CODE = re.compile(r"""\s*(?:[\[({]|b['"]|set\()|[^&]*&""")
+_MAY_BE_CODE = re.compile(r"""\A(?:\s*(?:[\[({]|b['"]|set\()|[^&]*&)""")
 _SIGN = re.compile(r"&(?:[a-zA-Z]\w*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 
 _MAY_BE_NONE = re.compile(rf"#|err:|-?\d|{_MONTH}[-.]|true$|false$|b['\"]|[\[({{]|array", re.IGNORECASE)
