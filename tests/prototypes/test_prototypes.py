@@ -13,6 +13,7 @@ from medfact.errors import PoolError, UnknownName
 from medfact.facts import Fact
 from medfact.prototypes import fill, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
+from medfact.prototypes.safe_yaml import read_yaml
 from medfact.statements import IMPLICATIONS
 
 RELATIONS = ["symptoms", "affected sites", "therapeutic drugs", "surgical procedures"]
@@ -293,3 +294,11 @@ def test_the_papers_pools_note_their_defects(name: str) -> None:
     if name != "pretexttrans-disek":
         noted = " ".join([*pool.notes, *(defect for r in pool.relations.values() for defect in r.defects)])
         assert "misprint" in noted or "printed" in noted
+
+
+def test_no_and_on_are_words_in_a_pool_and_true_and_false_are_not() -> None:
+    assert read_yaml("{no: on, a: [yes, off, Y], b: [true, False]}") == {
+        "no": "on",
+        "a": ["yes", "off", "Y"],
+        "b": [True, False],
+    }
