@@ -126,10 +126,12 @@ class Guarded:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
-            return
-        if scope["type"] != "http":
+        elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})  # no page opens one
-            return
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         if not is_behind_proxy() and "x-forwarded-for" in Headers(scope=scope):
             warn_of_unread_addresses()
         if (refusal := self._refusal(Request(scope))) is not None:

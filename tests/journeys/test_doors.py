@@ -270,9 +270,7 @@ def test_a_public_server_loads_no_folder_and_tells_of_none(space: str, space_hom
             for name in ("/etc", "/nowhere", str(ROOT / "assets/models/medfact-tiny"), "../x", "./assets", "~/x")
         }
         (sentence,) = told
-        assert (
-            "'NAME' is not the name of a repository on the Hugging Face Hub. Name a model as OWNER/NAME."
-        ) in sentence
+        assert ("'NAME' is not the name of a repository on the Hugging Face Hub. Name a model as OWNER/NAME.") in sentence
         spec = RunSpec(model=f"hf:{ROOT / 'assets/models/medfact-tiny'}", limit=4, shots=0)
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
