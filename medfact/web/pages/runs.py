@@ -408,13 +408,19 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
     return show.model_copy(update={"page": 0}), Message(f"Brought “{wording.short_name(run)}”.", "good")
 
 
+MOST_PACKED = 1_032
+"""Bytes that deflate packs into one, at most."""
+
+
 def _unpacked_bytes(file: BinaryIO) -> int:
-    """The size to which a packed file says that it unpacks (RFC 1952, ISIZE). It may lie: reading it is bounded, too."""
+    """The size to which a packed file says that it unpacks (RFC 1952, ISIZE), as far as deflate could have packed it. It may
+    lie: reading it is bounded, too.
+    """
     packed = file.seek(0, SEEK_END)
     file.seek(max(0, packed - 4))
     told = int.from_bytes(file.read(4), "little")
     file.seek(0)
-    return max(packed, told)
+    return max(packed, min(told, packed * MOST_PACKED))
 
 
 PAGE = Page(
