@@ -20,7 +20,7 @@ from browser import address, app_home, browser, page
 from hypothesis import settings
 from small_facts import rows_of_facts, write_csv
 
-from medfact import cli
+from medfact import cli, limits
 from medfact.cli import commands
 from medfact.store import Store
 
@@ -50,6 +50,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDFACT_HOME", str(folder))
     monkeypatch.delenv("MEDFACT_DATABASE_URL", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def not_restricted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that serves visitors in this process restricts no other test."""
+    monkeypatch.setattr(limits, "_restricts", False)
 
 
 @pytest.fixture(autouse=True)

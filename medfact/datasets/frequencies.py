@@ -167,13 +167,14 @@ def _partners(couples: Iterable[Couple]) -> dict[str, set[str]]:
 
 
 class _Wanted:
-    """Names as words, found by their first word. keys: of all names that have one."""
+    """Names as words, found by their first word, as they are written and by their key. keys: of all names that have one."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self.keys: set[str] = {key for name in names if (key := name_key(name))}
+        spellings = {(text, key) for name in names if (key := name_key(name)) for text in (spelled(name), key)}
+        self.keys: set[str] = {key for _, key in spellings}
         self._by_first: dict[str, dict[int, dict[tuple[str, ...], list[str]]]] = {}
-        for key in sorted(self.keys):
-            words = tuple(_WORDS.findall(key))
+        for text, key in sorted(spellings):
+            words = tuple(_WORDS.findall(text))
             same_length = self._by_first.setdefault(words[0], {}).setdefault(len(words), {})
             same_length.setdefault(words, []).append(key)  # "a/b" and "a / b" are two keys of the same words
 

@@ -341,7 +341,7 @@ def test_counting_in_lines_by_hand(tmp_path: Path) -> None:
         "joint pain": 1,
         "crohns disease": 1,
         "pain": 2,
-        "diabetes mellitus, type 2": 1,
+        "type 2 diabetes mellitus": 1,
         "itch": 0,
         "giant cell arteritis": 1,
     }

@@ -62,6 +62,7 @@ BILL = {
     "reused": 0,
     "cut": 0,
     "seconds": None,
+    "upstreams": {},
     "bounded": None,
     "uncounted": 0,
     "estimated": False,
