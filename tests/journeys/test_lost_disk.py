@@ -20,6 +20,7 @@ from visitors import Visitor
 from waiting import until
 
 from medfact.store import Verdict
+from medfact.web.visitors import owner_of_cookie
 
 
 def complete_in(bucket: Path, run: str) -> bool:
@@ -101,7 +102,7 @@ def test_what_was_erased_is_in_no_copy(tmp_path: Path) -> None:
         folder.mkdir()
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
     cookie = secrets.token_hex(16)
-    store_of(disk, cookie).verdicts.record([Verdict("c", "fact", "true", comment=words.decode())])
+    store_of(disk, owner_of_cookie(cookie)).verdicts.record([Verdict("c", "fact", "true", comment=words.decode())])
     with served(disk, **space) as url, Visitor(url, cookie=f"medfact-visitor={cookie}") as visitor:
         until(lambda: bool(holding(bucket, words)))
         visitor.act("erase", "verdicts", of="review", fields={"sure": "yes"})
