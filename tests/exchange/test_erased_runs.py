@@ -20,8 +20,6 @@ ALTERED: dict[str, Callable[[list[Any]], object]] = {
     "P(True)": lambda lines: one_of(lines, ANSWER).update(p_true=0.875),
     "a reply": lambda lines: one_of(lines, ANSWER).update(raw="True, of course"),
     "the model": lambda lines: [one.update(model="openai:gpt-5") for one in (one_of(lines, RUN), one_of(lines, RUN)["spec"])],
-    "the name": lambda lines: one_of(lines, RUN).update(name="The best of all models"),
-    "the note": lambda lines: one_of(lines, RUN).update(note="Reviewed by the ministry."),
     "the data": lambda lines: one_of(lines, RUN).update(dataset="clinical-core"),
     "the notes": lambda lines: one_of(lines, RUN).update(notes=[]),
     "a setting": lambda lines: one_of(lines, RUN)["spec"].update(limit=7),
@@ -81,6 +79,15 @@ def test_an_altered_copy_does_not(what: str, store: Store, monkeypatch: pytest.M
             taken(visitor, packed(lines))
     assert rows_in(store) == before
     assert taken(store, data) == run
+
+
+def test_a_copy_without_its_owners_name_and_note_is_the_same_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files for others leave both out."""
+    run = a_run(store)
+    lines = lines_of(exported(store, run))
+    erased(store, run, monkeypatch)
+    one_of(lines, RUN).update(name=None, note=None)
+    assert taken(store.of("stranger"), packed(lines)) == run
 
 
 def test_nothing_personal_stays_of_an_erased_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

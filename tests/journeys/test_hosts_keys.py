@@ -196,7 +196,7 @@ def pressed_all(visitor: Visitor, setup: dict[str, Any], run: str) -> str:
     told = [str(visitor.evaluate(**setup))]
     writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "where": "service", "service": "openai:m"}
     told.append(visitor.act("start", **writing)["fragments"]["form-said"])
-    with Program(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.owner}") as program:
+    with Program(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.cookie}") as program:
         told.append(called(program, model="openai:m"))
     visitor.act("resume", run=run)
     return " ".join(told)
