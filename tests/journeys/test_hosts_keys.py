@@ -90,7 +90,7 @@ def test_nobody_but_the_host_spends_the_hosts_keys(group: str, home: Path, opena
             assert "If this server is yours, open the address that it printed" in said
         said = called(program, model="openai:m") + called(program, model="openai:m", address=listed.base_url)
         assert said.count("not a public address") == 2
-        own = {"cookie": f"medfact-visitor={visitor.owner}"}
+        own = {"cookie": f"medfact-visitor={visitor.cookie}"}
     assert "No key for api.groq.com. Type it." in called(Program(group, as_host=False, **own), model="groq:m")
     assert openai.calls == []
     assert listed.calls == []
