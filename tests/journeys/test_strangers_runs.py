@@ -452,8 +452,9 @@ def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: St
 def test_another_visitors_documents_are_read_for_nobody_else(server: tuple[Visitor, Path], folder: Path) -> None:
     """Who has a run's link may repeat it; what was not retrieved for it yet is not looked up in its owner's documents."""
     owner, home = server
-    facts = owner.upload("facts.csv", (folder / "secret.csv").read_bytes())
-    corpus = owner.upload("notes.txt", (folder / "secret.txt").read_bytes())
+    uploads = home / "uploads"
+    facts = str(uploads / owner.upload("facts.csv", (folder / "secret.csv").read_bytes()))
+    corpus = str(uploads / owner.upload("notes.txt", (folder / "secret.txt").read_bytes()))
     spec = RunSpec("baseline:random", facts=facts, corpus=corpus, retrieval="sparse", limit=2, shots=0)
     run = start(spec, store_of(home, owner.owner))
     store_of(home).set_state(run, "stopped")
