@@ -149,8 +149,8 @@ class Monotony:
             if answer.raw is None or answer.cut not in (None, LENGTH) or self._is_over:
                 continue
             said = repeated(answer.raw) if answer.answer is None else None
-            if said == "" and answer.cut == LENGTH:
-                continue  # thinking that was cut, of which nothing is served
+            if said == "" and answer.cut == LENGTH and provider_of(self._model).is_remote:
+                continue  # thinking that was cut, of which a service returns nothing
             self._is_over = said is None or (self._count > 0 and said != self._said)
             self._said, self._count = said, self._count + 1
         if self._is_over or self._count < FEWEST_ALIKE:
