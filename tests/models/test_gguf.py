@@ -97,10 +97,10 @@ PARTS = [f"model-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
 def test_a_model_in_parts_is_to_be_merged(named: str, tmp_path: Path, medfact: Callable[..., Any]) -> None:
     for name in PARTS:
         (tmp_path / name).write_bytes(b"GGUF")
-    code, _, said = medfact("run", "--model", f"hf:{tmp_path / named}", "--limit", "1", "--shots", "0")
-    assert code == 2
-    assert f"is one of 3 parts of a model in GGUF format (3 of them here: {', '.join(PARTS)})" in said
-    assert f"llama-gguf-split --merge {PARTS[0]} model-whole.gguf" in said
+    outcome = medfact("run", "--model", f"hf:{tmp_path / named}", "--limit", "1", "--shots", "0")
+    assert outcome.code == 2
+    assert f"is one of 3 parts of a model in GGUF format (3 of them here: {', '.join(PARTS)})" in outcome.err
+    assert f"llama-gguf-split --merge {PARTS[0]} model-whole.gguf" in outcome.err
 
 
 def test_a_part_is_known_by_its_header_too(tmp_path: Path) -> None:
