@@ -188,8 +188,8 @@ def of_kind(schema: dict[str, Any], wanted: str) -> Any:
 def test_no_endpoint_and_no_tool_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
     for (name, endpoint), wanted in product(ENDPOINTS.items(), sought.values()):
         known = endpoint.schema["properties"]
-        texts = [one for one, of in known.items() if of.get("type") in ("string", "array")]
-        for names in (endpoint.schema.get("required", ()), texts):
+        texts = [one for one, of in known.items() if "string" in (of.get("type"), of.get("items", {}).get("type"))]
+        for names in filter(None, (endpoint.schema.get("required"), texts)):
             said = {one: of_kind(known[one], wanted) for one in names}
             begun = stranger.ask("POST", f"{API}/call/v2/{name}", json=said)
             if begun.status_code == 200:

@@ -105,4 +105,4 @@ def test_patterns_over_replies_read_a_text_once() -> None:
 
 def test_every_pattern_reads_any_text_once(found: list[Found]) -> None:
     """All texts: each part of a pattern repeated behind what comes before it, and pairs of its characters."""
-    assert too_slow(found, 150, None, 6) == []
+    assert too_slow(found, 60, None, 4) == []
