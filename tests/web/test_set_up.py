@@ -61,7 +61,8 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
     with served(tmp_path) as address, Visitor(address, **cookie) as visitor:
         shown = visitor.look()
         opened = shown["setup"]
-        kept = {**CHOSEN, "rows": [{**ROW, "had_key": True}], "source": {"facts": path, "columns": []}}
+        own = {"facts": str(tmp_path / "uploads" / path), "columns": []}
+        kept = {**CHOSEN, "rows": [{**ROW, "had_key": True}], "source": own}
         assert {name: opened[name] for name in kept} == kept
         assert opened["agreed"] == []
         assert "own12.csv" in shown["fragments"]["choice"]
