@@ -159,7 +159,7 @@ def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
     reading, language = _module("medfact/languages/reading.py"), _module("medfact/languages/language.py")
     for file in sorted(ROOT.glob("assets/languages/*/")):
         read = language.read_language(file)
-        yield lambda read=read, file=file: (language.read_language(file), reading._reader_of(read.asking.words))
+        yield lambda read=read, file=file: (language.read_language(file), reading.reader_of(read.asking.words))
         yield lambda read=read: [*templates._slots(read, "X", "[X] of [Y]"), templates._whole(read, "gota")]
         yield from (lambda name=name, read=read: templates._whole(read, name) for name in HOSTILE_NAMES)
     yield from (lambda name=name: guards._name(name) for name in ("septic shock", *HOSTILE_NAMES))
