@@ -29,7 +29,7 @@ _LONGEST = 60
 """Characters of a value that may be such a word."""
 
 _ZERO = re.compile(r"0+(?:[.,]0+)? ?%|0+ ?(?:/|of|out of|von|de|sur|aus|auf) ?\d+(?: ?\(0 ?%\))?")
-_NUMBER = re.compile(r"[+-]?\d*[.,]?\d+")
+_NUMBER = re.compile(r"[+-]?\d*+(?:[.,]\d++)?(?<=\d)")
 _ENDS_OF_NUMBERS = "0123456789%)"
 _DASHES = ("-", "−", "–")
 _PARTS = re.compile(r"[|;:]")

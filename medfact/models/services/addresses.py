@@ -20,8 +20,8 @@ _SECRET = re.compile(
 _USER_INFO = re.compile(r"\A(\s*(?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
 
 
-_ENDPOINT = re.compile(r"(?:/+(?:chat/+completions|completions|responses|embeddings))+\Z", re.IGNORECASE)
-"""The path of a kind of calls."""
+_ENDPOINTS = ("/chat/completions", "/completions", "/responses", "/embeddings")
+"""The paths of kinds of calls."""
 
 
 class Address(NamedTuple):
@@ -59,8 +59,15 @@ def parsed_address(text: str, name: str = "base URL") -> Address:
     if _holds_secret(parts.query):
         raise ModelError(f"The {name} contains a key.", "Leave it out and set OPENAI_API_KEY: addresses are recorded.")
     shown = f"[{host}]" if ":" in host else host
-    base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{_ENDPOINT.sub('', parts.path.rstrip('/'))}"
+    base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{_without_endpoint(parts.path)}"
     return Address(base, host, parts.query)
+
+
+def _without_endpoint(path: str) -> str:
+    path = path.rstrip("/")
+    while endpoint := next((endpoint for endpoint in _ENDPOINTS if path.lower().endswith(endpoint)), None):
+        path = path[: -len(endpoint)].rstrip("/")
+    return path
 
 
 def _parts(text: str) -> tuple[SplitResult, str, int | None]:

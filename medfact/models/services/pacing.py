@@ -42,12 +42,12 @@ RECENT_CALLS, MIN_REJECTED, REJECTED_SHARE = 32, 3, 8
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _UNIT = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)"
-_DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})(?![a-z])", re.IGNORECASE)
+_DURATION = re.compile(rf"(?<!\d)(\d++(?:\.\d++)?)\s*+({_UNIT})(?![a-z])", re.IGNORECASE)
 _AGAIN = r"(?:try(?:ing)? again|retry(?:ing)?|come back|wait|available|renew\w*|reset\w*|lifted|refill\w*|unblocked)"
 _RETRY_IN = re.compile(
     rf"\b{_AGAIN}\b[^.;\d]{{0,50}}?((?:\d+(?:\.\d+)?\s*{_UNIT}(?![a-z])(?:\s*,?\s*(?:and\s+)?)?)+)", re.IGNORECASE
 )
-_RETRY_AFTER = re.compile(r"\bretry[-_ ]?after\W{1,4}(\d+)(?![\w.]*\w)", re.IGNORECASE)
+_RETRY_AFTER = re.compile(r"\bretry[-_ ]?after\W{1,4}(\d++)(?!\.*+\w)", re.IGNORECASE)
 _RETRY_AT = re.compile(
     rf"\b{_AGAIN}\b[^.;\d]{{0,50}}?(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s*(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)",
     re.IGNORECASE,
@@ -287,7 +287,7 @@ def _number(text: str) -> float | None:
 
 def _seconds_until(text: str) -> float | None:
     """Seconds until a date, as HTTP or ISO 8601 writes it; None where it is none. The parsers raise many errors."""
-    for parse, written in ((parsedate_to_datetime, text), (datetime.fromisoformat, re.sub(r"\s*(?:UTC|GMT)\Z", "Z", text))):
+    for parse, written in ((parsedate_to_datetime, text), (datetime.fromisoformat, re.sub(r"(?<!\s)\s*+(?:UTC|GMT)\Z", "Z", text))):
         try:
             date = parse(written.strip())
             return date.replace(tzinfo=date.tzinfo or UTC).timestamp() - clock()

@@ -52,7 +52,7 @@ THINKING_ALONE = (
 )
 """Notes for the reader of a run."""
 
-_WORD = re.compile(r"(?:[\W_]*(?:\w{1,20}\s){0,2}\w{1,20}\W{0,9}[:：])?[\W_]*[^\W_]{1,20}[\W_]*")
+_WORD = re.compile(r"[\W_]*+(?:(?:[^\W_]\w{0,19}\s){0,2}[^\W_]\w{0,19}\W{0,9}[:：][\W_]*+)?[^\W_]{1,20}[\W_]*+")
 _FINAL = re.compile(
     r"\\(?:boxed|fbox|framebox)\b|<(?:final_)?answer>"
     r"|\b(?:(?:final|my)\s+answer|respuesta\s+final|r[ée]ponse\s+finale|(?:endgültige|finale)\s+antwort)\W{0,9}[:：]|(?:最终|最后)答案\W{0,9}[:：]",

@@ -35,12 +35,12 @@ _GROUPED = re.compile(r"(?<![\[\d,.])\d{1,3}(?:[,_]\d{3})+(?![\d,])")
 
 _RANGE = re.compile(
     r"(?:\b(?:from|between)\s+)?(?<![\w.])\d{1,2}\s*(?:\(inclusive\)\s*)?(?:,|-|–|~|\.\.|\band\b|\bto\b)\s*"
-    r"(\d+)(?![\w.-]*\w)(\s*\(exclusive\)|\s*\))?"
+    r"(\d++)(?![.-]*+\w)(\s*\(exclusive\)|\s*\))?"
 )
 """A range that begins with a small number."""
 
-_SUM = re.compile(r"(\d+)\s*\+\s*(\d+)\s*(?:>=?|≥|exceeds)\s*(\d+)")
-_DIFFERENCE = re.compile(r"\d+\s*>\s*(\d+)\s*-\s*(\d+)")
+_SUM = re.compile(r"(?<!\d)(\d++)\s*+\+\s*+(\d++)\s*+(?:>=?|≥|exceeds)\s*+(\d++)")
+_DIFFERENCE = re.compile(r"(?<!\d)\d++\s*+>\s*+(\d++)\s*+-\s*+(\d++)")
 """How services write the sum that is too large."""
 
 _LIMIT = re.compile(
@@ -51,7 +51,7 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _LIMIT_AFTER = re.compile(
-    r"\W*(?:tokens?)?\W*(?:which is |is )?(?:the |a )?(?:max|limit|context|allowed|available|left|remain)", re.IGNORECASE
+    r"\W*+(?:tokens?\W*+)?(?:which is |is )?(?:the |a )?(?:max|limit|context|allowed|available|left|remain)", re.IGNORECASE
 )
 _STRICTLY = re.compile(r"\b(?:less|lower|smaller|fewer|below|under)(?: than)?\W*\Z|<\s*\Z", re.IGNORECASE)
 _PROMPT = re.compile(r"prompt|input|messages?\b|\bquery|\btext\b|输入", re.IGNORECASE)
