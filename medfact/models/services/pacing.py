@@ -287,7 +287,10 @@ def _number(text: str) -> float | None:
 
 def _seconds_until(text: str) -> float | None:
     """Seconds until a date, as HTTP or ISO 8601 writes it; None where it is none. The parsers raise many errors."""
-    for parse, written in ((parsedate_to_datetime, text), (datetime.fromisoformat, re.sub(r"(?<!\s)\s*+(?:UTC|GMT)\Z", "Z", text))):
+    for parse, written in (
+        (parsedate_to_datetime, text),
+        (datetime.fromisoformat, re.sub(r"(?<!\s)\s*+(?:UTC|GMT)\Z", "Z", text)),
+    ):
         try:
             date = parse(written.strip())
             return date.replace(tzinfo=date.tzinfo or UTC).timestamp() - clock()
