@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
@@ -325,6 +325,22 @@ class _Links(NamedTuple):
 _NONE = frozenset[str]()
 
 
+class Elsewhere(NamedTuple):
+    """What other sets know in a relation, as facts name it: no draw of it calls that false.
+
+    meaning: what the other sets call the relation. pairs: (head, tail), names of the facts. common: tails that are true of so
+    many heads that they are false only of one of `familiar`, of which the other sets list what is true; those of `vague`, which
+    the other sets do not have, of none.
+    """
+
+    relation: str
+    meaning: str
+    pairs: tuple[tuple[str, str], ...]
+    common: tuple[str, ...] = ()
+    vague: tuple[str, ...] = ()
+    familiar: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class KnowledgeBase:
     """All known facts and names; more than the facts under test.
@@ -334,8 +350,7 @@ class KnowledgeBase:
     synonyms:   groups of names for one entity.
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
     judged:     negative facts that a source expressly states.
-    elsewhere:  (head, relation, tail), what other sets know: no draw of this relation, as facts name it, calls that false. No
-                part of the fingerprint, which is that of the source.
+    elsewhere:  what other sets know in each relation. No part of the fingerprint, which is that of the source.
     """
 
     facts: tuple[Fact, ...]
@@ -343,7 +358,7 @@ class KnowledgeBase:
     synonyms: tuple[tuple[str, ...], ...] = ()
     is_a: tuple[tuple[str, str], ...] = ()
     judged: tuple[Fact, ...] = ()
-    elsewhere: tuple[tuple[str, str, str], ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -398,11 +413,21 @@ class KnowledgeBase:
 
     @cached_property
     def _elsewhere_of(self) -> Mapping[str, _Links]:
-        """Relation → what other sets know in it."""
-        pairs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        for head, relation, tail in self.elsewhere:
-            pairs[relation].append((head, tail))
-        return {relation: self._links(of) for relation, of in pairs.items()}
+        """Relation → what other sets link in it."""
+        return {one.relation: self._links(one.pairs) for one in self.elsewhere}
+
+    @cached_property
+    def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
+        """Relation → its common tails, the vague ones of them, and the heads that other sets know in it."""
+        return {
+            one.relation: [frozenset(map(self.entity, names)) for names in (one.common, one.vague, one.familiar)]
+            for one in self.elsewhere
+        }
+
+    def too_common(self, head: str, relation: str) -> frozenset[str]:
+        """The tails of a relation that are true of so many heads that nobody may call them false of this one."""
+        common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
+        return vague if self.entity(head) in familiar else common
 
     def _links(self, pairs: Iterable[tuple[str, str]]) -> _Links:
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import other_kind_notes, reversed_notes
+from medfact.datasets.elsewhere import bundled_partners, other_kind_notes, reversed_notes
 from medfact.datasets.pairing import place_of
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
@@ -166,6 +166,10 @@ def grouping(
         asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
+        if len(drawn) < negatives and not own:
+            taken = barred.union(one.tail for one in drawn if one.tail)
+            more = islice(bundled_partners(fact, collection.known, taken, seed, difficulty), negatives - len(drawn))
+            drawn = (*drawn, *(replace(one, k=number, fact_id="") for number, one in enumerate(more, len(drawn) + 1)))
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
 
     return group
