@@ -42,7 +42,7 @@ def test_what_was_decided_is_of_the_sets_facts_and_opens(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "one", "two"),
+    ("name", "one", "two", "link"),
     [
         ("clinical-core", 1_627, 777, 1_464),
         ("core-medicine", 460, 147, 425),
