@@ -351,6 +351,8 @@ class KnowledgeBase:
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
     judged:     negative facts that a source expressly states.
     elsewhere:  what other sets know in each relation. No part of the fingerprint, which is that of the source.
+    learned:    (head, tail) pairs that proved true, or too close to it, after facts were drawn: passed over in the order of the
+                draw, so that no other draw changes.
     """
 
     facts: tuple[Fact, ...]
@@ -359,6 +361,7 @@ class KnowledgeBase:
     is_a: tuple[tuple[str, str], ...] = ()
     judged: tuple[Fact, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
+    learned: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -460,6 +463,15 @@ class KnowledgeBase:
         return _NONE.union(*(of.both_ways.get(entity, _NONE) for of in self._known_in(relation)))
 
     @cached_property
+    def _learned_links(self) -> Mapping[str, frozenset[str]]:
+        return self._links(self.learned).both_ways
+
+    def learned_of(self, name: str) -> frozenset[str]:
+        """Entities that `learned` links to this one, and their relatives in the known hierarchy."""
+        found = self._learned_links.get(self.entity(name), _NONE)
+        return found | self._relatives(found)
+
+    @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         """Entity → those directly above it, and → those directly below it."""
         above: defaultdict[str, set[str]] = defaultdict(set)
@@ -546,7 +558,8 @@ class KnowledgeBase:
         broader = sorted(map("\x1f".join, self.is_a))
         judged = sorted(digest(described(fact, ready)) for fact in self.judged)
         of_judged = ("judged", *judged) if judged else ()
-        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged)
+        of_learned = ("learned", *sorted(map("\x1f".join, self.learned))) if self.learned else ()
+        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged, *of_learned)
 
 
 _BEFORE_TEXT = (

@@ -236,7 +236,10 @@ class _Relation:
         siblings = {sibling.fact_id for sibling in as_strong} | {fact.fact_id}
         turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
         own, others = order[turn::of], (order[number] for number in range(len(order)) if number % of != turn)
+        learned = self.known.learned_of(fact.head)
         for index in chain(own, others):
+            if self.candidates.entities[places[index]] in learned:
+                continue
             tail = self.candidates.tails[places[index]]
             is_closest = preference == CLOSEST and self._ranks(fact.head)[index] <= math.ceil(CLOSEST_SHARE * len(places))
             yield _False(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if near[index] else FAR)

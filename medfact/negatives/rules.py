@@ -66,6 +66,7 @@ class Rules:
         self.rejected = frozenset(name_key(name) for name in rejected)
         self.head = known.entity(head)
         self.linked = known.linked(head, relation)
+        self.learned = known.learned_of(head)
         listed = known.known_tails(head, relation)
         self.listed = frozenset(map(_words, (head, *listed)))
         self.relatives = known.relatives_around(head, relation)
@@ -85,7 +86,7 @@ class Rules:
         entity = self.known.entity(tail.name)
         if entity == self.head:
             return "itself"
-        if entity in self.linked:
+        if entity in self.linked | self.learned:
             return "known"
         if entity in self.relatives:
             return "relative"

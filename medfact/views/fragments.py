@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.registers import about_source, links_of
-from medfact.datasets.sources import sources_of
+from medfact.datasets.sources import independent, sources_of
 from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.bounds import bounds_before
@@ -62,6 +62,7 @@ def environment() -> Environment:
         "name_in": name_in,
         "ENGLISH": ENGLISH,
         "sources_of": sources_of,
+        "independent": independent,
     }
     return made
 
