@@ -104,6 +104,11 @@ def _kind(name: str) -> str:
     return LIKE_DENIAL if denials & set(rest) else LIKE_CLAIM if of[CLAIM] & set(rest) else UNNAMED
 
 
+def is_read(name: str) -> bool:
+    """Whether a column of this name is read as one that denies facts."""
+    return _kind(name) in _EFFECTS
+
+
 @cache
 def _kinds() -> Mapping[str, frozenset[str]]:
     names = (*_EFFECTS, CLAIM, SCORE, "passed_over")
