@@ -31,6 +31,7 @@ _LONGEST = 60
 _ZERO = re.compile(r"0+(?:[.,]0+)? ?%|0+ ?(?:/|of|out of|von|de|sur|aus|auf) ?\d+(?: ?\(0 ?%\))?")
 _NUMBER = re.compile(r"[+-]?\d*+(?:[.,]\d++)?(?<=\d)")
 _ENDS_OF_NUMBERS = "0123456789%)"
+_MARKS = ("x", "X", "*", "•", "●", "■")
 _DASHES = ("-", "−", "–")
 _PARTS = re.compile(r"[|;:]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -90,6 +91,11 @@ def truth(text: str) -> bool | None:
     """Whether a cell says true or false, None where it says neither: a dash may mean that nothing is known."""
     told = OTHER if text.strip() in _DASHES else meaning(text)
     return True if told in (TRUE, AFFIRMS) else False if told in _DENYING else None
+
+
+def is_mark(text: str) -> bool:
+    """Whether a cell marks that something is so: true, a cross or a dot."""
+    return text.strip() in _MARKS or truth(text) is True
 
 
 @lru_cache(maxsize=1 << 12)

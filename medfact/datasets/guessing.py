@@ -12,19 +12,15 @@ from itertools import chain, pairwise
 from medfact.assets import ENGLISH, table_words
 from medfact.datasets.cells import is_missing
 from medfact.datasets.columns import CONSTANT, MARK, PATIENTS, REQUIRED, SPLIT, TAIL_OF, named_columns, of_prefix
-from medfact.datasets.denials import is_read, truth
+from medfact.datasets.denials import is_mark, is_read, truth
 from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.errors import ColumnsMissing
 from medfact.facts import COLUMNS, IDENTIFIER, spelled
-
-LOOKED_AT = 200
-"""Rows from which the columns are guessed."""
 
 COMMAS = (",", "、", "，")
 """Separators that names hold, too: cells are split at them only where a person says so."""
 
 _SEPARATORS = ("\n", ";", "；", "|", "/", *COMMAS)
-_MARKS = ("x", "X", "*", "•", "●", "■")
 _PARTS = re.compile(r"[/|()\[\],;:&+]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBERED = re.compile(r"[\s\d.]+$")
@@ -188,21 +184,20 @@ class _Column:
         known = sum(bool(_relation_in(value)) for value in values)
         return bool(known) and 3 * known >= len(values) and (2 * len(values) <= len(self.cells) or known == len(values))
 
+    def tells_apart(self, names: _Column) -> bool:
+        """Whether it has about as many different cells as there are names, as identifiers have."""
+        return 2 * len(set(self.cells)) >= len(set(names.cells))
+
     @property
     def marks(self) -> bool:
         """Whether its cells only mark heads."""
-        signs = [cell in _MARKS or truth(cell) is not None for cell in self.cells]
-        return all(signs) and any(is_mark(cell) for cell in self.cells)
+        signs = [is_mark(cell) for cell in self.cells]
+        return any(signs) and all(sign or truth(cell) is False for sign, cell in zip(signs, self.cells, strict=True))
 
 
 def _relation_in(text: str) -> str:
     """The relation that a text means, by the words for the columns of its tails; "" where none."""
     return next((role for role in roles_of(text) if role in _relations()), "")
-
-
-def is_mark(cell: str) -> bool:
-    """Whether a cell marks a head that has the tail above it."""
-    return cell.strip() in _MARKS or truth(cell) is True
 
 
 def _separator(cells: Sequence[str]) -> str:
@@ -220,16 +215,18 @@ def _separator(cells: Sequence[str]) -> str:
 def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[str, str] = _NOTHING) -> Guess:
     """Guesses the columns of facts from the header and the first rows of a table. given: a column map that a person gave."""
     table = [_Column(name, _filled(rows, at)) for at, name in enumerate(headers) if name and name not in headers[:at]]
-    named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()} | _edges(headers) | given
+    named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()} | _edges(table) | dict(given)
     named = {ours: theirs for ours, theirs in named.items() if theirs in headers or ours == "relation"}
     personal = tuple(column.name for column in table if column.name not in named.values() and column.is_personal)
     free = [column for column in table if column.name not in (*named.values(), *personal)]
     said = Guess(named, wide=of_prefix(given, TAIL_OF), marks=tuple(of_prefix(given, MARK)))
     found = _with_tails(_with_head(said, free, table), free, table)
     found = replace(found, splits=_splits(found, table))
+    columns = {**_identified(found, free, table), **found.columns}
+    order = {role: at for at, role in enumerate(COLUMNS)}
     return replace(
         found,
-        columns={**_identified(found, free, table), **found.columns},
+        columns={role: columns[role] for role in sorted(columns, key=lambda role: order.get(role, len(order)))},
         language=_language(table, found),
         personal=personal,
         sample=tuple(
@@ -244,18 +241,19 @@ def _filled(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
     return tuple(cell for cell in cells if cell and not is_missing(cell))
 
 
-def _edges(headers: Sequence[str]) -> dict[str, str]:
+def _edges(table: Sequence[_Column]) -> dict[str, str]:
     """The ends of the edges of a graph, such as x_name and y_name, with their types and identifiers."""
-    names = {_plain(header): header for header in headers}
+    columns = {_plain(column.name): column for column in table}
     for ends in table_words()["ends_of_edges"]:
         for word in (" name", " label", ""):
-            if all(f"{end}{word}" in names for end in ends):
-                of = {
-                    f"{role}{kind}": names.get(f"{end}{beside}")
+            if all(f"{end}{word}" in columns for end in ends):
+                return {
+                    f"{role}{kind}": columns[f"{end}{beside}"].name
                     for role, end in zip(("head", "tail"), ends, strict=True)
                     for kind, beside in (("", word), ("_type", " type"), ("_id", " id"))
+                    if f"{end}{beside}" in columns
+                    and (kind != "_id" or columns[f"{end}{beside}"].tells_apart(columns[f"{end}{word}"]))
                 }
-                return {ours: theirs for ours, theirs in of.items() if theirs}
     return {}
 
 
@@ -352,7 +350,7 @@ def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) 
         near = [role for place in (at - 1, at + 1) for role, end in ends.items() if table.index(end) == place]
         role = next(iter((*of_kind, *near)), "")
         splits = said.splits.get(said.columns.get("tail", ""), "") if role == "tail" else ""
-        if role and _separator(column.cells) == splits:
+        if role and _separator(column.cells) == splits and column.tells_apart(ends[role]):
             found.setdefault(f"{role}_id", column.name)
     return found
 
