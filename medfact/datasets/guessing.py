@@ -83,7 +83,7 @@ def _plain(header: str) -> str:
 
 def _spellings(header: str) -> list[str]:
     """The name of a column and its parts, without numbers, and without words such as "name" and "typical"."""
-    parts = [_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header))]
+    parts = [_plain(header), *(_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header)))]
     return parts + [" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts]
 
 
@@ -209,8 +209,8 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
     """Guesses the columns of facts from the header and the first rows of a table. given: a column map that a person gave."""
     table = [_Column(name, _filled(rows, at)) for at, name in enumerate(headers) if name and name not in headers[:at]]
     named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()}
-    edges = {} if {"head", "tail"} <= named.keys() | given.keys() else _edges(table)
-    named = {role: name for role, name in named.items() if name not in edges.values()} | edges
+    if "tail" not in named and "target" in map(_plain, headers):  # of a graph, whose source is no source of facts
+        named.pop("source", "")
     named |= {role: name for role, name in given.items() if role in COLUMNS}
     unnamed = [column for column in table if column.name not in named.values()]
     personal = tuple(column.name for column in unnamed if column.is_personal)
@@ -235,23 +235,6 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
 def _filled(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
     cells = (row[at].strip() for row in rows if at < len(row))
     return tuple(cell for cell in cells if cell and not is_missing(cell))
-
-
-def _edges(table: Sequence[_Column]) -> dict[str, str]:
-    """The ends of the edges of a graph, such as x_name and y_name, with their types and identifiers."""
-    columns = {_plain(column.name): column for column in table}
-    for first, last in table_words()["ends_of_edges"]:
-        for word in (" name", " label", ""):
-            ends = {role: columns.get(spelled(end + word)) for role, end in (("head", first), ("tail", last))}
-            if all(ends.values()):
-                besides = [(role, end, kind) for role, end in (("head", first), ("tail", last)) for kind in ("type", "id")]
-                others = {f"{role}_{kind}": columns.get(spelled(f"{end} {kind}")) for role, end, kind in besides}
-                return {
-                    role: column.name
-                    for role, column in (ends | others).items()
-                    if column and (not role.endswith("_id") or column.tells_apart(ends[role[:4]] or column))
-                }
-    return {}
 
 
 def _with_head(said: Guess, free: Sequence[_Column]) -> Guess:
@@ -333,14 +316,18 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
 
 
 def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> dict[str, str]:
-    """The columns with identifiers of the heads or the tails: by a word or a kind that both have, or by their neighbour."""
+    """The columns with identifiers and types of the heads or the tails: by a word or a kind that both have, or as neighbours."""
     ends = {role: end for role in ("head", "tail") if (end := _end(role, said, table)).name}
+    stems = {_plain(end.name).removesuffix(" name"): role for role, end in ends.items()}
+    names = {word: role for word, role in stems.items() if word != _plain(ends[role].name)}
     found: dict[str, str] = {}
     for column in free:
+        stem, at, kind = _plain(column.name), table.index(column), _identifies(column.name)
+        if stem.endswith(" type") and (of := names.get(stem.removesuffix(" type"))):
+            found[f"{of}_type"] = column.name
         if column.name in (*said.columns.values(), *said.wide) or not column.is_identifier:
             continue
-        kind, words, at = _identifies(column.name), set(_plain(column.name).split()), table.index(column)
-        named = [role for role, end in ends.items() if words & set(_plain(end.name).split())]
+        named = [role for word, role in stems.items() if set(word.split()) & set(stem.split())]
         alike = [role for role, end in ends.items() if kind in {_KIND_OF.get(of) for of in end.roles}]
         near = [role for place in (at - 1, at + 1) for role, end in ends.items() if table.index(end) == place]
         role = next(iter((*named, *alike, *near)), "")
@@ -409,8 +396,8 @@ def _open(place: str, headers: Sequence[str], guessed: Guess) -> ColumnsMissing:
 
 def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[str, str]) -> Iterator[str]:
     """What was guessed, and the columns that are not read."""
-    own = named_columns(list(headers)).keys() | given.keys()
-    said = [f"{role} = {name}" for role, name in guessed.columns.items() if role not in own]
+    roles = {role: name for role, name in guessed.columns.items() if role not in given and _plain(name) != _plain(role)}
+    said = [f"{role} = {name}" for role, name in roles.items()] if roles.keys() - named_columns(list(headers)).keys() else []
     said += [f"relation = {guessed.relation}"] if guessed.relation else []
     said += [f"{name} = tails of {relation}" for name, relation in guessed.wide.items() if f"{TAIL_OF}{name}" not in given]
     if guessed.marks:
