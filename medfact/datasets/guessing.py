@@ -316,7 +316,7 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
 
 
 def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> dict[str, str]:
-    """The columns with identifiers and types of the heads or the tails: by a word or a kind that both have, or as neighbours."""
+    """The columns with identifiers and types of heads or tails: by a word or a kind that both have, or as neighbours."""
     ends = {role: end for role in ("head", "tail") if (end := _end(role, said, table)).name}
     stems = {_plain(end.name).removesuffix(" name"): role for role, end in ends.items()}
     names = {word: role for word, role in stems.items() if word != _plain(ends[role].name)}
@@ -356,42 +356,40 @@ def completed(
     Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients.
     """
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
-    if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
-        names, are = ", ".join(map(repr, guessed.personal)), "is" if len(guessed.personal) == 1 else "are"
-        problem = f"{place}: the data may be about patients: {names} {are} among the columns. Nothing was read."
-        raise ColumnsMissing(
-            problem,
-            "Take patients' data out of the file. If no row is about a patient, add --column patients==none; to read other "
-            "columns alone, name them with --column head=… and --column tail=….",
-            list(headers),
-        )
-    if guessed.open:
-        raise _open(place, headers, guessed)
-    listed = next((name for name, sign in guessed.splits.items() if sign in COMMAS), "")
-    if listed and not {SPLIT, f"{SPLIT}:{listed}"} & given.keys():
-        sign = guessed.splits[listed]
-        cell = next(cell for row in rows if sign in (cell := row.get(listed, "").strip()))
-        raise ColumnsMissing(
-            f"{place}: the cells of {listed!r} seem to be lists, such as {cell[:80]!r}.",
-            f"Add --column split=={sign} to make a fact of each name, or --column split==none where it belongs to the names.",
-            list(headers),
-        )
+    if asked := _asked(guessed, headers, given):
+        raise ColumnsMissing(f"{place}{asked[0]}", asked[1], list(headers))
     return {**guessed.column_map(), **given}, tuple(_notes(place, headers, guessed, given))
 
 
-def _open(place: str, headers: Sequence[str], guessed: Guess) -> ColumnsMissing:
-    """The refusal of a table whose columns are not clear, with what is guessed of it and its first rows."""
-    subject = f"column{'s' * (len(guessed.open) > 1)} {' and '.join(guessed.open)} {'are' if guessed.open[1:] else 'is'}"
-    likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
+def _asked(guessed: Guess, headers: Sequence[str], given: Mapping[str, str]) -> tuple[str, str] | None:
+    """What a person has to say, behind the name of the file, and how; None where nothing is open."""
     sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED)
-    shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
-    options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
-    return ColumnsMissing(
-        f"{place}, row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}."
-        f"{f' Read: {sure}.' if sure else ''} The first rows: {shown}.",
-        "Name the columns head, relation and tail, or say which of yours they are. On the command line, add " + options + ".",
-        list(headers),
-    )
+    if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
+        are = "is" if len(guessed.personal) == 1 else "are"
+        return (
+            f": the data may be about patients: {', '.join(map(repr, guessed.personal))} {are} among the columns. Nothing was "
+            f"read.{f' To be read: {sure}.' if sure else ''}",
+            "Take patients' data out of the file. If no row is about a patient, add --column patients==none; to read other "
+            "columns alone, name them with --column head=… and --column tail=….",
+        )
+    if guessed.open:
+        subject = f"column{'s' * (len(guessed.open) > 1)} {' and '.join(guessed.open)} {'are' if guessed.open[1:] else 'is'}"
+        likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
+        shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
+        options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
+        return (
+            f", row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}."
+            f"{f' Read: {sure}.' if sure else ''} The first rows: {shown}.",
+            f"Name the columns head, relation and tail, or say which of yours they are. On the command line, add {options}.",
+        )
+    lists = {name: sign for name, sign in guessed.splits.items() if sign in COMMAS and f"{SPLIT}:{name}" not in given}
+    for name, sign in lists.items() if SPLIT not in given else ():
+        cell = next((row[headers.index(name)] for row in guessed.sample if sign in row[headers.index(name)]), sign)
+        return (
+            f": the cells of {name!r} seem to be lists, such as {cell.strip()[:80]!r}.",
+            f"Add --column split=={sign} to make a fact of each name, or --column split==none where it belongs to the names.",
+        )
+    return None
 
 
 def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[str, str]) -> Iterator[str]:
