@@ -95,9 +95,9 @@ def statistics(options: argparse.Namespace) -> int:
 
 
 def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:
-    """Notes on relations for which the pool has no prototypes."""
+    """Notes on relations for which there are no sentences."""
     for relation in sorted({fact.relation for fact in collection.facts if not pool.states(fact)}):
-        reason = pool.why_withheld(relation) or "it has no prototypes for it"
+        reason = pool.why_withheld(relation) or "we have no sentences for it yet."
         yield f"{relation!r} is not stated by the pool {pool.name!r}: {reason}"
 
 

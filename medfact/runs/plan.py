@@ -15,12 +15,13 @@ from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
-from medfact.errors import MedfactError, Mistake, UnknownName
+from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
 from medfact.extras import looking_for_no_garbage
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
+from medfact.prototypes.nearest import nearest_hint
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import pool_of, protocol_of
@@ -29,6 +30,9 @@ from medfact.statements import Statement
 from medfact.store import Asked, Plan, Run
 
 LENDER = "clinical-core"
+MOST_NOTES = 4
+"""Notes in the sentence that says why nothing is asked."""
+
 """The bundled data set that lends shots to relations with too few heads."""
 
 NOTHING_HELD: Held = {}
@@ -205,12 +209,13 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
             "relations, are not there in this language.",
             "Choose English, or facts that have them, such as clinical-core.",
         )
-    why = f"No statement can be made of {collection.name} with the pool {pool.name!r}."
-    if any(fact.fact_id not in pool.ready and not pool.canonical(fact.relation) for fact in collection.facts):
-        hint = f"The pool's relations are: {', '.join(pool.relations)}."
-    else:
-        hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
-    return Mistake(" ".join([why, *selection.notes]), hint)
+    facts = [fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready]
+    none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"
+    problem = " ".join([f"{none} of {collection.name} can be asked yet.", *selection.notes[:MOST_NOTES]])
+    if unknown := [fact for fact in facts if pool.canonical(fact.relation) is None]:
+        return NoSentences(problem, nearest_hint(pool, [fact for fact in unknown if fact.relation == unknown[0].relation]))
+    hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
+    return Mistake(problem, hint)
 
 
 def negative_difficulty_of(spec: RunSpec) -> str:

@@ -90,19 +90,19 @@ def test_what_earlier_versions_kept_is_read() -> None:
 def test_facts_with_a_source_can_be_asked_alone(visitor: Visitor) -> None:
     shown = visitor.look()["fragments"]["facts"]
     words = re.search(
-        r"Only facts that a source states besides our editors, with their false partners: ([\d,]+) of 2,512", shown
+        r"Only facts that an outside source confirms, with their false partners: ([\d,]+) of 2,512", shown
     )
     assert words, "of the included facts"
     asked = visitor.look(sourced=True)["fragments"]["facts"]
     assert re.search(r'data-key="sourced" checked', asked)
-    assert "or that no source states" in asked
+    assert "or that no source confirms" in asked
     tested = re.search(r"<b>([\d,]+) of 2,512 true facts can be asked</b>", asked)
     assert tested
     assert 0 < int(words[1].replace(",", "")) < 2_512
     assert 0 < int(tested[1].replace(",", "")) < 2_512, "and some are kept aside for worked examples"
     path = visitor.upload("own12.csv", OWN)
     visitor.act("take_file", path)
-    assert "Only facts that a source states" not in visitor.look()["fragments"]["facts"], "none of them names one"
+    assert "Only facts that an outside source" not in visitor.look()["fragments"]["facts"], "none of them names one"
 
 
 def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

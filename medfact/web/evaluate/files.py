@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import bundled_names
-from medfact.datasets.columns import CONSTANT, RENAMED, REQUIRED
+from medfact.datasets.columns import REQUIRED
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
+from medfact.web.evaluate import relations_step
 from medfact.web.evaluate.facts_step import ONE_RELATION
-from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, checked_source, setup_in
+from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, setup_in
 from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
@@ -74,19 +75,6 @@ def use_set(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalu
     if action.about not in bundled_names():
         raise Mistake("There is no such data set.", "Choose one of the list.")
     return changed(visitor, _unsettled(visitor, show), source=None, dataset=action.about), Message()
-
-
-def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Says which known relation one of the file is; "" takes that back."""
-    if not (sent := setup_in(visitor, show).source):
-        raise Mistake("There is no file of yours in use.", "Choose one first.")
-    source = checked_source(visitor.services, visitor.owner, sent)
-    ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
-    said: Any = source["columns"]
-    columns = [pair for pair in said if pair[0] != ours]
-    if known:
-        columns.append([ours, f"{CONSTANT}{known}"])
-    return changed(visitor, _at_first(show), source={**source, "columns": columns}), Message()
 
 
 def drop_file(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
@@ -164,7 +152,7 @@ ON_FACTS: dict[str, Act] = {
     "take_rows": take_rows,
     "use_set": use_set,
     "use_columns": use_columns,
-    "use_relation": use_relation,
+    **relations_step.ACTIONS,
     "drop_file": drop_file,
 }
 ON_DOCUMENTS: dict[str, Act] = {
