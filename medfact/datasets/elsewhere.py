@@ -308,6 +308,13 @@ def _kinds() -> Mapping[str, Kinds]:
     return {key: frozenset(types) for key, types in kinds.items()}
 
 
+def kinds_of_name(name: str) -> Kinds:
+    """CONDITION, DRUG or SIGN, as which the bundled sets know a name; of several, all."""
+    known, ends = _kinds().get(spelling_key(name), frozenset()), _ends()
+    of = {CONDITION: ends["symptoms"][0], DRUG: ends["therapeutic drugs"][1], SIGN: ends["symptoms"][1] | {"Finding"}}
+    return frozenset(kind for kind, types in of.items() if known & types)
+
+
 @keep(1)
 def _ends() -> Mapping[str, tuple[Kinds, Kinds]]:
     """Relation → the semantic types of its heads, and of its tails, in the bundled sets and as `_ALIKE` says."""
