@@ -277,8 +277,8 @@ def _other_kinds(relation: str) -> Kinds:
 
 
 def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:
-    """Share of the names in pairs of head and tail that are known to be of the kinds of a known relation's ends. A pair of which
-    one name is of another kind counts as 0.
+    """Share of the names in pairs of head and tail that are known to be of the kinds of a relation's ends. A pair of which one
+    name is of another kind counts as 0.
     """
     kinds, ends = _kinds(), _ends().get(name_key(relation), (frozenset(), frozenset()))
     fitting = [_fitting(kinds, head, tail, ends) for head, tail in pairs]

@@ -82,9 +82,10 @@ def nearest_hint(pool: Pool, facts: Sequence[Fact]) -> str:
     """How the command line is told what the relation of some facts means."""
     relation, names = facts[0].relation, [reading.name for reading in likeliest(readings_of(pool, facts))]
     names = names or [*pool.relations][:3]
+    column = f'--column "relation:{relation}=={names[0]}"'
     return (
-        f'If “{relation}” means {", ".join(names[:-1])} or {names[-1]}, say so, as in --column "relation:{relation}=={names[0]}"; '
-        "else write sentences for it: on the page Evaluate, or in a file for --pool."
+        f"If “{relation}” means {', '.join(names[:-1])} or {names[-1]}, say so, as in {column}; else write sentences for it: "
+        "on the page Evaluate, or in a file for --pool."
     )
 
 

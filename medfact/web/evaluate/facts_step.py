@@ -42,7 +42,6 @@ MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
 SHOWN_PROBLEMS = 12
 SHOWN_WITHOUT_PARTNER = 5
-ONE_RELATION = "(one relation for all rows)"
 
 EXAMPLE = """condition,relation,finding
 gout,symptoms,podagra
@@ -63,17 +62,10 @@ def choice(visitor: Visitor, setup: Setup) -> Markup:
         sets=[(name, true_facts(name), about(name)) for name in bundled_names()],
         chosen="" if own or setup.pending else setup.dataset,
         own=Path(own).name,
-        pending=setup.pending,
+        pending="" if setup.mapping else setup.pending,
         accept=",".join(FORMATS),
         example=quote(EXAMPLE),
     )
-
-
-def mapping(setup: Setup) -> Markup:
-    """The question which columns of an uploaded file are which, where that is not clear."""
-    if (waiting := setup.mapping) is None:
-        return Markup()
-    return render("facts_mapping", columns=waiting.columns, name=Path(waiting.path).name, one_relation=ONE_RELATION)
 
 
 def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:

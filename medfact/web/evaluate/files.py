@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from medfact.datasets import bundled_names
-from medfact.datasets.columns import REQUIRED
+from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
 from medfact.web.evaluate import relations_step
-from medfact.web.evaluate.facts_step import ONE_RELATION
-from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, setup_in
+from medfact.web.evaluate.columns_step import chosen_columns, guess_of, is_asked, waiting_for
+from medfact.web.evaluate.form import EvaluateShow, People, Unmapped, changed, setup_in
 from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
@@ -22,31 +23,46 @@ from medfact.web.services import collection_of
 
 
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Takes an uploaded file of facts; asks for its columns where their names do not say which they are."""
+    """Takes an uploaded file of facts; asks first where its columns are not clear, or may be about patients."""
     file = visitor.services.uploads.of(visitor.owner, action.about)
     show = _at_first(show)
     try:
+        headers, guess = guess_of(str(file), "")
+        if is_asked(guess):
+            return changed(visitor, show, **waiting_for(file, headers)), Message()
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except ColumnsMissing as error:
-        mapping = Unmapped(path=str(file), columns=error.columns[:200])
-        reason = f"{file.name} is not in use yet: say which columns hold the condition, the relation and the finding."
-        return changed(visitor, show, mapping=mapping, pending=reason), Message(in_plain_words(error.public), "warn")
+        return changed(visitor, show, **waiting_for(file, tuple(error.columns))), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
         said = Message(in_plain_words(error.public), "warn")
         return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
 
 
+def say_people(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Goes on with a table of which a person has said that columns about patients are left out, or are about nobody."""
+    waiting = setup_in(visitor, show).mapping
+    file = visitor.services.uploads.of(visitor.owner, waiting and waiting.path)
+    people: People = "none" if action.about == "none" else "left out"
+    headers, guess = guess_of(str(file), people)
+    if is_asked(replace(guess, personal=())):
+        return changed(visitor, show, **waiting_for(file, headers, people)), Message()
+    source = {"facts": str(file), "columns": [[PATIENTS, f"{CONSTANT}{people}"]]}
+    return _taken(visitor, _at_first(show), source, file.name)
+
+
 def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Takes the uploaded file with the columns that the visitor chose."""
-    mapping = setup_in(visitor, show).mapping
-    file = visitor.services.uploads.of(visitor.owner, mapping and mapping.path)
-    chosen = {name: action.fields.get(name, "") for name in ("head", "relation", "tail")}
-    if chosen["relation"] in ("", ONE_RELATION):
-        chosen["relation"] = f"={action.fields.get('constant', '').strip()}"
-    if not chosen["head"] or not chosen["tail"] or chosen["relation"] == "=":
-        raise Mistake("A column is missing.", "Choose one for each of the three, or type one relation for all rows.")
-    source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
-    return _taken(visitor, _at_first(show), source, file.name)
+    setup = setup_in(visitor, show)
+    waiting, source = setup.mapping, setup.source or {}
+    file = visitor.services.uploads.of(visitor.owner, waiting.path if waiting else source.get("facts"))
+    said: dict[str, str] = {} if waiting else dict(source.get("columns", []))
+    people = waiting.people if waiting else said.get(PATIENTS, "").removeprefix(CONSTANT)
+    _, guess = guess_of(str(file), people)
+    if guess.personal and not people:
+        raise Mistake("Say first whether the table is about patients.", "Leave such columns out, or say that they are not.")
+    columns = chosen_columns(guess, people, action.fields)
+    columns |= {ours: theirs for ours, theirs in said.items() if ours.startswith(RENAMED)}
+    return _taken(visitor, _at_first(show), {"facts": str(file), "columns": [*map(list, columns.items())]}, file.name)
 
 
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
@@ -151,6 +167,7 @@ ON_FACTS: dict[str, Act] = {
     "take_file": take_file,
     "take_rows": take_rows,
     "use_set": use_set,
+    "say_people": say_people,
     "use_columns": use_columns,
     **relations_step.ACTIONS,
     "drop_file": drop_file,

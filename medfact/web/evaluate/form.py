@@ -90,11 +90,16 @@ OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
 """One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
 
 
+People = Literal["", "left out", "none"]
+"""What a person says of columns about patients: that they are left out, or are about nobody."""
+
+
 class Unmapped(BaseModel):
     """An uploaded file that waits for a visitor to say which of its columns is which, or holds the text."""
 
     path: str
     columns: list[str] = Field(max_length=200)
+    people: People = ""
 
 
 class AsTold(Lenient):

@@ -1,4 +1,4 @@
-"""Relations of a visitor's file for which there are no sentences: the known ones that may be meant, and sentences of one's own."""
+"""Relations of a file for which there are no sentences: the known ones that may be meant, and sentences of one's own."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
+from medfact.web.evaluate.columns_step import mapping
+from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import (
     OWN_DATA,
@@ -138,7 +139,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
         "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
         "filters": _filters(show, kept.source, facts, pool.note_on(collection.facts)),
         "in-use": _own_file(collection, show),
-        "mapping": mapping(kept),
+        "mapping": mapping(visitor, kept) if kept.mapping or show.data == OWN_DATA else Markup(),
         "cards": render(
             "facts_list",
             lines=lines,
