@@ -505,7 +505,7 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#facts-said")).to_contain_text(
         "mine.csv, row 1: the columns condition, relation and finding are missing"
     )
-    expect(page.locator("#go")).to_contain_text("mine.csv is not in use yet: say which columns hold the condition")
+    expect(page.locator("#go")).to_contain_text("First match the columns of mine.csv")
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
     for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
         page.locator(f"#map-{field}").select_option(choice)

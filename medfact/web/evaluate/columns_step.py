@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
-from medfact.datasets.columns import CONSTANT, PATIENTS, SPLIT
+from medfact.datasets.columns import CONSTANT, PATIENTS, SPLIT, named_columns
 from medfact.datasets.guessing import COMMAS, Guess
 from medfact.datasets.isolated import fails_again, guess_isolated
 from medfact.errors import MedfactError, Mistake
@@ -29,10 +29,16 @@ def is_asked(guess: Guess) -> bool:
     return bool(guess.personal or guess.open or guess.wide or guess.marks or guess.splits)
 
 
-def waiting_for(file: Path, headers: tuple[str, ...], people: People = "") -> dict[str, object]:
-    """What of the set-up changes where a table waits for a person."""
-    reason = f"First match the columns of {file.name}, under “Facts”."
+def waiting_for(file: Path, headers: Sequence[str], people: People = "", personal: Sequence[str] = ()) -> dict[str, object]:
+    """What of the set-up changes where a table waits for a person. personal: columns that may be about patients."""
+    asks_people = personal and not people
+    reason = f"First say whether {file.name} is about patients." if asks_people else f"First match the columns of {file.name}."
     return {"mapping": Unmapped(path=str(file), columns=list(headers[:200]), people=people), "pending": reason}
+
+
+def says_columns(note: str) -> bool:
+    """Whether a note tells the command line what was guessed, which the page shows."""
+    return note.endswith("; say otherwise with --column.")
 
 
 def mapping(visitor: Visitor, setup: Setup) -> Markup:
@@ -47,8 +53,9 @@ def mapping(visitor: Visitor, setup: Setup) -> Markup:
         headers, guess = guess_of(str(file), people) if file else ((), Guess({}))
     except MedfactError:
         return Markup()  # said where the facts stand
-    if file is None or not headers:
-        return Markup()
+    is_plain = not given and named_columns(list(headers)).keys() >= ROLES.keys() and not guess.personal
+    if file is None or (waiting is None and is_plain):
+        return Markup()  # nothing was guessed
     if guess.personal and not people:
         return render("facts_personal", name=file.name, personal=guess.personal)
     relation = f"{CONSTANT}{guess.relation}" if guess.relation else ""

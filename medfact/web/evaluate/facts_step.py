@@ -31,6 +31,7 @@ from medfact.statements import Statement
 from medfact.store import Plan
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
+from medfact.web.evaluate.columns_step import says_columns
 from medfact.web.evaluate.form import EvaluateShow, Setup
 from medfact.web.evaluate.plan import planned_runs
 from medfact.web.evaluate.relations_step import as_stated, is_told, read_turned, renamed_relations, unknown_relations
@@ -96,7 +97,11 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         stated=sum(fact.positive and has_source(fact) for fact in collection.facts) if positive <= MANY_FACTS else 0,
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
-        notes=[in_plain_words(note) for note in (*collection.notes, *notes) if not is_told(note, unknown, turned)],
+        notes=[
+            in_plain_words(one)
+            for one in (*collection.notes, *notes)
+            if not (says_columns(one) or is_told(one, unknown, turned))
+        ],
         alone=alone,
         problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),

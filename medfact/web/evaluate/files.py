@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,10 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
     try:
         headers, guess = guess_of(str(file), "")
         if is_asked(guess):
-            return changed(visitor, show, **waiting_for(file, headers)), Message()
+            return changed(visitor, show, **waiting_for(file, headers, personal=guess.personal)), Message()
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except ColumnsMissing as error:
-        return changed(visitor, show, **waiting_for(file, tuple(error.columns))), Message(in_plain_words(error.public), "warn")
+        return changed(visitor, show, **waiting_for(file, error.columns)), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
         said = Message(in_plain_words(error.public), "warn")
         return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
@@ -75,14 +76,12 @@ def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
     """Takes rows that were pasted and came as a file; three columns without a name are condition, relation and finding."""
     services, owner = visitor.services, visitor.owner
     file = services.uploads.of(owner, action.about)
-    try:
-        collection_of({"facts": str(file), "columns": []})
-    except ColumnsMissing as error:
-        if len(error.columns) == len(REQUIRED):
+    with suppress(MedfactError):  # said below
+        names, guess = guess_of(str(file), "")
+        has_no_header = bool(guess.open) or any(row[1:2] == names[1:2] for row in guess.sample)
+        if len(names) == len(REQUIRED) and has_no_header:
             header = ("\t" if file.suffix == ".tsv" else ",").join(REQUIRED)
             file = services.uploads.put(owner, file.name, io.BytesIO(f"{header}\n".encode() + file.read_bytes()))
-    except MedfactError:
-        pass  # said below
     return take_file(visitor, show, Action(action.name, str(file)))
 
 

@@ -30,7 +30,7 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.columns_step import mapping
+from medfact.web.evaluate.columns_step import mapping, says_columns
 from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import (
@@ -200,7 +200,7 @@ def _own_file(collection: Collection, show: FactsShow) -> Markup:
     """That the visitor's own file is shown, and what is wrong with it."""
     if show.data != OWN_DATA:
         return Markup()
-    notes = list(map(in_plain_words, collection.notes))
+    notes = [in_plain_words(note) for note in collection.notes if not says_columns(note)]
     problems = summary(collection.problems)[:SHOWN_PROBLEMS]
     return render("facts_own", name=collection.name, notes=notes, problems=problems)
 
