@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import replace
 from functools import cache, partial
 
@@ -154,8 +154,10 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
 def without_reverses(
     collection: Collection, canonical: Callable[[str], str | None], inverted: Callable[[str], str | None] = lambda _: None
 ) -> Collection:
-    """The collection without facts that are the reverse of others in a relation that says something else that way round, with
-    a note of each such relation; the same one where there are none. inverted: what a relation says from its other end.
+    """The collection without true facts that are the wrong way round, with a note of each relation that has some; the same one
+    where there are none: the reverse of others in a relation that says something else that way round, and facts whose names fit
+    the other way round alone. They are not exchanged: nobody wrote that, and it would be called true. inverted: what a relation
+    says from its other end.
     """
     pairs: defaultdict[str, dict[tuple[str, str], Fact]] = defaultdict(dict)
     for fact in collection.known.facts:
@@ -164,11 +166,16 @@ def without_reverses(
     notes: list[str] = []
     left_out: set[str] = set()
     for relation, facts in pairs.items():
+        if _is_symmetric(canonical(relation) or relation):
+            continue
         both = [(fact, facts[tail, head]) for (head, tail), fact in facts.items() if head < tail and (tail, head) in facts]
-        if both and not _is_symmetric(canonical(relation) or relation):
-            wrong = _reverses(both, _ends_of(relation, canonical, inverted))
-            left_out.update(fact.fact_id for fact in wrong)
-            notes += _notes_on_reverses(relation, wrong, both)
+        ends = _ends_of(relation, canonical, inverted)
+        wrong = _reverses(both, ends) if both else []
+        notes += _notes_on_reverses(relation, wrong, both)
+        gone = {fact.fact_id for fact in wrong}
+        single = _exchanged([fact for fact in facts.values() if fact.fact_id not in gone], ends)
+        notes += _notes_on_exchanged(relation, single, facts, inverted(relation))
+        left_out.update(fact.fact_id for fact in (*wrong, *single))
     if not notes:
         return collection
     return replace(
@@ -222,6 +229,25 @@ def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | Non
     return list(right)
 
 
+def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds] | None) -> list[Fact]:
+    """Of the facts of a relation, those that fit it the other way round alone, by their names, both known, or by their types.
+    Where these are more than those that fit as they stand, all but the latter.
+    """
+    if ends is None or ends[0] & ends[1]:
+        return []
+    kinds, of_ends = _kinds(), tuple(_kinds_of(*types) for types in ends)
+    wrong, others = list[Fact](), list[Fact]()
+    count = 0
+    for fact in facts:
+        both_known = all(spelling_key(name or "") in kinds for name in (fact.head, fact.tail))
+        fits = both_known and _fits(kinds, fact.head, fact.tail, ends), both_known and _fits(kinds, fact.tail, fact.head, ends)
+        fits = fits if any(fits) else (_has_kinds(fact, of_ends), _has_kinds(fact, of_ends[::-1]))
+        count += fits == (True, False)
+        if fits[0] <= fits[1]:
+            (wrong if fits[1] > fits[0] else others).append(fact)
+    return wrong + others if len(wrong) > count else wrong
+
+
 def _has_kinds(fact: Fact, ends: Sequence[Kinds]) -> bool:
     """Whether the types of a fact's head and tail are of the kinds of a relation's ends."""
     return all(_kinds_of(kind or "") & end for kind, end in zip((fact.head_type, fact.tail_type), ends, strict=True))
@@ -246,6 +272,16 @@ def _notes_on_reverses(relation: str, wrong: Sequence[Fact], both: Sequence[tupl
         pairs = "1 pair of names stands" if len(unsure) == 1 else f"{len(unsure):,} pairs of names stand"
         said = f"“{head}, {relation}, {tail}” and “{tail}, {relation}, {head}”"
         yield f"{relation!r}: {pairs} both ways round, such as {said}: if only one way is true, delete the other rows."
+
+
+def _notes_on_exchanged(relation: str, wrong: Sequence[Fact], facts: Sized, turned: str | None) -> Iterator[str]:
+    if wrong:
+        or_else = "" if turned is None else f", or say that the relation is {turned!r}"
+        rows = "1 row" if len(wrong) == 1 else f"{len(wrong):,} rows"
+        yield (
+            f"{relation!r} is the wrong way round in {rows} of {len(facts):,}, such as “{wrong[0].head}, {relation}, "
+            f"{wrong[0].tail}”, by what their names are; left out. Exchange head and tail there{or_else}."
+        )
 
 
 _TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
-from itertools import chain, islice, pairwise
+from functools import cache, lru_cache
+from itertools import chain, islice
 from pathlib import Path
 
 from medfact.assets import ENGLISH, table_words
@@ -28,12 +28,13 @@ _PARTS = re.compile(r"[/|()\[\],;:&+]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBERED = re.compile(r"[\s\d.]+$")
 _PERSON = re.compile(r"[^\W\d_]+(?:[-'’ ][^\W\d_]+){0,3},? [^\W\d_]+\.?")
+_LISTED = re.compile(r"[;|\n/、]")
+_PLURALS = ("", "s", "es", "e", "n", "en")
 _HIDDEN = "…"
 _NOTHING: Mapping[str, str] = {}
 _OF_KIND = {SIGN: "symptoms", DRUG: "therapeutic drugs"}
 """The likeliest relation of a condition to tails of a kind."""
 
-_EXAMPLE = {"head": "YOURS", "tail": "YOURS", "relation": "=symptoms"}
 _OWN = frozenset(map(spelled, COLUMNS))
 
 _KIND_OF = {"condition": "condition", "symptoms": "sign", "drug": "drug", "therapeutic drugs": "drug"}
@@ -83,21 +84,10 @@ def _plain(header: str) -> str:
     return spelled(_HUMP.sub(" ", header))
 
 
-@cache
-def _words() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Word → role of a column, or relation of its tails → languages in which the word says so."""
-    words: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for language, roles in table_words()["columns"].items():
-        for role, names in roles.items():
-            for name in map(spelled, names):
-                for ending in ("", "s", "es", "e", "n", "en") if len(name) > 2 and name.isascii() else ("",):
-                    words[name + ending][role].add(language)
-    return {word: {role: frozenset(languages) for role, languages in roles.items()} for word, roles in words.items()}
-
-
-@cache
-def _relations() -> frozenset[str]:
-    return frozenset(table_words()["columns"][ENGLISH]) - {"condition", "drug", "head", "relation", "tail"}
+def _spellings(header: str) -> list[str]:
+    """The name of a column and its parts, without numbers, and without words such as "name" and "typical"."""
+    parts = [_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header))]
+    return parts + [" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts]
 
 
 @cache
@@ -106,32 +96,40 @@ def _lists(name: str) -> frozenset[str]:
 
 
 @cache
+def _words() -> Mapping[str, Mapping[str, Set[str]]]:
+    """Word → role of a column, or relation of its tails → languages in which the word says so."""
+    words: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for language, roles in table_words()["columns"].items():
+        for role, name in ((role, spelled(name)) for role, names in roles.items() for name in names):
+            for ending in _PLURALS if len(name) > 2 and name.isascii() else ("",):
+                words[name + ending][role].add(language)
+    return words
+
+
+@cache
+def _relations() -> frozenset[str]:
+    return frozenset(table_words()["columns"][ENGLISH]) - {"condition", "drug", "head", "relation", "tail"}
+
+
+@lru_cache(maxsize=1 << 12)
 def roles_of(text: str) -> Mapping[str, frozenset[str]]:
     """The roles that the name of a column, or the relations that a text, may mean → languages in which it does."""
-    whole = _plain(text)
-    parts = [whole] if whole in _words() else [_NUMBERED.sub("", _plain(part)) for part in _PARTS.split(text)]
-    roles: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for part in parts:
-        core = " ".join(word for word in part.split() if word not in _lists("beside_columns"))
-        for role, languages in (_words().get(part) or _words().get(core) or {}).items():
-            roles[role] |= languages
-    return roles
+    known = [spelling for spelling in _spellings(text) if spelling in _words()]
+    words = [_words()[spelling] for spelling in (known[:1] if known and known[0] == _plain(text) else known)]
+    return {role: frozenset().union(*(word.get(role, ()) for word in words)) for role in chain.from_iterable(words)}
 
 
 def names_facts(headers: Sequence[str]) -> bool:
     """Whether some of the names of columns are words for both ends of a fact."""
-    roles = [set(roles_of(name)) for name in headers if name.strip()]
-    heads = sum(bool(of & {"condition", "drug", "head"}) for of in roles)
-    tails = sum(bool(of & (_relations() | {"tail", "relation"})) for of in roles)
-    return bool(heads and tails) and sum(map(bool, roles)) > 1
+    roles = [roles_of(name).keys() for name in headers if name.strip()]
+    heads, tails = {"condition", "drug", "head"}, _relations() | {"tail", "relation"}
+    return sum(map(bool, roles)) > 1 and all(any(of & end for of in roles) for end in (heads, tails))
 
 
 def _identifies(header: str) -> str:
     """The kind of thing that the identifiers in a column are of, by its name: "any" of any; "" where it says none."""
-    words = _PARTS.sub(" ", _plain(header)).split()
-    spelling = {*words, " ".join(words), *map(" ".join, pairwise(words))}
-    kinds = table_words()["identifiers"]
-    return next((kind for kind in ("condition", "sign", "drug", "any") if spelling & set(map(spelled, kinds[kind]))), "")
+    words = {*_spellings(header), *_plain(header).split()}
+    return next((kind for kind, names in table_words()["identifiers"].items() if words & set(map(spelled, names))), "")
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -139,77 +137,72 @@ def _identifies(header: str) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column that no role has by its own name. cells: those that are filled."""
+    """A column. cells: those that are filled."""
 
     name: str
     cells: tuple[str, ...]
 
     @property
-    def roles(self) -> Collection[str]:
-        """Its roles by its name, unless its cells are no names."""
-        return () if self.is_number else roles_of(self.name).keys()
-
-    @property
-    def is_number(self) -> bool:
-        return bool(self.cells) and all(cell.replace(".", "").replace(",", "").isdecimal() for cell in self.cells)
+    def roles(self) -> Set[str]:
+        """Its roles by its name, unless its cells are numbers."""
+        is_number = self.cells and all(cell.replace(".", "").replace(",", "").isdecimal() for cell in self.cells)
+        return frozenset() if is_number else roles_of(self.name).keys()
 
     @property
     def is_identifier(self) -> bool:
         """Whether its cells are identifiers rather than names."""
         coded = sum(bool(IDENTIFIER.fullmatch(cell)) for cell in self.cells)
-        return 2 * coded > len(self.cells) or bool(
-            _identifies(self.name) and self.cells and all(any(map(str.isdigit, cell)) for cell in self.cells)
-        )
+        has_digits = bool(self.cells) and all(any(map(str.isdigit, cell)) for cell in self.cells)
+        return 2 * coded > len(self.cells) or (has_digits and bool(_identifies(self.name)))
 
     @property
     def is_personal(self) -> bool:
         """Whether it is about patients, by its name, or by names of people below a bare "Name"."""
-        parts = {_NUMBERED.sub("", _plain(part)) for part in (*_PARTS.split(self.name), self.name)}
-        cores = {" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts}
-        if (parts | cores) & _lists("personal"):
-            return True
+        words = set(_spellings(self.name))
         people = sum(bool(_PERSON.fullmatch(cell)) and cell.title() == cell for cell in self.cells)
-        return bool(parts & _lists("names_of_people")) and 2 * people > len(self.cells) and not self.kind
+        are_people = words & _lists("names_of_people") and 2 * people > len(self.cells)
+        return bool(words & _lists("personal") or (are_people and not self.kind))
 
     @property
     def kind(self) -> str:
-        """The kind of thing, such as a condition, that the bundled sets know most of its names as; "" where they know few."""
-        names = list(dict.fromkeys(part.strip() for cell in self.cells[:60] for part in re.split(r"[;|\n/、]", cell)))
-        counts = Counter(kind for name in names for kind in kinds_of_name(name))
-        best = counts.most_common(2)
-        is_clear = best and (len(best) == 1 or best[0][1] > best[1][1])
-        return best[0][0] if is_clear and best[0][1] >= max(2, len(names) / 4) else ""
+        """The kind of thing, such as a condition, that the bundled sets know most of its names as; "" where they know few, or
+        its own name: that is no header.
+        """
+        names = {part.strip() for cell in self.cells[:60] for part in _LISTED.split(cell)}
+        (best, count), (_, other) = [*Counter(chain(*map(kinds_of_name, names))).most_common(2), ("", 0), ("", 0)][:2]
+        return best if count >= max(2, len(names) / 4, other + 1) and not kinds_of_name(self.name) else ""
 
     @property
     def says_relations(self) -> bool:
-        """Whether its cells are relations: few, or again and again, some of them known."""
-        values = dict.fromkeys(self.cells)
-        known = sum(bool(_relation_in(value)) for value in values)
-        return bool(known) and 3 * known >= len(values) and (2 * len(values) <= len(self.cells) or known == len(values))
+        """Whether its cells are relations: the same again and again, some of them known."""
+        values = set(self.cells)
+        known = [value for value in values if _relation_in(value)]
+        return bool(known) and (len(known) == len(values) or (3 * len(known) >= len(values) <= len(self.cells) / 2))
+
+    @property
+    def is_marks(self) -> bool:
+        """Whether its cells only mark heads."""
+        signs = [is_mark(cell) for cell in self.cells]
+        return any(signs) and all(sign or truth(cell) is False for sign, cell in zip(signs, self.cells, strict=True))
+
+    @property
+    def separator(self) -> str:
+        """The separator of several names in most of its cells; "" where there is none."""
+        for sign in _SEPARATORS:
+            lists = [parts for cell in self.cells if len(parts := [part.strip() for part in cell.split(sign)]) > 1]
+            shortest = min((len(part) for parts in lists for part in parts), default=0)
+            if 2 * len(lists) > len(self.cells) and shortest > 2 * (sign == "/"):
+                return sign
+        return ""
 
     def tells_apart(self, names: _Column) -> bool:
         """Whether it has about as many different cells as there are names, as identifiers have."""
         return 2 * len(set(self.cells)) >= len(set(names.cells))
 
-    @property
-    def marks(self) -> bool:
-        """Whether its cells only mark heads."""
-        signs = [is_mark(cell) for cell in self.cells]
-        return any(signs) and all(sign or truth(cell) is False for sign, cell in zip(signs, self.cells, strict=True))
-
 
 def _relation_in(text: str) -> str:
     """The relation that a text means, by the words for the columns of its tails; "" where none."""
     return next((role for role in roles_of(text) if role in _relations()), "")
-
-
-def _separator(cells: Sequence[str]) -> str:
-    """The separator of several names in most of some cells; "" where there is none."""
-    for sign in _SEPARATORS:
-        lists = [parts for cell in cells if len(parts := [part.strip() for part in cell.split(sign)]) > 1 and all(parts)]
-        if 2 * len(lists) > len(cells) and (sign != "/" or min(len(part) for parts in lists for part in parts) > 2):
-            return sign
-    return ""
 
 
 # ------------------------------------------------------------------------------------------------ guesses
@@ -218,19 +211,22 @@ def _separator(cells: Sequence[str]) -> str:
 def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[str, str] = _NOTHING) -> Guess:
     """Guesses the columns of facts from the header and the first rows of a table. given: a column map that a person gave."""
     table = [_Column(name, _filled(rows, at)) for at, name in enumerate(headers) if name and name not in headers[:at]]
-    named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()} | _edges(table) | dict(given)
-    named = {ours: theirs for ours, theirs in named.items() if theirs in headers or ours == "relation"}
+    named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()}
+    edges = {} if {"head", "tail"} <= named.keys() | given.keys() else _edges(table)
+    named = {role: name for role, name in named.items() if name not in edges.values()} | edges
+    named |= {role: name for role, name in given.items() if role in COLUMNS}
+    unnamed = [column for column in table if column.name not in named.values()]
     is_of_people = given.get(PATIENTS) != f"{CONSTANT}{NO_PATIENTS}"
-    personal = tuple(one.name for one in table if is_of_people and one.name not in named.values() and one.is_personal)
-    free = [column for column in table if column.name not in (*named.values(), *personal)]
-    said = Guess(named, wide=of_prefix(given, TAIL_OF), marks=tuple(of_prefix(given, MARK)))
-    found = _with_tails(_with_head(said, free, table), free, table)
-    found = replace(found, splits=_splits(found, table))
+    personal = tuple(column.name for column in unnamed if is_of_people and column.is_personal)
+    free = [column for column in unnamed if column.name not in personal]
+    found = Guess(named, wide=of_prefix(given, TAIL_OF), marks=tuple(of_prefix(given, MARK)))
+    found = _with_tails(_with_head(found, free), free, table)
+    of_tails = {found.columns.get("tail"), found.columns.get("tail_id"), *found.wide}
+    found = replace(found, splits={one.name: one.separator for one in table if one.name in of_tails and one.separator})
     columns = {**_identified(found, free, table), **found.columns}
-    order = {role: at for at, role in enumerate(COLUMNS)}
     return replace(
         found,
-        columns={role: columns[role] for role in sorted(columns, key=lambda role: order.get(role, len(order)))},
+        columns={role: columns[role] for role in COLUMNS if role in columns},
         language=_language(table, found),
         personal=personal,
         sample=tuple(
@@ -248,46 +244,50 @@ def _filled(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
 def _edges(table: Sequence[_Column]) -> dict[str, str]:
     """The ends of the edges of a graph, such as x_name and y_name, with their types and identifiers."""
     columns = {_plain(column.name): column for column in table}
-    for ends in table_words()["ends_of_edges"]:
+    for first, last in table_words()["ends_of_edges"]:
         for word in (" name", " label", ""):
-            if all(f"{end}{word}" in columns for end in ends):
+            ends = {role: columns.get(spelled(end + word)) for role, end in (("head", first), ("tail", last))}
+            if all(ends.values()):
+                besides = [(role, end, kind) for role, end in (("head", first), ("tail", last)) for kind in ("type", "id")]
+                others = {f"{role}_{kind}": columns.get(spelled(f"{end} {kind}")) for role, end, kind in besides}
                 return {
-                    f"{role}{kind}": columns[f"{end}{beside}"].name
-                    for role, end in zip(("head", "tail"), ends, strict=True)
-                    for kind, beside in (("", word), ("_type", " type"), ("_id", " id"))
-                    if f"{end}{beside}" in columns
-                    and (kind != "_id" or columns[f"{end}{beside}"].tells_apart(columns[f"{end}{word}"]))
+                    role: column.name
+                    for role, column in (ends | others).items()
+                    if column and (not role.endswith("_id") or column.tells_apart(ends[role[:4]] or column))
                 }
     return {}
 
 
-def _with_head(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> Guess:
+def _with_head(said: Guess, free: Sequence[_Column]) -> Guess:
     """The guess with the column of the relations, where there is one, and that of the heads."""
-    columns, unsure = dict(said.columns), []
-    if "relation" not in columns and not said.wide:
-        among = [column for column in free if "relation" in column.roles] or [
-            column for column in free if not column.roles and column.says_relations
-        ]
-        columns |= {"relation": among[0].name} if len(among) == 1 else {}
-    free = [column for column in free if column.name not in columns.values()]
-    if "head" not in columns:
-        heads = _heads([column for column in free if not column.is_identifier], "relation" in columns) or _heads(free, True)
-        columns |= {"head": heads[0].name} if len(heads) == 1 else {}
-        unsure += [] if len(heads) == 1 else ["head"]
-    return replace(said, columns=columns, open=tuple(unsure))
+    relations = [column for column in free if "relation" in column.roles] or [
+        column for column in free if not column.roles - _relations() and column.says_relations
+    ]
+    columns = dict(said.columns)
+    if len(relations) == 1 and not said.wide:
+        columns.setdefault("relation", relations[0].name)
+    if "head" in columns:
+        return replace(said, columns=columns)
+    left = [column for column in free if column.name != columns.get("relation")]
+    heads = _heads([column for column in left if not column.is_identifier], "relation" in columns) or _heads(left, True)
+    return (
+        replace(said, columns=columns | {"head": heads[0].name})
+        if len(heads) == 1
+        else replace(said, columns=columns, open=("head",))
+    )
 
 
 def _heads(free: Sequence[_Column], has_relation: bool) -> list[_Column]:
     """The columns that may be that of the heads: of conditions by their names, of drugs, of anything, or by their cells."""
     conditions = [column for column in free if "condition" in column.roles]
-    conditions = [column for column in conditions if not _relations() & set(column.roles)] or conditions
+    conditions = [column for column in conditions if not _relations() & column.roles] or conditions
     drugs = [column for column in free if "drug" in column.roles]
-    if conditions and drugs and has_relation:
+    if conditions and drugs:
         return [column for column in free if column in conditions or column in drugs][:1]
-    is_about_drugs = any(set(table_words()["of_drugs"]) & set(column.roles) for column in free)
+    is_about_drugs = has_relation or any(column.roles & _lists("of_drugs") for column in free)
     return (
         conditions
-        or (drugs if has_relation or is_about_drugs else [])
+        or (drugs if is_about_drugs else [])
         or [column for column in free if "head" in column.roles]
         or [column for column in free if not column.roles and column.kind == CONDITION]
     )
@@ -295,79 +295,69 @@ def _heads(free: Sequence[_Column], has_relation: bool) -> list[_Column]:
 
 def _with_tails(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> Guess:
     """The guess with the columns of the tails, and their relations by the names of these."""
-    if "tail" in said.columns or said.wide or (said.marks and "relation" in said.columns):
+    has_relation, head = "relation" in said.columns, _end("head", said, table)
+    if "tail" in said.columns or said.wide or said.marks:
         return _with_relation(said, table)
     left = [column for column in free if column.name not in said.columns.values() and not column.is_identifier]
-    head = next((column for column in table if column.name == said.columns.get("head")), None)
-    is_drug = head is not None and "drug" in head.roles and "condition" not in head.roles
-    of_drugs = set(table_words()["of_drugs"])
-    fitting = of_drugs if is_drug else _relations() - of_drugs
-    related = {column.name: role for column in left for role in column.roles if role in fitting}
-    if "relation" not in said.columns and len(related) > 1:
+    is_drug = "drug" in head.roles and "condition" not in head.roles
+    fitting = _lists("of_drugs") if is_drug else _relations() - _lists("of_drugs")
+    related = {column.name: role for column in left for role in column.roles & fitting}
+    marks = tuple(column.name for column in left if column.is_marks and not is_read(column.name))
+    if len(related) > 1 and not has_relation:
         return replace(said, wide=related)
-    marks = tuple(column.name for column in left if column.marks and not is_read(column.name))
-    if not related and len(marks) > 1:
+    if len(marks) > 1 and not related:
         return _with_relation(replace(said, marks=marks), table)
     tails = (
         [column.name for column in left if "tail" in column.roles]
         or list(related)
         or [column.name for column in left if is_drug and "condition" in column.roles]
         or [column.name for column in left if not column.roles and column.kind]
+        or [column.name for column in left if has_relation and not column.roles and len(column.cells) == len(head.cells)]
     )
-    if len(tails) != 1:
-        said = replace(said, open=(*said.open, "tail"))
-        return said if "relation" in said.columns else replace(said, open=(*said.open, "relation"))
-    return _with_relation(replace(said, columns={**said.columns, "tail": tails[0]}), table)
+    if len(tails) == 1:
+        return _with_relation(replace(said, columns={**said.columns, "tail": tails[0]}), table)
+    return replace(said, open=(*said.open, "tail", *(() if has_relation else ("relation",))))
+
+
+def _end(role: str, said: Guess, table: Sequence[_Column]) -> _Column:
+    """The column of a role; an empty one where none is found."""
+    return next((column for column in table if column.name == said.columns.get(role)), _Column("", ()))
 
 
 def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
     """The guess with one relation for all rows, where no column has it: certain by the name of the tails' column, or where
-    most heads of columns are known signs; likely by the kind of the tails.
+    most names of columns with marks are signs; likely by the kind of the tails.
     """
+    tails = _Column("", said.marks) if said.marks else _end("tail", said, table)
     if "relation" in said.columns or said.wide:
         return said
-    name = said.columns.get("tail", "")
-    column = _Column("", said.marks) if said.marks else next(one for one in table if one.name == name)
-    if relation := _relation_in(name):
-        return replace(said, relation=relation)
-    likely = _OF_KIND.get(column.kind)
-    is_sure = said.marks and likely == "symptoms" and "head" in said.columns
+    likely = _relation_in(tails.name) or _OF_KIND.get(tails.kind)
+    is_sure = _relation_in(tails.name) or (said.marks and likely == "symptoms")
     return replace(said, relation=likely, open=said.open if is_sure else (*said.open, "relation"))
-
-
-def _splits(said: Guess, table: Sequence[_Column]) -> dict[str, str]:
-    names = {said.columns.get("tail"), said.columns.get("tail_id"), *said.wide}
-    found = {column.name: _separator(column.cells) for column in table if column.name in names}
-    return {name: sign for name, sign in found.items() if sign}
 
 
 def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> dict[str, str]:
     """The columns with identifiers of the heads or the tails: by a word or a kind that both have, or by their neighbour."""
-    ends = {role: column for column in table for role in ("head", "tail") if said.columns.get(role) == column.name}
+    ends = {role: end for role in ("head", "tail") if (end := _end(role, said, table)).name}
     found: dict[str, str] = {}
     for column in free:
-        if column in ends.values() or not column.is_identifier or column.name in (*said.columns.values(), *said.wide):
+        if column.name in (*said.columns.values(), *said.wide) or not column.is_identifier:
             continue
-        kind, words = _identifies(column.name), set(_plain(column.name).split())
-        of_kind = [role for role, end in ends.items() if words & set(_plain(end.name).split()) or kind in _kinds_named(end)]
-        at = table.index(column)
+        kind, words, at = _identifies(column.name), set(_plain(column.name).split()), table.index(column)
+        named = [role for role, end in ends.items() if words & set(_plain(end.name).split())]
+        alike = [role for role, end in ends.items() if kind in {_KIND_OF.get(of) for of in end.roles}]
         near = [role for place in (at - 1, at + 1) for role, end in ends.items() if table.index(end) == place]
-        role = next(iter((*of_kind, *near)), "")
-        splits = said.splits.get(said.columns.get("tail", ""), "") if role == "tail" else ""
-        if role and _separator(column.cells) == splits and column.tells_apart(ends[role]):
+        role = next(iter((*named, *alike, *near)), "")
+        splits = said.splits.get(ends["tail"].name, "") if role == "tail" else ""
+        if role and column.separator == splits and column.tells_apart(ends[role]):
             found.setdefault(f"{role}_id", column.name)
     return found
 
 
-def _kinds_named(column: _Column) -> set[str]:
-    """The kinds of things that the name of a column speaks of, as `identifiers` names them."""
-    return {kind for role, kind in _KIND_OF.items() if role in column.roles}
-
-
 def _language(table: Sequence[_Column], said: Guess) -> str:
     """The language of most headers and relations, English where none is ahead of it."""
-    relations = next((column.cells for column in table if column.name == said.columns.get("relation")), ())
-    texts = [column.name for column in table if spelled(column.name) not in _OWN] + list(dict.fromkeys(relations))
+    texts = [column.name for column in table if spelled(column.name) not in _OWN]
+    texts += dict.fromkeys(_end("relation", said, table).cells)
     votes = Counter(chain.from_iterable(frozenset().union(*roles_of(text).values()) for text in texts))
     return max(votes, key=lambda code: (votes[code], code == ENGLISH), default=ENGLISH)
 
@@ -388,21 +378,22 @@ def completed(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """A column map with what is guessed of a table, and notes on that. rows: the first ones. given: what a person said.
 
-    Raises ColumnsMissing where something is open: columns, lists by comma, and columns about patients.
+    Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients.
     """
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
     if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
-        names = ", ".join(map(repr, guessed.personal))
+        names, are = ", ".join(map(repr, guessed.personal)), "is" if len(guessed.personal) == 1 else "are"
+        problem = f"{place}: the data may be about patients: {names} {are} among the columns. Nothing was read."
         raise ColumnsMissing(
-            f"{place}: {names} may tell who a patient is; nothing of the file was read.",
-            "Take such columns out of the file. If no row is about a patient, add --column patients==none; or name the columns "
-            "to read with --column head=… and --column tail=….",
+            problem,
+            "Take patients' data out of the file. If no row is about a patient, add --column patients==none; to read other "
+            "columns alone, name them with --column head=… and --column tail=….",
             list(headers),
         )
     if guessed.open:
         raise _open(place, headers, guessed)
-    listed = next((name for name, sign in guessed.splits.items() if sign in COMMAS), None)
-    if listed is not None and not {SPLIT, f"{SPLIT}:{listed}"} & given.keys():
+    listed = next((name for name, sign in guessed.splits.items() if sign in COMMAS), "")
+    if listed and not {SPLIT, f"{SPLIT}:{listed}"} & given.keys():
         sign = guessed.splits[listed]
         cell = next(cell for row in rows if sign in (cell := row.get(listed, "").strip()))
         raise ColumnsMissing(
@@ -410,50 +401,40 @@ def completed(
             f"Add --column split=={sign} to make a fact of each name, or --column split==none where it belongs to the names.",
             list(headers),
         )
-    columns = {**guessed.column_map(), **given}
-    return columns, tuple(_notes(place, headers, guessed, given))
+    return {**guessed.column_map(), **given}, tuple(_notes(place, headers, guessed, given))
 
 
 def _open(place: str, headers: Sequence[str], guessed: Guess) -> ColumnsMissing:
     """The refusal of a table whose columns are not clear, with what is guessed of it and its first rows."""
-    subject = f"column {guessed.open[0]} is" if len(guessed.open) == 1 else f"columns {' and '.join(guessed.open)} are"
-    shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
-    likely = f" (likely {guessed.relation})" if guessed.relation else ""
+    subject = f"column{'s' * (len(guessed.open) > 1)} {' and '.join(guessed.open)} {'are' if guessed.open[1:] else 'is'}"
+    likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
     sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED)
+    shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
+    options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
     return ColumnsMissing(
         f"{place}, row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}."
         f"{f' Read: {sure}.' if sure else ''} The first rows: {shown}.",
-        "Name the columns head, relation and tail, or say which of yours they are. On the command line, add "
-        + " and ".join(f"--column {role}={_EXAMPLE[role]}" for role in guessed.open)
-        + ".",
+        "Name the columns head, relation and tail, or say which of yours they are. On the command line, add " + options + ".",
         list(headers),
     )
 
 
 def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[str, str]) -> Iterator[str]:
     """What was guessed, and the columns that are not read."""
-    own = named_columns(list(headers))
-    roles = {role: name for role, name in guessed.columns.items() if role not in own and role not in given}
-    said = [f"{role} = {name}" for role, name in roles.items()]
+    own = named_columns(list(headers)).keys() | given.keys()
+    said = [f"{role} = {name}" for role, name in guessed.columns.items() if role not in own]
     said += [f"relation = {guessed.relation}"] if guessed.relation else []
     said += [f"{name} = tails of {relation}" for name, relation in guessed.wide.items() if f"{TAIL_OF}{name}" not in given]
     if guessed.marks:
         said.append(f"a mark such as 1 or x below {_few(guessed.marks)} gives the head that tail, any other cell nothing")
-    if SPLIT not in given:
-        said += [
-            f"the cells of {name} are split at {_shown(sign)}" for name, sign in guessed.splits.items() if sign not in COMMAS
-        ]
+    signs = {} if SPLIT in given else {name: sign for name, sign in guessed.splits.items() if sign not in COMMAS}
+    said += [f"the cells of {name} are split at {'line breaks' if sign.isspace() else sign!r}" for name, sign in signs.items()]
     if said:
         yield f"{place}: read: {', '.join(said)}; say otherwise with --column."
     used = {*guessed.columns.values(), *guessed.wide, *guessed.marks, *given.values()}
-    unread = [name for name in headers if name and name not in used and spelled(name) not in _OWN and not is_read(name)]
-    if unread:
+    if unread := [name for name in headers if name and name not in used and spelled(name) not in _OWN and not is_read(name)]:
         yield f"{place}: not read: {_few(unread)}."
 
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])} and {len(names) - 8} more"
-
-
-def _shown(sign: str) -> str:
-    return "line breaks" if sign == "\n" else repr(sign)
