@@ -6,6 +6,7 @@ from medfact.languages.language import Language, load_language, name_in, names_i
 from medfact.languages.names import Name
 from medfact.languages.pool import CAN_BE_ASKED, PoolInLanguage
 from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
+from medfact.languages.tables import language_of, pool_of_table
 
 __all__ = [
     "CAN_BE_ASKED",
@@ -13,9 +14,11 @@ __all__ = [
     "Name",
     "PoolInLanguage",
     "ReadReply",
+    "language_of",
     "load_language",
     "name_in",
     "names_in",
+    "pool_of_table",
     "read_answer",
     "read_reply",
     "settles",

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import language_of_pool, language_titles
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
@@ -25,6 +26,9 @@ ENGLISH_POOL = "medfact"
 
 CAN_BE_ASKED = "can be asked in this language"
 """What the note says that counts them."""
+
+MOST_SHOWN = 5
+"""Names that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,19 @@ class PoolInLanguage(Pool):
     one place or group, for which it has no words: without them it would say something else.
 
     names: key of an entity → what it is called. blank: a relation without sentences, which fills those of any relation.
+    as_written: keys of the names of a table in this language that stand as written; None where the facts are in English.
     """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     blank: RelationInLanguage = field(kw_only=True, repr=False)
+    as_written: frozenset[str] | None = None
+
+    def of_table(self, names: Mapping[str, Name], as_written: frozenset[str]) -> PoolInLanguage:
+        """The pool for a table in its language. names: as in `names`, those of the table."""
+        every = {**self.names, **names}
+        relations = {name: replace(one, names=every) for name, one in self.relations.items()}
+        changed: dict[str, Any] = {"names": every, "relations": relations, "as_written": as_written}
+        return replace(self, blank=replace(self.blank, names=every), **changed)
 
     @cached_property
     def english(self) -> Pool:
@@ -98,11 +111,30 @@ class PoolInLanguage(Pool):
         return tuple(fact for fact in facts if (fact.negative_of or fact.fact_id) not in missing)
 
     def note_on(self, facts: Sequence[Fact]) -> str:
-        """How many of the true facts can be asked in this language, in a sentence."""
-        true = sum(fact.positive for fact in facts)
-        asked = sum(fact.positive for fact in self.statable(facts))
-        others = "" if asked == true else "; the others, or their partners, lack a name, or hold in one place or group alone"
-        return f"{asked:,} of {true:,} true facts {CAN_BE_ASKED}{others}."
+        """How many of the true facts can be asked in this language, and why not the others, in sentences."""
+        true, asked = sum(fact.positive for fact in facts), self.statable(facts)
+        title = language_titles()[language_of_pool(self.name)]
+        said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
+        if self.as_written is not None:
+            written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
+            said = f"Asked in {title}, as the table is; {_counted(len(written), 'name stands', 'names stand')} as written. {said}"
+        why = "; ".join(self._obstacles(facts, title))
+        return f"{said} Not asked: {why}." if why else said
+
+    def _obstacles(self, facts: Sequence[Fact], title: str) -> Iterator[str]:
+        """What keeps some facts from being asked in this language."""
+        ends = (name for fact in facts for name in (fact.head, fact.tail or "") if name_key(name) not in self.names)
+        if names := list(dict.fromkeys(ends)):
+            shown = [*names[:MOST_SHOWN], f"{len(names) - MOST_SHOWN:,} more"] if len(names) > MOST_SHOWN else names
+            yield f"{_counted(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
+        if relations := dict.fromkeys(fact.relation for fact in facts if self.canonical(fact.relation) not in self.relations):
+            yield f"there are no {title} sentences yet for {', '.join(map(repr, relations))}"
+        if bound := sum(bool(fact.positive and (fact.region or fact.population)) for fact in facts):
+            yield f"{_counted(bound, 'fact holds', 'facts hold')} in one place or group alone"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {many}"
 
 
 def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:

@@ -178,8 +178,8 @@ def _unknown(visitor: Visitor, setup: Setup, source: Source, collection: Collect
     if setup.protocol not in PROTOCOLS:
         return []
     pool = _pool(visitor, setup, source, collection)
-    stated = {fact.relation for fact in collection.facts if pool.states(fact)}
-    missing = [fact for fact in collection.facts if fact.positive and fact.relation not in stated]
+    unstated = (fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready)
+    missing = [fact for fact in unstated if pool.canonical(fact.relation) is None]
     counts = Counter(fact.relation for fact in missing)
     first = {fact.relation: fact for fact in reversed(missing)}
     return [Unknown(name, count, _known(pool, first[name])) for name, count in counts.most_common(SHOWN_UNKNOWN)]
@@ -195,7 +195,7 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
     pool = visitor.services.pool(visitor.owner, setup.pool) or None
-    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=setup.language), collection.ready)
+    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=setup.language), collection)
 
 
 def _known(pool: Pool, fact: Fact) -> list[tuple[str, str]]:
@@ -247,7 +247,8 @@ def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[st
     """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
     partner.
     """
-    collection = in_direction(collection_of_spec(spec), pool_of(spec))
+    read = collection_of_spec(spec)
+    collection = in_direction(read, pool_of(spec, read))
     selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
