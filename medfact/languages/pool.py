@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,9 +14,9 @@ from typing import Any
 from medfact.assets import language_of_pool, language_titles
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
-from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
+from medfact.languages.cases import PLURAL, Cases, check_cases, check_genders, read_cases
 from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
-from medfact.languages.names import Name
+from medfact.languages.names import MARKS, Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
 from medfact.prototypes.pool_files import pool_in, problems_by_form
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
@@ -26,6 +27,9 @@ ENGLISH_POOL = "medfact"
 
 CAN_BE_ASKED = "can be asked in this language"
 """What the note says that counts them."""
+
+AS_WRITTEN = "the table"
+"""The source of a name that stands as a table has it."""
 
 MOST_SHOWN = 5
 """Names that a note lists."""
@@ -57,11 +61,23 @@ class PoolInLanguage(Pool):
 
     names: key of an entity → what it is called. blank: a relation without sentences, which fills those of any relation.
     as_written: keys of the names of a table in this language that stand as written; None where the facts are in English.
+    guessed: patterns of names, and how one stands in a sentence, of which the first counts. small: a name whose capital only
+    begins a cell.
     """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     blank: RelationInLanguage = field(kw_only=True, repr=False)
     as_written: frozenset[str] | None = None
+    guessed: tuple[tuple[re.Pattern[str], Name], ...] = field(default=(), repr=False)
+    small: re.Pattern[str] = field(default=re.compile(r"(?!)"), repr=False)
+
+    def guess(self, name: str) -> Name:
+        """How a name that the language does not have stands in a sentence, by its noun and the ending of that."""
+        text = "".join(" " if mark in MARKS else mark for mark in name)
+        text = text[:1].lower() + text[1:] if self.small.match(text) else text
+        plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+        form = next((form for pattern, form in self.guessed if pattern.search(plain)), Name("", ""))
+        return replace(form, entity=name, text=text, source=AS_WRITTEN)
 
     def of_table(self, names: Mapping[str, Name], as_written: frozenset[str]) -> PoolInLanguage:
         """The pool for a table in its language. names: as in `names`, those of the table."""
@@ -117,7 +133,9 @@ class PoolInLanguage(Pool):
         said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
         if self.as_written is not None:
             written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
-            said = f"Asked in {title}, as the table is; {_counted(len(written), 'name stands', 'names stand')} as written. {said}"
+            said = (
+                f"Asked in {title}, as the table is; {_counted(len(written), 'name stands', 'names stand')} as written. {said}"
+            )
         why = "; ".join(self._obstacles(facts, title))
         return f"{said} Not asked: {why}." if why else said
 
@@ -160,7 +178,13 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
         name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
         for name, one in read.relations.items()
     }
-    return PoolInLanguage(**{**vars(read), "relations": relations}, names=names, blank=blank)
+    guessed = tuple(
+        (re.compile(pattern, re.VERBOSE), Name("", "", gender=gender, plural=number == PLURAL, article=article))
+        for article, gender, number, pattern in record.get("guessed") or []
+    )
+    small = re.compile(record.get("small", "(?!)"), re.VERBOSE)
+    every = {**vars(read), "relations": relations}
+    return PoolInLanguage(**every, names=names, blank=blank, guessed=guessed, small=small)
 
 
 def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:
