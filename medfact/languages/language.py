@@ -1,5 +1,5 @@
-"""A language, read from its folder and checked as a whole; and tables in it: how they are told, and how their names stand in its
-sentences. A name that nobody translated stands as written.
+"""A language, read from its folder and checked as a whole; and tables in it, whose names stand in its sentences as they are
+where nobody translated them.
 """
 
 from __future__ import annotations

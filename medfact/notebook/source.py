@@ -182,7 +182,8 @@ def _cell(cell: Any) -> str | list[str]:
 def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
     """The spec of a run. settings: fields of `RunSpec`; `placement` and `service` are mappings of their own fields.
 
-    Facts are asked in their own language unless another is set. Raises UnknownName where there is no such setting, and Mistake where one cannot have that value.
+    Facts are asked in their own language unless another is set. Raises UnknownName where there is no such setting, and Mistake
+    where one cannot have that value.
     """
     for name in settings:
         if name not in _KNOWN:
