@@ -91,14 +91,15 @@ def _shipped(name: str) -> Pool:
 def _in_other_languages(pool: Pool) -> Pool:
     """Our pool, whose relations also have the names that tables in other languages give them."""
 
-    def names(relation: str, words: str) -> Iterator[str]:
-        return (str(name) for of in table_words()[words].values() for name in of.get(relation, ()))
+    def names(relation: str, words: str, ours: Iterable[str]) -> Iterable[str]:
+        named = {name_key(name): str(name) for of in table_words()[words].values() for name in of.get(relation, ())}
+        return (named[key] for key in sorted(named.keys() - set(map(name_key, ours))))
 
     relations = {
         name: replace(
             one,
-            aliases=(*one.aliases, *names(name, "relation_words")),
-            inverse=(*one.inverse, *names(name, "inverse_relation_words")),
+            aliases=(*one.aliases, *names(name, "relation_words", one.aliases)),
+            inverse=(*one.inverse, *names(name, "inverse_relation_words", one.inverse)),
         )
         for name, one in pool.relations.items()
     }
