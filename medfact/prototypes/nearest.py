@@ -96,14 +96,14 @@ def kind_of(thing: str) -> str:
 
 
 def _words_of(relation: RelationPrototypes) -> frozenset[str]:
-    hints = table_words()["relations"].get(relation.name, ())
+    hints = table_words()["relation_hints"].get(relation.name, ())
     return _stems([relation.name, *relation.aliases, *relation.inverse, *hints])
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
     """The beginnings of the words of texts that may hint at a relation; of Chinese, each two signs that stand together."""
     words = [word for text in texts for word in _WORD.findall(spelled(split_words(text)))]
-    linking = table_words()["relations"]["linking"]
+    linking = table_words()["relation_hints"]["linking"]
     latin = {word[:STEM] for word in words if word.isascii() and len(word) > 3 and word not in linking}
     return frozenset(latin | {word[at : at + 2] for word in words if not word.isascii() for at in range(len(word) - 1)})
 

@@ -169,7 +169,8 @@ def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[st
     """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
     partner.
     """
-    collection = in_direction(collection_of_spec(spec), pool_of(spec))
+    read = collection_of_spec(spec)
+    collection = in_direction(read, pool_of(spec, read))
     selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}

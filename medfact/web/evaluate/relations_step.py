@@ -70,7 +70,7 @@ def unknown_relations(visitor: Visitor, setup: Setup, source: Source, collection
     pool = _pool(visitor, setup, source, collection)
     facts_of: dict[str, list[Fact]] = {}
     for fact in collection.facts:
-        if fact.positive and fact.fact_id not in pool.ready and pool.canonical(fact.relation) not in pool.relations:
+        if fact.positive and fact.fact_id not in pool.ready and pool.canonical(fact.relation) is None:
             facts_of.setdefault(fact.relation, []).append(fact)
     shown = sorted(facts_of, key=lambda name: -len(facts_of[name]))[:SHOWN_UNKNOWN]
     return [_unknown(setup, pool, facts_of[name]) for name in shown]
@@ -101,7 +101,7 @@ def _pool(visitor: Visitor, setup: Setup, source: Source, collection: Collection
     if own := edited_of(visitor.services, visitor.owner, setup):
         return own.pool()
     pool = visitor.services.pool(visitor.owner, setup.pool) or None
-    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=setup.language), collection.ready)
+    return pool_of(spec_of(source, protocol=setup.protocol, pool=pool, asked_in=setup.language), collection)
 
 
 def read_turned(collection: Collection) -> list[tuple[str, str, str]]:

@@ -125,7 +125,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
     spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
-    pool = pool_of(spec, collection.ready)
+    pool = pool_of(spec, collection)
     collection = in_direction(collection, pool)
     askable = pool.statable(collection.facts)
     found = list(_matching(askable, collection.known, pool, show))
