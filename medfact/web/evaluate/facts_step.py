@@ -35,7 +35,7 @@ from medfact.web.evaluate.columns_step import says_columns
 from medfact.web.evaluate.form import EvaluateShow, Setup
 from medfact.web.evaluate.plan import planned_runs
 from medfact.web.evaluate.relations_step import as_stated, is_told, read_turned, renamed_relations, unknown_relations
-from medfact.web.evaluate.spec import source_of
+from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
 from medfact.web.pages import Message, Visitor
 from medfact.web.services import Source, collection_of_spec, spec_of
 
@@ -82,7 +82,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
     positive = sum(fact.positive for fact in collection.facts)
     problems, turned = summary(collection.problems), read_turned(collection)
     counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
-    counts, notes, alone = _counts_of(setup, source, positive) if counted_here else ((), (), ())
+    counts, notes, alone = _counts_of(visitor, setup, source, positive) if counted_here else ((), (), ())
     return render(
         "facts_in_use",
         drafts=setup.drafts,
@@ -112,9 +112,12 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
     ) + _preview(visitor, show, setup)
 
 
-def _counts_of(setup: Setup, source: Source, positive: int) -> tuple[Sequence[RelationCounts], Sequence[str], Sequence[str]]:
+def _counts_of(
+    visitor: Visitor, setup: Setup, source: Source, positive: int
+) -> tuple[Sequence[RelationCounts], Sequence[str], Sequence[str]]:
     chosen = {"protocol": setup.protocol, "sourced": setup.sourced, "asked_in": setup.language}
-    return relation_counts(spec_of(source, shots=setup.demonstrations, limit=positive, **chosen))
+    spec = spec_of(source, shots=setup.demonstrations, limit=positive, **chosen)
+    return relation_counts(spec, edited_of(visitor.services, visitor.owner, setup))
 
 
 def _confirmed(visitor: Visitor, collection: Collection) -> int:
@@ -165,13 +168,16 @@ class RelationCounts:
 
 
 @keep(1_000)
-def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...], tuple[str, ...]]:
+def relation_counts(
+    spec: RunSpec, edited: EditedPool | None = None
+) -> tuple[tuple[RelationCounts, ...], tuple[str, ...], tuple[str, ...]]:
     """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
-    partner.
+    partner. edited: what a visitor has made of the pool.
     """
     read = collection_of_spec(spec)
-    collection = in_direction(read, pool_of(spec, read))
-    selection = select_facts(spec, collection)
+    pool = edited.pool() if edited else pool_of(spec, read)
+    collection = in_direction(read, pool)
+    selection = select_facts(spec, collection, pool=pool)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
     for fact in collection.facts:
