@@ -513,6 +513,7 @@
     const form = target.closest("[data-draft]");
     if (form) keepDraft(form);
     if (target.dataset?.of !== undefined && target.type !== "radio") put(ofRow(target), TYPING_MS);
+    if (target.dataset?.choose && target.dataset.live !== undefined) put({ [target.dataset.choose]: target.value }, TYPING_MS);
     if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }, target.type === "search"), TYPING_MS);

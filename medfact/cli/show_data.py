@@ -25,7 +25,7 @@ from medfact.prototypes import Pool, in_direction, load_pool, pool_names
 from medfact.results.wording import counted
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
-from medfact.runs.pool import pool_of
+from medfact.runs.pool import asked_as_written, pool_of
 from medfact.runs.prompts import prompt_of
 from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec
@@ -67,9 +67,8 @@ def pools(options: argparse.Namespace) -> int:
 
 def facts(options: argparse.Namespace) -> int:
     """Lists facts with their false partners and roles."""
-    spec = spec_of(options, "")
-    collection, rejected = load_collection(spec), rejections(options)
-    pool = pool_of(spec, collection.ready)
+    (spec, collection), rejected = opened(options), rejections(options)
+    pool = pool_of(spec, collection)
     collection = in_direction(collection, pool)
     selection = select_facts(
         spec, collection, lambda relation: pool.canonical(relation) or relation, rejected, held_in(options)
@@ -85,9 +84,8 @@ def facts(options: argparse.Namespace) -> int:
 
 def statistics(options: argparse.Namespace) -> int:
     """Lists how large a data set is: of all of it, by relation, and by semantic type."""
-    spec = spec_of(options, "")
-    collection = load_collection(spec)
-    pool = pool_of(spec, collection.ready)
+    spec, collection = opened(options)
+    pool = pool_of(spec, collection)
     collection = in_direction(collection, pool)
     tested = select_facts(spec, collection, pool.canonical, rejections(options), held_in(options)).test
     print_notes((*collection.notes, *_unstated(collection, pool)))
@@ -95,9 +93,10 @@ def statistics(options: argparse.Namespace) -> int:
 
 
 def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:
-    """Notes on relations for which the pool has no prototypes."""
-    for relation in sorted({fact.relation for fact in collection.facts if not pool.states(fact)}):
-        reason = pool.why_withheld(relation) or "it has no prototypes for it"
+    """Notes on relations for which there are no sentences."""
+    stated = (fact for fact in collection.facts if fact.fact_id in pool.ready or pool.canonical(fact.relation))
+    for relation in sorted({fact.relation for fact in collection.facts} - {fact.relation for fact in stated}):
+        reason = pool.why_withheld(relation) or "we have no sentences for it yet."
         yield f"{relation!r} is not stated by the pool {pool.name!r}: {reason}"
 
 
@@ -124,16 +123,14 @@ def _explainer(selection: Selection, collection: Collection, rejected: Rejection
 
 def statements(options: argparse.Namespace) -> int:
     """Lists the statements of the facts under test."""
-    spec = spec_of(options, "")
-    planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
+    planned = plan(*opened(options), rejections(options), held_in(options))
     print_notes(planned.notes)
     return emit((statement_row(item.statement) for item in planned.statements if item.draw == 0), options.output)
 
 
 def prompts(options: argparse.Namespace) -> int:
     """Lists the prompts."""
-    spec = spec_of(options, options.model or "")
-    collection = load_collection(spec)
+    spec, collection = opened(options, options.model or "")
     planned = plan(spec, collection, rejections(options), held_in(options))
     print_notes(planned.notes)
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
@@ -167,6 +164,17 @@ def held_in(options: argparse.Namespace) -> Held:
     """What reviewers hold of facts, by the database, where --reviewed asks for it."""
     wanted = vars(options).get("spec.reviewed") and exists(options.db)
     return held(opinions(Store(options.db).verdicts.log())) if wanted else {}
+
+
+def opened(options: argparse.Namespace, model: str = "") -> tuple[RunSpec, Collection]:
+    """The spec that was typed, and its facts, which are asked in their own language unless another was typed."""
+    spec = spec_of(options, model)
+    return in_language(spec, collection := load_collection(spec), options), collection
+
+
+def in_language(spec: RunSpec, collection: Collection, options: argparse.Namespace) -> RunSpec:
+    """The spec in the language that was typed, or else in that of its facts."""
+    return spec if "spec.asked_in" in vars(options) else asked_as_written(spec, collection)
 
 
 def load_collection(spec: RunSpec) -> Collection:

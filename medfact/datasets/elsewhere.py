@@ -339,11 +339,25 @@ def _other_kinds(relation: str) -> Kinds:
     return frozenset().union(*(every[one][1] for one in _TREATMENTS if one != relation)) - every[relation][1]
 
 
+def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:
+    """Share of the names in pairs of head and tail that are known to be of the kinds of a relation's ends. A pair of which one
+    name is of another kind counts as 0.
+    """
+    kinds, ends = _kinds(), _ends().get(name_key(relation), (frozenset(), frozenset()))
+    fitting = [_fitting(kinds, head, tail, ends) for head, tail in pairs]
+    return sum(len(names) for names in fitting if all(names)) / (2 * len(fitting) or 1)
+
+
 def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
     """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
-    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
-    fitting = [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
+    fitting = _fitting(of, head, tail, ends)
     return bool(fitting) and all(fitting)
+
+
+def _fitting(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> list[bool]:
+    """Whether each name of known kinds is of the kinds of a relation's end."""
+    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
+    return [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
 
 
 @keep(1)

@@ -22,7 +22,7 @@ FEWEST_HEADS = 10
 """A relation with fewer heads keeps none aside: its shots come from the bundled facts, if they have that relation."""
 
 Canonical = Callable[[str], str | None]
-"""A relation's name in the prototype pool, or None where the pool has no prototypes for it."""
+"""A relation's name in the prototype pool, or None where there are no sentences for it."""
 
 Rejections = Mapping[str, frozenset[str]]
 """Id of a positive fact → names of tails that a reviewer rejected as its false partners."""
@@ -404,7 +404,7 @@ def _notes_on_relations(collection: Collection, canonical: Callable[[str], str |
     missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
     for relation, number in missing.items():
         left_out = "1 fact is" if number == 1 else f"{number} facts are"
-        yield f"The pool has no prototypes for {relation!r}: {left_out} left out."
+        yield f"We have no sentences for “{relation}” yet: {left_out} left out."
 
 
 def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:

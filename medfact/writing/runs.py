@@ -57,13 +57,13 @@ def planned_writing(
     planned = make_plan(spec, collection, rejected)
     if KINDS[kind] is EIGHT_STATEMENTS:
         return writing, replace(planned, statements=_triplets(planned))
-    return writing, with_demonstrations(planned, pool_of(spec, collection.ready))
+    return writing, with_demonstrations(planned, pool_of(spec, collection))
 
 
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
-    pool = pool_of(spec, collection.ready)
+    pool = pool_of(spec, collection)
     examples = examples_of(in_direction(collection, pool), pool, task)
     return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 

@@ -85,8 +85,13 @@ def _known(prefix: str) -> str:
 
 KnownPrefix = Annotated[str, AfterValidator(_known)]
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
+Sentence = Annotated[str, Field(max_length=1_000)]
 OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
 """One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
+
+
+People = Literal["", "left out", "none"]
+"""What a person says of columns about patients: that they are left out, or are about nobody."""
 
 
 class Unmapped(BaseModel):
@@ -94,6 +99,7 @@ class Unmapped(BaseModel):
 
     path: str
     columns: list[str] = Field(max_length=200)
+    people: People = ""
 
 
 class AsTold(Lenient):
@@ -241,6 +247,12 @@ class Setup(AsTold):
     """A writing whose accepted templates are used."""
     studio: str = ""
     """"POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it."""
+    worded: Short = ""
+    """A relation for which the visitor writes the four sentences that follow."""
+    plain: Sentence = ""
+    backwards: Sentence = ""
+    in_patient: Sentence = ""
+    in_patient_backwards: Sentence = ""
     reviewed: bool = False
     """Whether to ask only facts that reviewers have confirmed."""
     sourced: bool = False

@@ -30,7 +30,8 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
+from medfact.web.evaluate.columns_step import mapping, says_columns
+from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import (
     OWN_DATA,
@@ -124,7 +125,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
     spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
-    pool = pool_of(spec, collection.ready)
+    pool = pool_of(spec, collection)
     collection = in_direction(collection, pool)
     askable = pool.statable(collection.facts)
     found = list(_matching(askable, collection.known, pool, show))
@@ -138,7 +139,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
         "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
         "filters": _filters(show, kept.source, facts, pool.note_on(collection.facts)),
         "in-use": _own_file(collection, show),
-        "mapping": mapping(kept),
+        "mapping": mapping(visitor, kept) if kept.mapping or show.data == OWN_DATA else Markup(),
         "cards": render(
             "facts_list",
             lines=lines,
@@ -199,7 +200,7 @@ def _own_file(collection: Collection, show: FactsShow) -> Markup:
     """That the visitor's own file is shown, and what is wrong with it."""
     if show.data != OWN_DATA:
         return Markup()
-    notes = list(map(in_plain_words, collection.notes))
+    notes = [in_plain_words(note) for note in collection.notes if not says_columns(note)]
     problems = summary(collection.problems)[:SHOWN_PROBLEMS]
     return render("facts_own", name=collection.name, notes=notes, problems=problems)
 
