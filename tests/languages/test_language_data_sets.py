@@ -13,12 +13,12 @@ from medfact.facts import name_key as key
 from medfact.languages import load_language
 from medfact.statements import IMPLICATIONS, VARIANTS
 
-SETS = ("rare-core", "safety-core", "clinical-relations")
+SETS = ("rare-core", "safety-core", "clinical-relations", "core-medicine")
 CODES = [code for code in language_codes() if code != "en"]
 ROMANCE = ("es", "fr")
 
-ASKED = {"rare-core": 3_950, "safety-core": 361, "clinical-relations": 190}
-"""True facts that can be asked at least in each language, of 4,014, 363 and 221."""
+ASKED = {"rare-core": 3_950, "safety-core": 361, "clinical-relations": 499, "core-medicine": 1_240}
+"""True facts that can be asked at least in each language, of 4,014, 363, 524 and 1,241."""
 
 ASPIRATED = ("hernie", "hyalinose")
 """Words of French before which nothing is elided."""
