@@ -170,8 +170,8 @@ class PoolInLanguage(Pool):
             said = "is no medicine" if len(others) == 1 else "are no medicines"
             yield f"{', '.join(others)} {said}; a relation of their own, such as surgery, would fit"
         bounds = (bound for fact in facts for bound in (fact.region, fact.population) if bound)
-        if unnamed := dict.fromkeys(bound for bound in bounds if name_key(bound) not in self.blank.bounds):
-            yield f"there are no {title} words yet for {', '.join(map(repr, unnamed))}"
+        if places := dict.fromkeys(bound for bound in bounds if name_key(bound) not in self.blank.bounds):
+            yield f"there are no {title} words yet for {', '.join(places)}"
 
 
 def _without_accents(text: str) -> str:

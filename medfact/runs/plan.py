@@ -18,7 +18,7 @@ from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
 from medfact.extras import looking_for_no_garbage
 from medfact.facts import Fact, name_key
-from medfact.languages import PoolInLanguage
+from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
@@ -216,7 +216,7 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
     if spec.asked_in != ENGLISH:
         return Mistake(
             " ".join([f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}.", *selection.notes]),
-            "Choose English, or facts that have them, such as clinical-core.",
+            f"Choose {language_titles()[language_of(collection)]}, or facts that have them, such as clinical-core.",
         )
     facts = [fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready]
     none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"

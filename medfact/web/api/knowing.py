@@ -15,11 +15,12 @@ from medfact.facts import Fact, core_name, name_key, spelled
 from medfact.limits import limits
 from medfact.prototypes import load_pool
 from medfact.results.wording import FALSE_MARK, counted
+from medfact.runs.pool import asked_as_written
 from medfact.statements import Statement
 from medfact.web.api.caller import Caller
 from medfact.web.api.words import USUAL_DATA, USUAL_METHOD, DataSet, Name, Protocol, Row, Rows, Seed, source_of
 from medfact.web.evaluate.plan import planned
-from medfact.web.services import Services, spec_of
+from medfact.web.services import Services, collection_of, spec_of
 
 MOST_FACTS, MOST_FOUND = 25, 25
 """Of one answer."""
@@ -65,7 +66,7 @@ def statements(
     if head or relation or tail:
         return [marked(one) for one in _eight(Fact(head, relation, tail, positive=holds))]
     source = source_of(services, caller, data_set, rows)
-    spec = spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0)
+    spec = asked_as_written(spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0), collection_of(source))
     plan = planned(spec, source, {}, most=limits().of(caller.owner).statements_a_run)
     return [marked(asked.statement) for asked in plan.statements if asked.draw == 0]
 

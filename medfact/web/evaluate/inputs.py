@@ -85,7 +85,8 @@ def _method() -> Inputs:
         pool = gr.Dropdown(pools, value="", label=LABELS["pool"], elem_id="pool", filterable=False)
         bring(Bring("Your own templates (.yaml, .json) …", "take_pool", (".yaml", ".yml", ".json"), "own-pool"))
         part("method", "pool-said")
-        further = {name: _control(name, f"setting-{name}") for name in FURTHER}
+        own = {"asked_in": {"value": ""}}
+        further = {name: _control(name, f"setting-{name}", **own.get(name, {})) for name in FURTHER}
     return {"protocol": protocol, "shots": shots, "difficulty": difficulty, "pool": pool, **further}
 
 
@@ -101,8 +102,8 @@ def _control(name: str, element: str, **more: Any) -> Any:
     if default == ():
         return gr.CheckboxGroup(named, **{**settings, "value": []})
     if named:
-        usual = [("as usual with the method", "")] if default is None else []
-        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": default or ""})
+        usual = [("as usual with the method", "")] if default is None else [("as the facts are", "")] if "value" in more else []
+        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": more.get("value", default or "")})
     if declared.bounds:
         return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
     return gr.Textbox(max_length=300, **settings)
