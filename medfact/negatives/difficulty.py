@@ -37,13 +37,12 @@ BRANCH = 2
 
 
 NEIGHBORS = ASSETS / "datasets" / "neighbors.csv"
-"""Names that are easily taken for one another: differential diagnoses, drugs of one class or use, neighboring sites."""
+"""Names that are easily taken for one another, by editors (no clinician): differential diagnoses, drugs of a class, findings of
+an organ, neighboring sites. *use*: drugs of one use, which are neighbors as tails alone. *common*: what is near nothing.
+"""
 
 NEAR_TO_OWN = 0.4
-"""From 0 to 1: where a head has no neighbors, a tail is near if it is at least so like the head's own tails."""
-
-FURTHER_TO_OWN = 0.2
-"""The same of a tail, no finding, that is true of a neighbor's neighbor. Both were chosen by reading (benchmarks/README.md)."""
+"""From 0 to 1: where NEIGHBORS has neither head nor tail, a tail so like the head's own tails is near. Chosen by reading."""
 
 
 class Nearness:
@@ -52,29 +51,28 @@ class Nearness:
     def __init__(self, known: KnowledgeBase, closeness: Callable[[], Closeness]) -> None:
         self._entity, self._closeness = known.entity, closeness
         self._neighbors: defaultdict[str, set[str]] = defaultdict(set)
-        self._findings: set[str] = set()
-        self._stated = _stated(known)
+        self._of_one_use: defaultdict[str, set[str]] = defaultdict(set)
+        self._common: set[str] = set()
+        self._stated = stated_tails(known)
         for kind, names in neighbor_groups():
             group = set(map(known.entity, names))
-            self._findings |= group if kind == "finding" else set()
+            if kind == "common":
+                self._common |= group
+                continue
             for one in group:
-                self._neighbors[one] |= group - {one}
+                (self._of_one_use if kind == "use" else self._neighbors)[one] |= group - {one}
 
     def is_near(self, relation: str, head: str, tail: str) -> bool:
         """Whether a tail that is not true of the head is near it."""
-        head, tail = self._entity(head), self._entity(tail)
-        neighbors = self._neighbors.get(head, set())
-        if self._is_true(relation, tail, neighbors) or not self._stated[relation, head].isdisjoint(
-            self._neighbors.get(tail, ())
-        ):
-            return True
-        is_further = tail not in self._findings and self._is_true(relation, tail, _all(self._neighbors, neighbors) - {head})
-        if neighbors and not is_further:
+        this, false = self._entity(head), self._entity(tail)
+        if false in self._common:
             return False
-        return self._closeness().to_own(relation, head, tail) >= (FURTHER_TO_OWN if neighbors else NEAR_TO_OWN)
-
-    def _is_true(self, relation: str, tail: str, heads: Iterable[str]) -> bool:
-        return any(tail in self._stated.get((relation, head), ()) for head in heads)
+        if this not in self._neighbors and false not in self._neighbors:
+            return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
+        akin = self._neighbors.get(false, set()) | self._of_one_use.get(false, set())
+        is_akin_to_own = not akin.isdisjoint(self._stated.get((relation, this), ()))
+        neighbors = self._neighbors.get(this, ())
+        return is_akin_to_own or any(false in self._stated.get((relation, other), ()) for other in neighbors)
 
 
 @cache
@@ -84,7 +82,7 @@ def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
         return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
 
 
-def _stated(known: KnowledgeBase) -> defaultdict[tuple[str, str], set[str]]:
+def stated_tails(known: KnowledgeBase) -> defaultdict[tuple[str, str], set[str]]:
     """Relation and head → the tails that facts state, as entities."""
     stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in known.facts:
@@ -105,7 +103,7 @@ class Kinship:
         self.known = known
         self._tails: defaultdict[str, set[str]] = defaultdict(set)
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
-        self._stated = _stated(known)
+        self._stated = stated_tails(known)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
         self._tails_of = cache(self._kindred_tails)
