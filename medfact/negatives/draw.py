@@ -12,7 +12,7 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.facts import Fact, KnowledgeBase, digest, name_key
+from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 from medfact.negatives.closeness import Closeness
 from medfact.negatives.difficulty import CLOSEST, CLOSEST_SHARE, DIFFICULTIES, FAR, JUDGED, NEAR, Kinship, Nearness
 from medfact.negatives.rules import Candidates, Places
@@ -115,6 +115,13 @@ def difficulty_of(negative: Fact, known: KnowledgeBase) -> str | None:
     return None if negative.tail is None else _draws_of(known).by_structure(negative, negative.tail)
 
 
+def closest_negative(fact: Fact, known: KnowledgeBase) -> Fact | None:
+    """The false partner that comes closest to being true, which a draw of CLOSEST prefers; None without a safe tail."""
+    if (tail := _draws_of(known).closest_tail(fact)) is None:
+        return None
+    return replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST, source=None, source_id=None)
+
+
 def _draws_of(known: KnowledgeBase) -> _Draws:
     """What was computed for earlier draws from the same knowledge base."""
     if _Draws not in known.memo:
@@ -157,6 +164,10 @@ class _Draws:
     def by_structure(self, fact: Fact, tail: str) -> str:
         """Whether this tail is near the fact's head or far from it."""
         return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
+
+    def closest_tail(self, fact: Fact) -> Tail | None:
+        """The safe tail that comes closest to being true of the fact's head."""
+        return self._relation(fact).closest_tail(fact.head)
 
     def _relation(self, fact: Fact) -> _Relation:
         return self._relation_of(fact.relation, fact.tail_type)
@@ -245,6 +256,11 @@ class _Relation:
             tail = self.candidates.tails[places[index]]
             is_closest = preference == CLOSEST and self._ranks(fact.head)[index] <= math.ceil(CLOSEST_SHARE * len(places))
             yield _False(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if kindred[index] else FAR)
+
+    def closest_tail(self, head: str) -> Tail | None:
+        """The safe tail that comes closest to being true of a head."""
+        places = self._safe_places(head)[0]
+        return self.candidates.tails[places[self._ranks(head).argmin()]] if len(places) else None
 
     def as_strong(self, fact: Fact, tail: str) -> bool:
         """Whether this tail, if it is false of the fact's head, is stated of it as strongly as the fact."""
