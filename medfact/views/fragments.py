@@ -13,7 +13,7 @@ from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import independent, sources_of
 from medfact.languages import name_in
-from medfact.negatives import DIFFICULTIES
+from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.bounds import bounds_before
 from medfact.results import wording
 from medfact.statements import VARIANTS
@@ -54,6 +54,7 @@ def environment() -> Environment:
         "FATES": wording.FATES,
         "GLYPHS": GLYPHS,
         "DIFFICULTIES": DIFFICULTIES,
+        "PREFERENCES": PREFERENCES,
         "linked_kinds": linked_kinds,
         "about_source": about_source,
         "links_of": links_of,

@@ -20,8 +20,8 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
-from medfact.negatives import RULES, explain
-from medfact.prototypes import in_direction
+from medfact.negatives import CLOSEST, RULES, closest_negative, explain
+from medfact.prototypes import Pool, fill, in_direction
 from medfact.prototypes.bounds import bounds_before
 from medfact.results.wording import in_plain_words
 from medfact.runs.plan import select_facts
@@ -143,8 +143,25 @@ def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         if facts:
             place = show.first % len(facts)
             statements = _statements_of(plan, facts[place])
-            return render("facts_preview", fact=facts[place], place=place, of=len(facts), statements=statements)
+            preview = render("facts_preview", fact=facts[place], place=place, of=len(facts), statements=statements)
+            return preview + _difficulty(visitor, setup, facts[place], plan)
     return Markup()
+
+
+def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Markup:
+    """The choice between usual and hard false partners, with an example of each; nothing where none is drawn."""
+    usual = _partner(any_plan(visitor, setup.changed(difficulty="")), fact)
+    if usual is None or usual.difficulty is None:
+        return Markup()
+    known = collection_of(source_of(visitor.services, visitor.owner, setup)).known
+    hard = _partner(plan, fact) if setup.difficulty == CLOSEST else closest_negative(fact, known)
+    of_method = PROTOCOLS[setup.protocol].negative_difficulty
+    return render("difficulty_choice", fact=fact, usual=usual, hard=hard, chosen=setup.difficulty, of_method=of_method)
+
+
+def _partner(plan: Plan, fact: Fact) -> Fact | None:
+    """The first false partner of a fact in a plan."""
+    return next((other for other in plan.facts if other.negative_of == fact.fact_id), None)
 
 
 def _statements_of(plan: Plan, fact: Fact) -> list[Statement]:
