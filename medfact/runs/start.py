@@ -20,7 +20,7 @@ from medfact.version import VERSION
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None, held: Held = NOTHING_HELD) -> str:
     """Plans and records a run, before its model loads; returns its id. held: what reviewers hold of facts."""
-    return start_planned(spec, plan(spec, collection, store.decisions.rejections(), held), store)
+    return start_planned(spec, plan(spec, collection, store.decisions.of_partners(), held), store)
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
