@@ -440,8 +440,6 @@ def _statement(row: dict[str, Any]) -> None:
         raise ValueError("its tail is missing")
     if row["difficulty"] not in (None, *DIFFICULTIES):
         raise ValueError("the difficulty of its fact is none that this medfact knows")
-    if row["presumed"] and not negative:
-        raise ValueError("its fact is presumed false, and no partner of a true one")
     texts = {name: row[name] for name in FACT_TEXTS if name != "fact_id"}
     fact = Fact(**texts, positive=row["positive"], k=row["k"])
     if row["pool"] == READY and fact.fact_id != row["fact_id"]:

@@ -537,11 +537,10 @@ def remarks(report: Report) -> list[str]:
 
 
 def about_unchecked(report: Report) -> list[str]:
-    """How many of the labels of false facts nobody has checked; nothing where that is none."""
-    if (of := report.unchecked) is None:
-        return []
-    said = unchecked_in_words(of.presumed, of.false_facts)[0]
-    return [f"{said} They were drawn from the table of true facts. Some may be true: answers to those are scored wrongly."]
+    """How many of its false facts nobody has checked; nothing where that is none."""
+    said = unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
+    why = "They were drawn among what the table does not state. Some may be true: answers to those are scored wrongly."
+    return [f"{words} {why}" for words in said]
 
 
 def about_demonstrations(report: Report) -> list[str]:

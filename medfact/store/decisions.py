@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sql
 
-from medfact.datasets.vouched import PartnerDecisions, place_key, relation_within_bounds
+from medfact.datasets.vouched import PartnerDecisions, relation_within_bounds, triplet_key
 from medfact.facts import Fact, name_key
 from medfact.store import schema
 from medfact.store.database import Part, now
@@ -40,21 +40,21 @@ class Decisions(Part):
             place = {"head": head, "relation": relation, "confirmed": confirmed}
             connection.execute(self.database.insert_new(schema.rejections), [values | place])
 
-    def take_back(self, said: PartnerDecision) -> None:
-        """Takes back what was said of a false partner: under its true fact's id, and under any other of the same triplet."""
+    def take_back(self, fact_id: str, tail: str) -> None:
+        """Takes back what was said of a false partner, under whatever ids its true fact has."""
         row = schema.rejections.c
-        of_fact = row.fact_id == said.fact_id
-        if said.head:
-            of_fact |= (row.head == said.head) & (row.relation == said.relation)
+        own = (row.owner == self.owner, row.tail == tail)
+        places = sql.select(row.head, row.relation).where(*own, row.fact_id == fact_id, row.head != "")
+        same = (row.fact_id == fact_id) | sql.tuple_(row.head, row.relation).in_(places)
         with self.database.writing() as connection:
-            connection.execute(schema.rejections.delete().where(row.owner == self.owner, row.tail == said.tail, of_fact))
+            connection.execute(schema.rejections.delete().where(*own, same))
 
     def of_partners(self) -> PartnerDecisions:
         """What this owner has said of false partners, for draws."""
         said = self.on_partners()
         return PartnerDecisions(
             frozenset((name_key(one.head) or one.fact_id, one.tail) for one in said if not one.confirmed),
-            frozenset((place_key(one.head, one.relation), name_key(one.tail)) for one in said if one.confirmed),
+            frozenset(triplet_key(one.head, one.relation, one.tail) for one in said if one.confirmed),
         )
 
     def on_partners(self) -> list[PartnerDecision]:

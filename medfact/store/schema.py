@@ -217,7 +217,7 @@ rejections = sql.Table(
     sql.Column("reason", StoredText(), nullable=False, server_default=""),
     sql.Column("head", StoredText(), nullable=False, server_default=""),
     sql.Column("relation", StoredText(), nullable=False, server_default=""),
-    sql.Column("confirmed", sql.Boolean, nullable=False, server_default=sql.false()),
+    sql.Column("confirmed", sql.Boolean, nullable=False, server_default=sql.text("FALSE")),
 )
 """What people said of false partners. Those that they `confirmed` are false; the others can be true, and are not drawn. `head`
 and `relation` are those of the true fact, "" if they were not recorded; `relation` names its region and population, too."""

@@ -13,6 +13,7 @@ from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.plan import NOTHING_HELD, plan, too_many_statements
+from medfact.runs.start import as_decided
 from medfact.spec import RunSpec, check_numbers
 from medfact.store import Plan
 from medfact.web.evaluate.form import MOST_MODELS, Setup
@@ -56,6 +57,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     name = name if name in (PROTOTYPES, ORIGINALS) else services.writing(name).run
     most = limits().of(owner).statements_a_run
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
+    plan = as_decided(plan, services.store.of(owner).decisions.of_partners())
     if len(plan.statements) > most:
         raise too_many_statements(most)
     if setup.shots == 0:

@@ -321,18 +321,13 @@ def _fact_and_tail(action: Action) -> tuple[str, str]:
     return fact_id, tail
 
 
-def _fact_shown(visitor: Visitor, show: FactsShow, fact_id: str) -> Fact | None:
-    """The fact of this id among those that are shown."""
-    kept = kept_setup(visitor.services, visitor.owner)
-    collection, _ = _stated(visitor, _as_chosen(show, kept), kept)
-    return next((fact for fact in collection.facts if fact.fact_id == fact_id), None)
-
-
 def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
     reason = action.fields.get("reason", "")
-    fact = _fact_shown(visitor, show, fact_id)
+    kept = kept_setup(visitor.services, visitor.owner)
+    collection, _ = _stated(visitor, _as_chosen(show, kept), kept)
+    fact = next((fact for fact in collection.facts if fact.fact_id == fact_id), None)
     store = visitor.services.log_of(visitor.owner, [tail, fact])
     store.decisions.reject(fact_id, tail, reason if reason in REASONS else "", fact)
     said = f"“{tail}” will not be drawn again for {fact.head if fact else 'this fact'}."
@@ -342,10 +337,7 @@ def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
 def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Takes a rejection back."""
     fact_id, tail = _fact_and_tail(action)
-    decisions = visitor.services.store.of(visitor.owner).decisions
-    for said in decisions.on_partners():
-        if (said.fact_id, said.tail) == (fact_id, tail):
-            decisions.take_back(said)
+    visitor.services.store.of(visitor.owner).decisions.take_back(fact_id, tail)
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from medfact.datasets.vouched import place_key, relation_within_bounds
+from medfact.datasets.vouched import relation_within_bounds, triplet_key
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
 from medfact.statements import Statement
@@ -21,19 +21,21 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import collection_of
 
+KEEP = "keep_false"
+"""The button that keeps a partner as false."""
+
 
 @dataclass(frozen=True)
 class PartnerCard:
     """A false partner to be checked, as a sentence, with the true fact that it belongs to."""
 
     true_fact: Fact
-    partner: Fact
     sentence: Statement
 
     @property
     def about(self) -> str:
         """What a button on the card is about."""
-        return f"{self.true_fact.fact_id}:{self.partner.tail}"
+        return f"{self.true_fact.fact_id}:{self.sentence.fact.tail}"
 
 
 @dataclass(frozen=True)
@@ -46,32 +48,22 @@ class Stack:
     said: Sequence[PartnerDecision]
     partnered: frozenset[str]
 
-    @property
-    def rejected(self) -> list[PartnerDecision]:
-        return [one for one in self.said if not one.confirmed]
-
-    @property
-    def redrawn(self) -> int:
-        """How many of the rejected ones have another partner in their place."""
-        return sum(one.fact_id in self.partnered for one in self.rejected)
-
 
 def stack_of(visitor: Visitor) -> Stack:
     """The partners of the facts that a visitor has set up on the page Evaluate. Raises MedfactError where none can be asked."""
     setup = kept_setup(visitor.services, visitor.owner)
     plan = any_plan(visitor, setup)
     true = {fact.fact_id: fact for fact in plan.facts if fact.positive}
-    cards: dict[tuple[object, ...], PartnerCard] = {}
+    cards: dict[tuple[str, ...], PartnerCard] = {}
     for statement in (asked.statement for asked in plan.statements):
         fact = statement.fact
         if fact.presumed and not statement.label and fact.negative_of in true:
-            key = (place_key(fact.head, relation_within_bounds(fact)), name_key(fact.tail or ""))
-            cards.setdefault(key, PartnerCard(true[fact.negative_of], fact, statement))
+            key = triplet_key(fact.head, relation_within_bounds(fact), fact.tail or "")
+            cards.setdefault(key, PartnerCard(true[fact.negative_of], statement))
     known = collection_of(source_of(visitor.services, visitor.owner, setup)).known.facts
     names = {name_key(name) for fact in known for name in (fact.head, fact.tail or "")}
     said = [one for one in visitor.services.store.of(visitor.owner).decisions.on_partners() if name_key(one.head) in names]
-    partnered = frozenset(fact.negative_of for fact in plan.facts if fact.negative_of)
-    return Stack(list(cards.values()), said, partnered)
+    return Stack(list(cards.values()), said, frozenset(fact.negative_of for fact in plan.facts if fact.negative_of))
 
 
 def view(visitor: Visitor, show: Show) -> View:
@@ -84,35 +76,25 @@ def view(visitor: Visitor, show: Show) -> View:
     return View({"partners": shown, "kept": erasable(DECISIONS) if stack.said else Markup()}, show)
 
 
-def _card(visitor: Visitor, action: Action) -> PartnerCard:
+def decide(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]:
+    """Keeps that a partner is false; or that it can be true: then it is drawn for this head no more, and another one is."""
     card = next((card for card in stack_of(visitor).cards if card.about == action.about), None)
     if card is None:
         raise Mistake("That false partner is not among those to be checked any more.", "Go on with the one that is shown.")
-    return card
-
-
-def keep_false(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]:
-    """Keeps that a partner is false."""
-    card = _card(visitor, action)
-    visitor.services.log_of(visitor.owner, [card.partner]).decisions.confirm(card.true_fact, card.partner.tail or "")
-    return show, Message()
-
-
-def can_be_true(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]:
-    """Keeps that a partner can be true: it is drawn for this head no more, and another one is drawn."""
-    card = _card(visitor, action)
-    fact, tail = card.true_fact, card.partner.tail or ""
-    visitor.services.log_of(visitor.owner, [card.partner]).decisions.reject(fact.fact_id, tail, "true", fact)
+    decisions = visitor.services.log_of(visitor.owner, [card.sentence]).decisions
+    fact, tail = card.true_fact, card.sentence.fact.tail or ""
+    if action.name == KEEP:
+        decisions.confirm(fact, tail)
+        return show, Message()
+    decisions.reject(fact.fact_id, tail, "true", fact)
     return show, Message(f"“{tail}” will not be called false of {fact.head} again.", "good")
 
 
 def back(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]:
-    """Takes back what was said last."""
-    last = next((one for one in stack_of(visitor).said if f"{one.fact_id}:{one.tail}" == action.about), None)
-    if last is None:
-        raise Mistake("There is nothing to take back.", "Go on with the one that is shown.")
-    visitor.services.store.of(visitor.owner).decisions.take_back(last)
-    return show, Message(f"What you said of “{last.tail}” is taken back.", "good")
+    """Takes back what was said of a partner."""
+    fact_id, _, tail = action.about.partition(":")
+    visitor.services.store.of(visitor.owner).decisions.take_back(fact_id, tail)
+    return show, Message(f"What you said of “{tail}” is taken back.", "good")
 
 
 PAGE = Page(
@@ -121,6 +103,6 @@ PAGE = Page(
     ("partners", "said", "kept"),
     Show,
     view,
-    {"keep_false": keep_false, "can_be_true": can_be_true, "back": back, **ERASE},
+    {KEEP: decide, "can_be_true": decide, "back": back, **ERASE},
     is_listed=False,
 )
