@@ -66,6 +66,7 @@ class Fact:
     region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
     the id where they are filled.
     difficulty: of a negative: near, far, judged or closest (`negatives.difficulty`).
+    presumed: of a negative that was drawn and that nobody vouches for (`datasets.vouched`): true; else None.
     turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
     """
@@ -90,6 +91,7 @@ class Fact:
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
+    presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN, file_format=10), compare=False, repr=False)
     turned_from: str | None = column(
         about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True, file_format=7), compare=False, repr=False
     )
@@ -138,7 +140,7 @@ class Fact:
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
         own: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
-        return replace(self, positive=False, difficulty=None, **_OF_NO_SOURCE, **own)
+        return replace(self, positive=False, difficulty=None, presumed=None, **_OF_NO_SOURCE, **own)
 
 
 COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields(Fact)}

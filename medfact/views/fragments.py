@@ -59,6 +59,7 @@ def environment() -> Environment:
         "about_source": about_source,
         "links_of": links_of,
         "bounds_before": bounds_before,
+        "label_in_words": wording.label_in_words,
         "named": named,
         "name_in": name_in,
         "ENGLISH": ENGLISH,
