@@ -12,7 +12,18 @@ from pathlib import Path
 
 from medfact.assets import ENGLISH, table_words
 from medfact.datasets.cells import is_missing
-from medfact.datasets.columns import CONSTANT, MARK, NO_PATIENTS, PATIENTS, REQUIRED, SPLIT, TAIL_OF, named_columns, of_prefix
+from medfact.datasets.columns import (
+    CONSTANT,
+    MARK,
+    NO_PATIENTS,
+    PATIENTS,
+    REQUIRED,
+    SPLIT,
+    TAIL_OF,
+    listed,
+    named_columns,
+    of_prefix,
+)
 from medfact.datasets.denials import is_mark, is_read, truth
 from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.headers import LOOKED_AT, Columns, Limits
@@ -35,7 +46,9 @@ _NOTHING: Mapping[str, str] = {}
 _OF_KIND = {SIGN: "symptoms", DRUG: "therapeutic drugs"}
 """The likeliest relation of a condition to tails of a kind."""
 
-_OWN = frozenset(map(spelled, COLUMNS))
+_OWN = frozenset(map(spelled, (*COLUMNS, "role")))
+"""Columns of the tables of facts that medfact writes."""
+
 
 _KIND_OF = {"condition": "condition", "symptoms": "sign", "drug": "drug", "therapeutic drugs": "drug"}
 """Role or relation of a column → the kind of its names, as the list `identifiers` says it."""
@@ -227,6 +240,7 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
     return replace(
         found,
         columns={role: columns[role] for role in COLUMNS if role in columns},
+        open=tuple(role for role in REQUIRED if role in found.open),
         language=_language(table, found),
         personal=personal,
         sample=tuple(
@@ -370,12 +384,16 @@ def completed(
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
     if asked := _asked(guessed, headers, given):
         raise ColumnsMissing(f"{place}{asked[0]}", asked[1], list(headers))
-    return {**guessed.column_map(), **given}, tuple(_notes(place, headers, guessed, given))
+    own = named_columns(list(headers))
+    found = {role: said for role, said in guessed.column_map().items() if own.get(role, [""])[0] != said}
+    if "source" in own and "source" not in guessed.columns:
+        found["source"] = CONSTANT
+    return {**found, **given}, tuple(_notes(place, headers, guessed, given))
 
 
 def _asked(guessed: Guess, headers: Sequence[str], given: Mapping[str, str]) -> tuple[str, str] | None:
     """What a person has to say, behind the name of the file, and how; None where nothing is open."""
-    sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED)
+    sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED and role != name)
     if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
         are = "is" if len(guessed.personal) == 1 else "are"
         return (
@@ -385,14 +403,14 @@ def _asked(guessed: Guess, headers: Sequence[str], given: Mapping[str, str]) -> 
             "columns alone, name them with --column head=… and --column tail=….",
         )
     if guessed.open:
-        subject = f"column{'s' * (len(guessed.open) > 1)} {' and '.join(guessed.open)} {'are' if guessed.open[1:] else 'is'}"
+        subject = f"column {guessed.open[0]} is" if len(guessed.open) == 1 else f"columns {listed(guessed.open)} are"
         likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
         shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
         options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
         return (
-            f", row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}."
-            f"{f' Read: {sure}.' if sure else ''} The first rows: {shown}.",
-            f"Name the columns head, relation and tail, or say which of yours they are. On the command line, add {options}.",
+            f", row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}.",
+            f"Name the columns head, relation and tail, or say which of yours they are. On the command line, add {options}."
+            f"{f' Read so far: {sure}.' if sure else ''} The first rows: {shown}.",
         )
     lists = {name: sign for name, sign in guessed.splits.items() if sign in COMMAS and f"{SPLIT}:{name}" not in given}
     for name, sign in lists.items() if SPLIT not in given else ():

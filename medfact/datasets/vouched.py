@@ -85,8 +85,8 @@ def _rules(stock: _Stock, head: str) -> Rules:
 def _drawn_from() -> tuple[
     Mapping[tuple[str, str], set[tuple[_Stock, str]]], Mapping[tuple[_Stock, str], Tail], frozenset[tuple[str, str]]
 ]:
-    """(Relation, head) → where tails are drawn from, and the head's name there; (that place, tail) → the tail; and (head, tail) of
-    what a set no longer calls false. Heads and tails are things of `names`.
+    """(Relation, head) → where tails are drawn from, and the head's name there; (that place, tail) → the tail; and (head, tail)
+    of what a set no longer calls false. Heads and tails are things of `names`.
     """
     heads: defaultdict[tuple[str, str], set[tuple[_Stock, str]]] = defaultdict(set)
     tails: dict[tuple[_Stock, str], Tail] = {}

@@ -115,7 +115,7 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
     except FactsError as error:
         problem = error.problem.replace(f"{file.name}, row 1:", "the data frame:").replace(file.name, "the data frame")
         hint = error.hint.replace("choose the file again", "give the data frame again")
-        if isinstance(error, ColumnsMissing):
+        if isinstance(error, ColumnsMissing) and " missing" in problem:
             problem = problem.replace("the file has", "it has")
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
