@@ -167,9 +167,7 @@ KINDS: Mapping[str, Kind] = {
         r"https://www.orpha.net/en/disease/detail/\1",
         family=_ORPHANET,
     ),
-    "PharmacotherapyDB": Kind(
-        "PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK, family=_LABELS, opens=_OF_A_DRUG
-    ),
+    "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK, family=_LABELS, opens=_OF_A_DRUG),
     "PubMed": Kind("article, at PubMed", r"PMID:(\d{1,8})", r"https://pubmed.ncbi.nlm.nih.gov/\1/"),
     "PubMed (HPO annotations)": Kind(
         "article, by HPO's annotations", r"PMID:(\d{1,8}) HP:\d{7}", r"https://pubmed.ncbi.nlm.nih.gov/\1/"
