@@ -102,8 +102,10 @@ TRUE_BY_READING = {
 }
 """Findings of a disease that no annotation gives it in these words, and that its other findings or case reports do."""
 LEARNED = {
+    "Behçet disease": {"CSF pleocytosis"},
     "Jacobsen syndrome": {"Decreased circulating antibody concentration", "Microtia"},
     "KBG syndrome": {"Broad nasal tip", "Prominent nose"},
+    "Mercury poisoning": {"Hallucinations"},
     "Panhypophysitis": {"Male hypogonadism"},
     "Poliomyelitis": {
         "CSF pleocytosis",
@@ -118,6 +120,26 @@ LEARNED = {
 """The same, found when the set had been drawn. Sisters of what reading found, the findings below one of its parents, are barred
 with it: where one name was missing, others may be.
 """
+DOUBTED = {
+    "Aicardi-Goutières syndrome": {"Skin ulcer"},
+    "Alexander disease": {"Bradykinesia"},
+    "Alpha-mannosidosis": {"Thick vermilion border", "Wide mouth"},
+    "Angelman syndrome": {"Agitation"},
+    "Autosomal recessive hypophosphatemic rickets": {"Hypercalciuria"},
+    "Birk-Barel syndrome": {"Asthenia"},
+    "Dravet syndrome": {"Emotional lability"},
+    "Frank-Ter Haar syndrome": {"Otitis media"},
+    "Hennekam syndrome": {"Leukopenia"},
+    "Hurler syndrome": {"Optic disc pallor", "Telecanthus"},
+    "Jacobsen syndrome": {"Overfolded helix"},
+    "KBG syndrome": {"Spina bifida occulta"},
+    "Kawasaki disease": {"Increased CSF protein concentration"},
+    "Mercury poisoning": {"Hematuria"},
+    "Micro syndrome": {"Recurrent upper respiratory tract infections"},
+    "Multiple system atrophy": {"Sensorimotor neuropathy"},
+    "Roifman syndrome": {"Decreased fertility in females"},
+}
+"""Findings that a reader would neither assert nor deny, among 120 near ones drawn with seed 7 and what came in their place."""
 IN_SINGLE_PATIENTS = {
     "AGel amyloidosis": {"Muscle spasm"},
     "Chédiak-Higashi syndrome": {"Sparse hair"},
@@ -128,7 +150,7 @@ IN_SINGLE_PATIENTS = {
 }
 """Findings of one to three published patients of a disease: too few for a fact, too many for a false one."""
 LEARNED_ON = "2026-11-30"
-NOSE = re.compile(r"\b(?:nose|nares|nasal (?:alae|base|bridge|ridge|tip))\b")
+NOSE = re.compile(r"\b(?:columella|nose|nares|nasal (?:alae|base|bridge|ridge|tip))\b")
 """Findings of the nose and its parts: who looks at one part sees the others, and describes what the next observer does not."""
 COUNTERPARTS = {"female": "male", "upper limb": "lower limb", "hand": "foot", "finger": "toe"}
 """Words of which one finding has the one, and its counterpart in the other sex or limb the other."""
@@ -271,6 +293,7 @@ def of_its_kind(head: str, facts: set[str], barred: set[str], parents: Mapping[s
     above = set().union(*(parents.get(finding, set()) for finding in read))
     kinds = {
         "true by its other findings or case reports": read,
+        "arguable": DOUBTED.get(head, set()),
         "seen in single patients": IN_SINGLE_PATIENTS.get(head, set()),
         "below the same term as a finding that is true": {finding for finding, its in parents.items() if its & above},
         "of the nose, as a finding of the disease": {finding for finding in parents if NOSE.search(finding)}

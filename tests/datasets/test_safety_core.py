@@ -83,10 +83,7 @@ def test_a_vaccine_has_sentences_of_its_own_that_nobody_takes_it_in() -> None:
     true = next(fact for fact in load_bundled("safety-core").facts if fact.relation == VACCINES and fact.head == "tacrolimus")
     english = {one.variant: one.text for one in load_pool("medfact").statements([true])}
     assert english["ins"] == "In patients treated with tacrolimus, the yellow fever vaccine is contraindicated."
-    assert (
-        english["inv+dn"]
-        == "Vaccines contraindicated during treatment with tacrolimus do not include the yellow fever vaccine."
-    )
+    assert english["inv"] == "Vaccines contraindicated during treatment with tacrolimus include the yellow fever vaccine."
     for code, text in OF_TACROLIMUS.items():
         assert {one.variant: one.text for one in load_language(code).pool.statements([true])}["ins"] == text
 

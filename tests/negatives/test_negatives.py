@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_facts import facts_of, rows_of_facts
 
-from medfact.datasets import Collection, select
+from medfact.datasets import Collection, grouping, load_bundled, select
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import CLOSEST, NEAR, RULES, draw_negatives, explain
 
@@ -356,3 +357,26 @@ def test_spellings_of_a_name_are_one_name(one: str, other: str) -> None:
     assert {n.tail for n in draw_negatives(as_head.facts[0], as_head, 9, seed=0)} == {"rash"}
     as_tail = base(("x", "causes", one), ("y", "causes", other), ("z", "causes", "rash"))
     assert {n.tail for n in draw_negatives(as_tail.facts[0], as_tail, 9, seed=0)} == {"rash"}
+
+
+def test_a_pair_that_was_learned_is_passed_over_and_no_other_draw_changes() -> None:
+    facts = tuple(Fact(f"d{head}", "symptoms", f"s{(head * 3 + step) % 17}") for head in range(12) for step in range(3))
+    before = KnowledgeBase(facts)
+    drawn = {fact: draw_negatives(fact, before, 1, seed=0)[0].tail for fact in facts}
+    barred = drawn[facts[4]] or ""
+    after = KnowledgeBase(facts, learned=((facts[4].head, barred),))
+    changed = {fact for fact in facts if draw_negatives(fact, after, 1, seed=0)[0].tail != drawn[fact]}
+    assert changed == {facts[4]}
+    kinds = KnowledgeBase(facts, is_a=(("a kind", barred),), learned=after.learned)
+    assert kinds.learned_of(facts[4].head) == {barred, "a kind"}
+    assert explain(facts[4], after).removed["known"] == explain(facts[4], before).removed["known"] + 1
+    assert after.fingerprint({}) != before.fingerprint({})
+
+
+@pytest.mark.parametrize("name", ["clinical-core", "core-medicine", "clinical-relations", "safety-core", "rare-core"])
+def test_sister_facts_of_the_bundled_sets_have_different_partners(name: str) -> None:
+    collection = load_bundled(name)
+    for seed in (0, 1, 7):
+        group = grouping(collection, 1, seed, NEAR)
+        drawn = Counter((false.head, false.relation, false.tail) for fact in collection.facts for false in group(fact)[1:])
+        assert [pair for pair, times in drawn.items() if times > 1] == []
