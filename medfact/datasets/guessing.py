@@ -171,6 +171,11 @@ class _Column:
         (best, count), (_, other) = [*Counter(chain(*map(kinds_of_name, names))).most_common(2), ("", 0), ("", 0)][:2]
         return best if count >= max(2, len(names) / 4, other + 1) and not kinds_of_name(self.name) else ""
 
+    def relation(self, role: str) -> str:
+        """The relation of its tails, by a role that its name has: its own name, where that may mean several."""
+        is_unclear = _lists("unclear") & set(_spellings(self.name)) and self.kind != DRUG
+        return self.name.strip() if is_unclear else role
+
     @property
     def says_relations(self) -> bool:
         """Whether its cells are relations: the same again and again, some of them known."""
@@ -283,7 +288,7 @@ def _with_tails(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) 
     left = [column for column in free if column.name not in said.columns.values() and not column.is_identifier]
     is_drug = "drug" in head.roles and "condition" not in head.roles
     fitting = _lists("of_drugs") if is_drug else _relations() - _lists("of_drugs")
-    related = {column.name: role for column in left for role in column.roles & fitting}
+    related = {column.name: column.relation(role) for column in left for role in column.roles & fitting}
     marks = tuple(column.name for column in left if column.is_marks and not is_read(column.name))
     if len(related) > 1 and not has_relation:
         return replace(said, wide=related)
@@ -313,8 +318,10 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
     tails = _Column("", said.marks) if said.marks else _end("tail", said, table)
     if "relation" in said.columns or said.wide:
         return said
-    likely = _relation_in(tails.name) or _OF_KIND.get(tails.kind)
-    is_sure = _relation_in(tails.name) or (said.marks and likely == "symptoms")
+    role = _relation_in(tails.name)
+    is_named = bool(role) and tails.relation(role) == role
+    likely = role if is_named else _OF_KIND.get(tails.kind)
+    is_sure = is_named or (said.marks and likely == "symptoms")
     return replace(said, relation=likely, open=said.open if is_sure else (*said.open, "relation"))
 
 

@@ -98,6 +98,7 @@ def test_names_of_columns_match_with_spaces_and_dashes(tmp_path: Path) -> None:
         ("A,B\ngout,joint pain\nasthma,wheezing\n", "the column relation is missing (likely symptoms); the file has A, B."),
         ("Disease,Diagnosis,Symptom\ngout,podagra,joint pain\n", "the column head is missing"),
         ("Drug,Disease\nallopurinol,gout\nmetformin,acidosis\n", "the column relation is missing"),  # treats, or harms
+        ("Disease,Treatment\nappendicitis,appendectomy\nasthma,salbutamol\n", "the column relation is missing; the file has"),
         ("Disease,allopurinol,salbutamol\ngout,1,0\nasthma,0,1\n", "relation is missing (likely therapeutic drugs)"),
         ("gout,symptoms,joint pain\nasthma,symptoms,wheezing\nmeasles,symptoms,rash\n", "head and tail are missing"),
         (LISTS, "the cells of 'Symptoms' seem to be lists, such as 'joint pain, fever'"),
