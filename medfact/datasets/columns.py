@@ -40,7 +40,9 @@ SPLIT = "split"
 """In a column map, the separator of several tails in a cell, of all columns or of one: {"split:Symptoms": "=;"}; `=none`."""
 
 PATIENTS = "patients"
-"""In a column map, `=none` says that no row is about a patient."""
+"""In a column map, says that no row is about a patient (`=none`), or that columns about patients are not read (`=left out`)."""
+
+NO_PATIENTS = "none"
 
 _OF_LAYOUT = (RENAMED, TAIL_OF, MARK, f"{SPLIT}:")
 

@@ -7,13 +7,27 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
 
 from medfact.assets import ENGLISH, table_words
 from medfact.datasets.cells import is_missing
-from medfact.datasets.columns import CONSTANT, MARK, PATIENTS, REQUIRED, SPLIT, TAIL_OF, listed, named_columns, of_prefix
+from medfact.datasets.columns import (
+    CONSTANT,
+    MARK,
+    NO_PATIENTS,
+    PATIENTS,
+    REQUIRED,
+    SPLIT,
+    TAIL_OF,
+    listed,
+    named_columns,
+    of_prefix,
+)
 from medfact.datasets.denials import is_mark, is_read, truth
 from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
+from medfact.datasets.headers import LOOKED_AT, Columns, Limits
+from medfact.datasets.table_reader import open_table
 from medfact.errors import ColumnsMissing
 from medfact.facts import COLUMNS, IDENTIFIER, spelled
 
@@ -220,7 +234,8 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
         named.pop("source", "")
     named |= {role: name for role, name in given.items() if role in COLUMNS}
     unnamed = [column for column in table if column.name not in named.values()]
-    personal = tuple(column.name for column in unnamed if column.is_personal)
+    is_of_people = given.get(PATIENTS) != f"{CONSTANT}{NO_PATIENTS}"
+    personal = tuple(column.name for column in unnamed if is_of_people and column.is_personal)
     free = [column for column in unnamed if column.name not in personal]
     found = Guess(named, wide=of_prefix(given, TAIL_OF), marks=tuple(of_prefix(given, MARK)))
     found = _with_tails(_with_head(found, free), free, table)
@@ -356,6 +371,14 @@ def _language(table: Sequence[_Column], said: Guess) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ files
+
+
+def guess_file(path: Path, people: str, limits: Limits) -> tuple[tuple[str, ...], Guess]:
+    """The headers of a table in a file, and what is guessed of it. people: what a person says of columns about patients."""
+    table = open_table(path, limits, Columns(names_facts, fewest=2))
+    begun = [row for _, row in islice(table.rows, LOOKED_AT)]
+    given = {PATIENTS: f"{CONSTANT}{people}"} if people else {}
+    return tuple(table.columns), guess(table.columns, [[row.get(name, "") for name in table.columns] for row in begun], given)
 
 
 def completed(
