@@ -162,14 +162,24 @@ def test_a_group_of_patients_and_a_denied_row_are_what_they_were(tmp_path: Path)
     assert not facts["propranolol"].positive
 
 
-def test_single_rows_the_wrong_way_round_neither_stay_true_nor_give_partners(tmp_path: Path) -> None:
-    rows = [GOUT, ASTHMA, ("measles", "symptoms", "rash"), ("photophobia", "symptoms", "migraine")]
-    text = "\n".join(map(",".join, [("head", "relation", "tail"), *rows]))
+@pytest.mark.parametrize(
+    ("right", "reverse"),
+    [
+        ([GOUT, ASTHMA, ("measles", "symptoms", "rash")], ("photophobia", "symptoms", "migraine")),
+        (sorted(DRUGS), ("metformin", "therapeutic drugs", "type 2 diabetes")),  # under another name than the sets have
+    ],
+)
+def test_single_rows_the_wrong_way_round_neither_stay_true_nor_give_partners(
+    right: list[Triplet], reverse: Triplet, tmp_path: Path
+) -> None:
+    text = "\n".join(",".join(map(str, row)) for row in [("head", "relation", "tail"), *right, reverse])
     collection = in_direction(read(tmp_path / "own.csv", text), load_pool("medfact"))
-    assert triplets(collection) == set(rows[:3])
-    assert "migraine" not in {tail.name for tail in collection.known.tails("symptoms", None)}
+    assert triplets(collection) == set(right)
+    assert reverse[2] not in {tail.name for tail in collection.known.tails(reverse[1], None)}
     (note,) = collection.notes
-    assert note.startswith("'symptoms' is the wrong way round in 1 row of 4, such as “photophobia, symptoms, migraine”")
+    assert note.startswith(
+        f"{reverse[1]!r} is the wrong way round in 1 row of {len(right) + 1}, such as “{', '.join(map(str, reverse))}”"
+    )
 
 
 def test_the_command_line_reads_and_refuses(medfact: Medfact, tmp_path: Path) -> None:
