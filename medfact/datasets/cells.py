@@ -205,7 +205,10 @@ DECODED, LISTS = "decoded", "lists"
 _WORDS: Mapping[str, tuple[str, str]] = {
     MISSING: ("Words for a missing value", "They count as names; where nothing is meant, leave the cell empty."),
     NUMBER: ("Bare numbers", "They count as names; if they are identifiers, give the names in their place."),
-    SEVERAL: ("Several names in one cell", "Each cell counts as one name; if it is a list, write one row for each."),
+    SEVERAL: (
+        "Several names in one cell",
+        "Each cell counts as one name; if it is a list, write one row for each, or add --column split==;.",
+    ),
     MARKUP: ("Markup", "It counts as a part of the name; remove it if it is none."),
     IDENTIFIER: ("Identifiers", "They count as names; give the names in their place."),
     TWICE: ("Text that was decoded twice", "It counts as it stands; save the file anew as UTF-8 from its source."),

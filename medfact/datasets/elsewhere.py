@@ -158,13 +158,13 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
     """
     wrong: defaultdict[str, list[Fact]] = defaultdict(list)
     right: Counter[str] = Counter()
-    all_ends, kinds = _ends(), _kinds()
+    all_ends = _ends()
     for fact in facts:
         ends = all_ends.get(name_key(canonical(fact.relation) or fact.relation))
         if ends is None or not fact.positive:
             continue
-        as_written = _fits(kinds, fact.head, fact.tail, ends)
-        if as_written is not _fits(kinds, fact.tail, fact.head, ends):
+        as_written = _fits(fact.head, fact.tail, ends)
+        if as_written is not _fits(fact.tail, fact.head, ends):
             right[fact.turned_from or fact.relation] += as_written
             wrong[fact.turned_from or fact.relation] += [] if as_written else [fact]
     for relation, found in wrong.items():
@@ -238,12 +238,12 @@ def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | Non
     """Of facts that stand both ways round, those that are the wrong way round by their types or the kinds of their names."""
     if ends is None:
         return []
-    kinds, of_ends = _kinds(), tuple(_kinds_of(*types) for types in ends)
+    of_ends = tuple(_kinds_of(*types) for types in ends)
     right: dict[Fact, Fact] = {}
     votes: Counter[tuple[str | None, str | None]] = Counter()
     for fact, other in both:
         by_type = [_has_kinds(one, of_ends) for one in (fact, other)]
-        by_name = [_fits(kinds, one.head, one.tail, ends) for one in (fact, other)]
+        by_name = [_fits(one.head, one.tail, ends) for one in (fact, other)]
         fits = by_type if by_type[0] is not by_type[1] else by_name
         if fits[0] is not fits[1]:
             first, second = (fact, other) if fits[0] else (other, fact)
@@ -262,12 +262,12 @@ def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds] | None) -> list[
     """
     if ends is None or ends[0] & ends[1]:
         return []
-    kinds, of_ends = _kinds(), tuple(_kinds_of(*types) for types in ends)
+    of_ends = tuple(_kinds_of(*types) for types in ends)
     wrong, others = list[Fact](), list[Fact]()
     count = 0
     for fact in facts:
-        both_known = all(spelling_key(name or "") in kinds for name in (fact.head, fact.tail))
-        fits = both_known and _fits(kinds, fact.head, fact.tail, ends), both_known and _fits(kinds, fact.tail, fact.head, ends)
+        both_known = all(_types_of(name or "") for name in (fact.head, fact.tail))
+        fits = both_known and _fits(fact.head, fact.tail, ends), both_known and _fits(fact.tail, fact.head, ends)
         fits = fits if any(fits) else (_has_kinds(fact, of_ends), _has_kinds(fact, of_ends[::-1]))
         count += fits == (True, False)
         if fits[0] <= fits[1]:
@@ -319,11 +319,10 @@ def other_kind_notes(facts: Iterable[Fact], canonical: Callable[[str], str | Non
     """A note on each relation that treats, as the file writes it, some of whose tails the bundled sets know as another kind of
     treatment: "appendicitis, treated by, appendectomy" says nothing of a medication.
     """
-    kinds = _kinds()
     others: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in facts:
         name = name_key(canonical(fact.relation) or fact.relation)
-        if fact.positive and name in _TREATMENTS and kinds.get(spelling_key(fact.tail or ""), frozenset()) & _other_kinds(name):
+        if fact.positive and name in _TREATMENTS and _types_of(fact.tail or "") & _other_kinds(name):
             others[fact.turned_from or fact.relation, name].append(fact)
     for (relation, name), found in others.items():
         first, may = found[0].as_written(), "1 row may mean" if len(found) == 1 else f"{len(found)} rows may mean"
@@ -343,21 +342,27 @@ def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:
     """Share of the names in pairs of head and tail that are known to be of the kinds of a relation's ends. A pair of which one
     name is of another kind counts as 0.
     """
-    kinds, ends = _kinds(), _ends().get(name_key(relation), (frozenset(), frozenset()))
-    fitting = [_fitting(kinds, head, tail, ends) for head, tail in pairs]
+    ends = _ends().get(name_key(relation), (frozenset(), frozenset()))
+    fitting = [_fitting(head, tail, ends) for head, tail in pairs]
     return sum(len(names) for names in fitting if all(names)) / (2 * len(fitting) or 1)
 
 
-def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
+def _fits(head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
     """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
-    fitting = _fitting(of, head, tail, ends)
+    fitting = _fitting(head, tail, ends)
     return bool(fitting) and all(fitting)
 
 
-def _fitting(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> list[bool]:
+def _fitting(head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> list[bool]:
     """Whether each name of known kinds is of the kinds of a relation's end."""
-    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
+    kinds = (_types_of(name or "") for name in (head, tail))
     return [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
+
+
+def _types_of(name: str) -> Kinds:
+    """The semantic types of the things of the bundled sets that a name calls."""
+    kinds = _kinds()
+    return frozenset[str]().union(*(kinds.get(thing, ()) for thing in things(name)))
 
 
 @keep(1)
@@ -373,7 +378,7 @@ def _kinds() -> Mapping[str, Kinds]:
 
 def kinds_of_name(name: str) -> Kinds:
     """CONDITION, DRUG or SIGN, as which the bundled sets know a name; of several, all."""
-    known, ends = _kinds().get(spelling_key(name), frozenset()), _ends()
+    known, ends = _types_of(name), _ends()
     of = {CONDITION: ends["symptoms"][0], DRUG: ends["therapeutic drugs"][1], SIGN: ends["symptoms"][1] | {"Finding"}}
     return frozenset(kind for kind, types in of.items() if known & types)
 

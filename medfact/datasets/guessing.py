@@ -28,7 +28,7 @@ from medfact.datasets.denials import is_mark, is_read, truth
 from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.headers import LOOKED_AT, Columns, Limits
 from medfact.datasets.table_reader import open_table
-from medfact.errors import ColumnsMissing
+from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import COLUMNS, IDENTIFIER, spelled
 
 COMMAS = (",", "、", "，")
@@ -42,6 +42,7 @@ _PERSON = re.compile(r"[^\W\d_]+(?:[-'’ ][^\W\d_]+){0,3},? [^\W\d_]+\.?")
 _LISTED = re.compile(r"[;|\n/、]")
 _PLURALS = ("", "s", "es", "e", "n", "en")
 _HIDDEN = "…"
+_MOST_SHOWN, _LONGEST_SHOWN = 8, 60
 _NOTHING: Mapping[str, str] = {}
 _OF_KIND = {SIGN: "symptoms", DRUG: "therapeutic drugs"}
 """The likeliest relation of a condition to tails of a kind."""
@@ -185,6 +186,11 @@ class _Column:
         (best, count), (_, other) = [*Counter(chain(*map(kinds_of_name, names))).most_common(2), ("", 0), ("", 0)][:2]
         return best if count >= max(2, len(names) / 4, other + 1) and not kinds_of_name(self.name) else ""
 
+    def relation(self, role: str) -> str:
+        """The relation of its tails, by a role that its name has: its own name, where that may mean several."""
+        is_unclear = _lists("unclear") & set(_spellings(self.name)) and self.kind != DRUG
+        return self.name.strip() if is_unclear else role
+
     @property
     def says_relations(self) -> bool:
         """Whether its cells are relations: the same again and again, some of them known."""
@@ -298,7 +304,7 @@ def _with_tails(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) 
     left = [column for column in free if column.name not in said.columns.values() and not column.is_identifier]
     is_drug = "drug" in head.roles and "condition" not in head.roles
     fitting = _lists("of_drugs") if is_drug else _relations() - _lists("of_drugs")
-    related = {column.name: role for column in left for role in column.roles & fitting}
+    related = {column.name: column.relation(role) for column in left for role in column.roles & fitting}
     marks = tuple(column.name for column in left if column.is_marks and not is_read(column.name))
     if len(related) > 1 and not has_relation:
         return replace(said, wide=related)
@@ -328,8 +334,10 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
     tails = _Column("", said.marks) if said.marks else _end("tail", said, table)
     if "relation" in said.columns or said.wide:
         return said
-    likely = _relation_in(tails.name) or _OF_KIND.get(tails.kind)
-    is_sure = _relation_in(tails.name) or (said.marks and likely == "symptoms")
+    role = _relation_in(tails.name)
+    is_named = bool(role) and tails.relation(role) == role
+    likely = role if is_named else _OF_KIND.get(tails.kind)
+    is_sure = is_named or (said.marks and likely == "symptoms")
     return replace(said, relation=likely, open=said.open if is_sure else (*said.open, "relation"))
 
 
@@ -379,11 +387,15 @@ def completed(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """A column map with what is guessed of a table, and notes on that. rows: the first ones. given: what a person said.
 
-    Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients.
+    Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients;
+    FactsError where a column stands twice.
     """
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
     if asked := _asked(guessed, headers, given):
         raise ColumnsMissing(f"{place}{asked[0]}", asked[1], list(headers))
+    used = {*guessed.columns.values(), *guessed.wide, *guessed.marks} - set(given.values())
+    if twice := next((name for name in headers if name in used and list(headers).count(name) > 1), ""):
+        raise FactsError(f"{place}, row 1: the column {twice!r} occurs twice.", "Rename one of them.")
     own = named_columns(list(headers))
     found = {role: said for role, said in guessed.column_map().items() if own.get(role, [""])[0] != said}
     if "source" in own and "source" not in guessed.columns:
@@ -397,7 +409,7 @@ def _asked(guessed: Guess, headers: Sequence[str], given: Mapping[str, str]) -> 
     if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
         are = "is" if len(guessed.personal) == 1 else "are"
         return (
-            f": the data may be about patients: {', '.join(map(repr, guessed.personal))} {are} among the columns. Nothing was "
+            f": the data may be about patients: {_few([*map(repr, guessed.personal)])} {are} among the columns. Nothing was "
             f"read.{f' To be read: {sure}.' if sure else ''}",
             "Take patients' data out of the file. If no row is about a patient, add --column patients==none; to read other "
             "columns alone, name them with --column head=… and --column tail=….",
@@ -433,11 +445,12 @@ def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[st
     signs = {} if SPLIT in given else {name: sign for name, sign in guessed.splits.items() if sign not in COMMAS}
     said += [f"the cells of {name} are split at {'line breaks' if sign.isspace() else sign!r}" for name, sign in signs.items()]
     if said:
-        yield f"{place}: read: {', '.join(said)}; say otherwise with --column."
+        yield f"{place}: read: {', '.join(text[:200] for text in said[:20])}; say otherwise with --column."
     used = {*guessed.columns.values(), *guessed.wide, *guessed.marks, *given.values()}
     if unread := [name for name in headers if name and name not in used and spelled(name) not in _OWN and not is_read(name)]:
         yield f"{place}: not read: {_few(unread)}."
 
 
 def _few(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])} and {len(names) - 8} more"
+    shown = ", ".join(name[:_LONGEST_SHOWN] for name in names[:_MOST_SHOWN])
+    return f"{shown} and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else shown

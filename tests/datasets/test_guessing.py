@@ -8,7 +8,7 @@ import pytest
 
 from medfact.datasets import Collection, load
 from medfact.datasets.guessing import Guess, guess
-from medfact.errors import ColumnsMissing
+from medfact.errors import ColumnsMissing, FactsError
 from medfact.prototypes import in_direction, load_pool
 from medfact.spec import RunSpec
 
@@ -98,6 +98,7 @@ def test_names_of_columns_match_with_spaces_and_dashes(tmp_path: Path) -> None:
         ("A,B\ngout,joint pain\nasthma,wheezing\n", "the column relation is missing (likely symptoms); the file has A, B."),
         ("Disease,Diagnosis,Symptom\ngout,podagra,joint pain\n", "the column head is missing"),
         ("Drug,Disease\nallopurinol,gout\nmetformin,acidosis\n", "the column relation is missing"),  # treats, or harms
+        ("Disease,Treatment\nappendicitis,appendectomy\nasthma,salbutamol\n", "the column relation is missing; the file has"),
         ("Disease,allopurinol,salbutamol\ngout,1,0\nasthma,0,1\n", "relation is missing (likely therapeutic drugs)"),
         ("gout,symptoms,joint pain\nasthma,symptoms,wheezing\nmeasles,symptoms,rash\n", "head and tail are missing"),
         (LISTS, "the cells of 'Symptoms' seem to be lists, such as 'joint pain, fever'"),
@@ -109,6 +110,11 @@ def test_what_is_open_is_asked(text: str, asked: str, tmp_path: Path) -> None:
     assert asked in str(refused.value)
     assert "seem to be" in asked or "The first rows: " in str(refused.value)
     assert refused.value.columns == text.partition("\n")[0].split(",")
+
+
+def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FactsError, match=r"row 1: the column 'Symptom' occurs twice\. Rename one of them\."):
+        read(tmp_path / "own.csv", "Disease,Symptom,Symptom\ngout,joint pain,fever\n")
 
 
 def test_what_a_person_says_settles_it(tmp_path: Path) -> None:
@@ -161,14 +167,24 @@ def test_a_group_of_patients_and_a_denied_row_are_what_they_were(tmp_path: Path)
     assert not facts["propranolol"].positive
 
 
-def test_single_rows_the_wrong_way_round_neither_stay_true_nor_give_partners(tmp_path: Path) -> None:
-    rows = [GOUT, ASTHMA, ("measles", "symptoms", "rash"), ("photophobia", "symptoms", "migraine")]
-    text = "\n".join(map(",".join, [("head", "relation", "tail"), *rows]))
+@pytest.mark.parametrize(
+    ("right", "reverse"),
+    [
+        ([GOUT, ASTHMA, ("measles", "symptoms", "rash")], ("photophobia", "symptoms", "migraine")),
+        (sorted(DRUGS), ("metformin", "therapeutic drugs", "type 2 diabetes")),  # under another name than the sets have
+    ],
+)
+def test_single_rows_the_wrong_way_round_neither_stay_true_nor_give_partners(
+    right: list[Triplet], reverse: Triplet, tmp_path: Path
+) -> None:
+    text = "\n".join(",".join(map(str, row)) for row in [("head", "relation", "tail"), *right, reverse])
     collection = in_direction(read(tmp_path / "own.csv", text), load_pool("medfact"))
-    assert triplets(collection) == set(rows[:3])
-    assert "migraine" not in {tail.name for tail in collection.known.tails("symptoms", None)}
+    assert triplets(collection) == set(right)
+    assert reverse[2] not in {tail.name for tail in collection.known.tails(reverse[1], None)}
     (note,) = collection.notes
-    assert note.startswith("'symptoms' is the wrong way round in 1 row of 4, such as “photophobia, symptoms, migraine”")
+    assert note.startswith(
+        f"{reverse[1]!r} is the wrong way round in 1 row of {len(right) + 1}, such as “{', '.join(map(str, reverse))}”"
+    )
 
 
 def test_the_command_line_reads_and_refuses(medfact: Medfact, tmp_path: Path) -> None:
