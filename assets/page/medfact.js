@@ -533,7 +533,7 @@
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
     const acts = !typed && !keysAreOff();
-    const hot = !acts ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    const hot = !acts ? null : within.querySelector(`[data-hotkey~="${CSS.escape(event.key)}"]`);
     if (acts && answerByKey(event.key)) event.preventDefault();
     hot?.closest("details")?.setAttribute("open", "");
     if (hot && hot.offsetParent) {

@@ -24,7 +24,7 @@ from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
 from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
-from medfact.runs.start import recorded_plan, start, start_again, start_planned
+from medfact.runs.start import as_decided, recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
@@ -52,6 +52,7 @@ def _ask_written(options: argparse.Namespace) -> int:
         raise Mistake("Sets of written sentences cannot race.", "Leave out --race, and compare the runs afterwards.")
     for model, name in product(options.model or [BUNDLED_MODEL], options.writing):
         spec, planned = asked_set(name, first, model, store)
+        planned = as_decided(planned, store.decisions.of_partners())
         asked.append((repeated_spec(options, model, replace(first, spec=spec)), planned))
     specs = [spec for spec, _ in asked]
     check_models(specs)

@@ -11,16 +11,18 @@ from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.headers import OWN, Limits
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.mkj import is_mkj
-from medfact.datasets.selection import NO_REJECTIONS, Held, Selection, grouping, select
+from medfact.datasets.selection import Held, Selection, grouping, select
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls
+from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions
 from medfact.errors import FactsError
 from medfact.spec import RunSpec
 
 __all__ = [
-    "NO_REJECTIONS",
+    "NOTHING_DECIDED",
     "Collection",
     "Held",
+    "PartnerDecisions",
     "Problem",
     "Selection",
     "bundled_names",

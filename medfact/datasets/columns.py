@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from medfact.datasets import medlama
 from medfact.errors import ColumnsMissing, FactsError
@@ -82,7 +82,7 @@ def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dic
     spread = {"tail", "relation"} if of_prefix(columns, TAIL_OF) else {"tail"} if of_prefix(columns, MARK) else set()
     missing = [name for name in REQUIRED if name not in mapped.keys() | spread]
     if missing:
-        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
+        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {listed(missing)} are"
         raise ColumnsMissing(
             f"{place}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
             "Name the columns head, relation and tail, or say which of yours they are.",
@@ -124,8 +124,9 @@ def _check_alone(names: list[str], place: str) -> None:
 
 
 def _quoted(names: list[str]) -> str:
-    return _listed([repr(name) for name in names])
+    return listed([repr(name) for name in names])
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -8,17 +8,21 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 from medfact.assets import table_words
-from medfact.datasets.bundled import also_true, bundled_names, lay_names, load_bundled
+from medfact.datasets.bundled import also_true, bundled_names, load_bundled
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
 from medfact.datasets.holding import bound_or_once_true
-from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.datasets.names import Keys, called, is_common, may_mean, spelling_key, things
+from medfact.facts import Elsewhere, Fact, KnowledgeBase, name_key
 from medfact.kept import keep
+from medfact.negatives import draw_negatives
 
 Kinds = frozenset[str]
+
+_NOTHING = Keys()
 
 
 def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], str | None] = str) -> Collection:
@@ -29,24 +33,69 @@ def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], st
     facts_of: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in collection.known.facts:
         facts_of[fact.relation].append(fact)
-    known = tuple(
-        (head, relation, tail)
-        for relation, facts in facts_of.items()
-        for head, tail in _known_close_to(canonical(relation) or relation, facts)
-    )
+    known = tuple(_known_of(relation, canonical(relation) or relation, facts) for relation, facts in facts_of.items())
     if known == collection.known.elsewhere:
         return collection
     return replace(collection, known=replace(collection.known, elsewhere=known))
 
 
-def _known_close_to(relation: str, facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
-    """The heads and tails of some facts that no draw of their relation calls false."""
-    facts = list(facts)
-    heads, tails = (_by_key(getattr(fact, end) for fact in facts) for end in ("head", "tail"))
-    close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, relation)]
-    for key, names in heads.items():
-        others = frozenset[str]().union(*(linked.get(key, ()) for linked in close))
-        yield from ((head, tail) for head in names for other in sorted(others & tails.keys()) for tail in tails[other])
+def _known_of(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
+    """What the bundled sets know of the names of a relation's facts, and these facts of each other under other names."""
+    heads, tails = (tuple(dict.fromkeys(filter(None, (getattr(fact, end) for fact in facts)))) for end in ("head", "tail"))
+    close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, meaning)]
+    tails_of, listed, own = _by_thing(tails), defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    calls = {head: (things(head), may_mean(head)) for head in heads}
+    for fact in facts:
+        own[fact.head].add(fact.tail or "")
+        for thing in calls[fact.head][0] if fact.tail else ():
+            listed[thing].update(things(fact.tail or ""))
+    pairs: list[tuple[str, str]] = []
+    for head in heads:
+        known = _NOTHING.union(*(of[thing] for thing in calls[head][1] for of in (*close, listed) if thing in of))
+        barred = sorted({tail for thing in known & tails_of.keys() for tail in tails_of[thing]} - own[head])
+        pairs += ((head, tail) for tail in barred)
+    listing = _heads_in(meaning)
+    familiar = tuple(head for head in heads if not listing.isdisjoint(calls[head][0]))
+    common = tuple(tail for tail in tails if is_common(tail, meaning))
+    vague = tuple(tail for tail in common if not called(tail))
+    return Elsewhere(relation, meaning, tuple(pairs), common, vague, familiar)
+
+
+def _by_thing(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Thing of the bundled sets → the names that may mean it."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for thing in may_mean(name):
+            found[thing].append(name)
+    return found
+
+
+_MOST_TRIED = 20
+"""Partners that a bundled set draws for a fact of a user's table, of which its own tails may bar some."""
+
+
+def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed: int, difficulty: str) -> Iterator[Fact]:
+    """False partners of a fact that the bundled sets themselves would draw, where they know its head in its relation. None is
+    what its table lists for the head, under any name.
+    """
+    meaning = next((name_key(one.meaning) for one in known.elsewhere if one.relation == fact.relation), None)
+    heads = called(fact.head) if meaning else _NOTHING
+    listed = _NOTHING.union(*map(may_mean, (fact.head, *known.known_tails(fact.head, fact.relation))))
+    for name in bundled_names() if heads else ():
+        theirs = load_bundled(name).known
+        facts = (one for head in sorted(heads) for one in theirs.facts_of(head) if name_key(one.relation) == meaning)
+        if (first := next(facts, None)) is None:
+            continue
+        asked = replace(first, fact_id=fact.fact_id)
+        for drawn in draw_negatives(asked, theirs, _MOST_TRIED, seed, frozenset(rejected), difficulty):
+            if drawn.tail is not None and listed.isdisjoint(may_mean(drawn.tail)):
+                yield replace(fact.negative(drawn.tail, drawn.tail_id, drawn.k), difficulty=drawn.difficulty)
+
+
+def are_linked(heads: Iterable[str], tails: Iterable[str]) -> bool:
+    """Whether a bundled set links what the first names call to what the others call, in any relation and direction."""
+    of_heads, of_tails = (_NOTHING.union(*map(things, names)) for names in (heads, tails))
+    return any(not of_tails.isdisjoint(of[head]) for of in _linked().values() for head in of_heads if head in of)
 
 
 def prepare() -> None:
@@ -54,35 +103,20 @@ def prepare() -> None:
     _linked(), _kinds(), _ends()
 
 
-def spelling_key(name: str) -> str:
-    """One key for the spellings of a name, "Crohn's disease" and "Crohn disease" among them."""
-    return name_key(re.sub(r"['’]s\b", "", name))
-
-
-def _by_key(names: Iterable[str | None]) -> dict[str, list[str]]:
-    """Key → the names that have it, each once."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in dict.fromkeys(filter(None, names)):
-        found[spelling_key(name)].append(name)
-    return found
-
-
 @keep(1)
-def _linked() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Relation → key of a name → the keys of all names that a bundled set links to it in that relation, in either direction. ""
-    stands for what is known without a relation.
+def _linked() -> Mapping[str, Mapping[str, Keys]]:
+    """Relation → thing → all things that a bundled set links to it in that relation, in either direction. "" stands for what is
+    known without a relation.
     """
     linked: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    everyday = _everyday()
     for name in bundled_names():
-        keys = cache(partial(_keys, load_bundled(name).known, everyday))
         for head, relation, tail in _known(name):
-            heads, tails, others = keys(head), keys(tail), linked[relation]
-            for key in heads:
-                others[key].update(tails)
-            for key in tails:
-                others[key].update(heads)
-    return {relation: {key: frozenset(others) for key, others in of.items()} for relation, of in linked.items()}
+            heads, tails, others = things(head), things(tail), linked[relation]
+            for thing in heads:
+                others[thing].update(tails)
+            for thing in tails:
+                others[thing].update(heads)
+    return {relation: {thing: frozenset(others) for thing, others in of.items()} for relation, of in linked.items()}
 
 
 def _known(name: str) -> Iterator[tuple[str, str, str]]:
@@ -96,17 +130,10 @@ def _known(name: str) -> Iterator[tuple[str, str, str]]:
     yield from ((head, "", tail) for head, tail in collection.known.also_true if (head, tail) not in placed)
 
 
-def _keys(known: KnowledgeBase, everyday: Mapping[str, frozenset[str]], name: str) -> frozenset[str]:
-    """The keys of all names that a bundled set, or the list of everyday names, has for an entity."""
-    keys = {spelling_key(one) for one in known.names(name)}
-    return frozenset(keys.union(*(everyday.get(key, ()) for key in keys)))
-
-
-def _everyday() -> Mapping[str, frozenset[str]]:
-    everyday: defaultdict[str, set[str]] = defaultdict(set)
-    for lay, name in lay_names():
-        everyday[spelling_key(name)].add(spelling_key(lay))
-    return {key: frozenset(names) for key, names in everyday.items()}
+@cache
+def _heads_in(relation: str) -> Keys:
+    """The things of which the bundled sets list what is true in a relation."""
+    return frozenset(spelling_key(fact.head) for fact in _facts() if name_key(fact.relation) == name_key(relation))
 
 
 CONDITION, DRUG, SIGN, NO_CONDITION = "condition", "drug", "sign or condition", "anything but a condition"

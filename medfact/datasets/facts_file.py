@@ -151,8 +151,9 @@ def _records(
             reading.add_problem(number, CONTRADICTED)
         elif effect != LEFT_OUT:
             cells |= {"positive": "false"} if effect else {}
-            for told in layout.rows(number, cells, row, reading):
-                yield from ((number, one) for one in _with_one_tail(number, told, reading))
+            if not (told := layout.rows(cells, row)):
+                reading.add_problem(number, NO_TAIL)
+            yield from ((number, one) for fact in told for one in _with_one_tail(number, fact, reading))
     reading.notes += denials.notes()
     reading.doubts.add_columns(name for name in names if name not in read.values())
 
@@ -171,24 +172,19 @@ class _Layout:
 
     @classmethod
     def of(cls, columns: Mapping[str, str], column_of: Mapping[str, str]) -> _Layout:
-        tails, splits = of_prefix(columns, TAIL_OF), of_prefix(columns, f"{SPLIT}:")
-        names = {name: name for name in tails} | {role: column_of.get(role, "") for role in ("tail", "tail_id")}
-        general = columns.get(SPLIT, "").removeprefix(CONSTANT)
-        signs = {role: splits.get(name, general).replace("\\n", "\n") for role, name in names.items()}
+        tails, general = of_prefix(columns, TAIL_OF), columns.get(SPLIT, "").removeprefix(CONSTANT)
+        names = {**dict(zip(tails, tails, strict=True)), **{role: column_of.get(role, "") for role in ("tail", "tail_id")}}
+        signs = {role: of_prefix(columns, f"{SPLIT}:").get(name, general) for role, name in names.items()}
         return cls(tails, of_prefix(columns, MARK), {role: sign for role, sign in signs.items() if sign not in ("", "none")})
 
-    def rows(self, number: int, cells: dict[str, str], row: Mapping[str, str], reading: _Reading) -> list[dict[str, str]]:
-        """The cells of each fact in a row; a problem where a row has none."""
-        if self.tails:
-            tails = [(relation, self._split(name, row.get(name, ""))) for name, relation in self.tails.items()]
-            found = [{**cells, "relation": relation, "tail": tail} for relation, tail in tails if tail.strip()]
-        elif self.marks:
-            found = [{**cells, "tail": tail} for name, tail in self.marks.items() if is_mark(row.get(name, ""))]
-        else:
+    def rows(self, cells: dict[str, str], row: Mapping[str, str]) -> list[dict[str, str]]:
+        """The cells of each fact in a row."""
+        if self.marks:
+            return [{**cells, "tail": tail} for name, tail in self.marks.items() if is_mark(row.get(name, ""))]
+        if not self.tails:
             return [{**cells, **{role: self._split(role, cells[role]) for role in self.splits if role in cells}}]
-        if not found:
-            reading.add_problem(number, NO_TAIL)
-        return found
+        filled = {name: relation for name, relation in self.tails.items() if row.get(name, "").strip()}
+        return [{**cells, "relation": relation, "tail": self._split(name, row[name])} for name, relation in filled.items()]
 
     def _split(self, name: str, text: str) -> str:
         parts = [part.strip() for part in text.split(self.splits[name])] if name in self.splits else []

@@ -12,7 +12,18 @@ from pathlib import Path
 
 from medfact.assets import ENGLISH, table_words
 from medfact.datasets.cells import is_missing
-from medfact.datasets.columns import CONSTANT, MARK, NO_PATIENTS, PATIENTS, REQUIRED, SPLIT, TAIL_OF, named_columns, of_prefix
+from medfact.datasets.columns import (
+    CONSTANT,
+    MARK,
+    NO_PATIENTS,
+    PATIENTS,
+    REQUIRED,
+    SPLIT,
+    TAIL_OF,
+    listed,
+    named_columns,
+    of_prefix,
+)
 from medfact.datasets.denials import is_mark, is_read, truth
 from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.headers import LOOKED_AT, Columns, Limits
@@ -35,7 +46,9 @@ _NOTHING: Mapping[str, str] = {}
 _OF_KIND = {SIGN: "symptoms", DRUG: "therapeutic drugs"}
 """The likeliest relation of a condition to tails of a kind."""
 
-_OWN = frozenset(map(spelled, COLUMNS))
+_OWN = frozenset(map(spelled, (*COLUMNS, "role")))
+"""Columns of the tables of facts that medfact writes."""
+
 
 _KIND_OF = {"condition": "condition", "symptoms": "sign", "drug": "drug", "therapeutic drugs": "drug"}
 """Role or relation of a column → the kind of its names, as the list `identifiers` says it."""
@@ -86,7 +99,7 @@ def _plain(header: str) -> str:
 
 def _spellings(header: str) -> list[str]:
     """The name of a column and its parts, without numbers, and without words such as "name" and "typical"."""
-    parts = [_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header))]
+    parts = [_plain(header), *(_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header)))]
     return parts + [" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts]
 
 
@@ -212,8 +225,8 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
     """Guesses the columns of facts from the header and the first rows of a table. given: a column map that a person gave."""
     table = [_Column(name, _filled(rows, at)) for at, name in enumerate(headers) if name and name not in headers[:at]]
     named = {ours: theirs[0] for ours, theirs in named_columns(list(headers)).items()}
-    edges = {} if {"head", "tail"} <= named.keys() | given.keys() else _edges(table)
-    named = {role: name for role, name in named.items() if name not in edges.values()} | edges
+    if "tail" not in named and "target" in map(_plain, headers):  # of a graph, whose source is no source of facts
+        named.pop("source", "")
     named |= {role: name for role, name in given.items() if role in COLUMNS}
     unnamed = [column for column in table if column.name not in named.values()]
     is_of_people = given.get(PATIENTS) != f"{CONSTANT}{NO_PATIENTS}"
@@ -227,6 +240,7 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
     return replace(
         found,
         columns={role: columns[role] for role in COLUMNS if role in columns},
+        open=tuple(role for role in REQUIRED if role in found.open),
         language=_language(table, found),
         personal=personal,
         sample=tuple(
@@ -239,23 +253,6 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
 def _filled(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
     cells = (row[at].strip() for row in rows if at < len(row))
     return tuple(cell for cell in cells if cell and not is_missing(cell))
-
-
-def _edges(table: Sequence[_Column]) -> dict[str, str]:
-    """The ends of the edges of a graph, such as x_name and y_name, with their types and identifiers."""
-    columns = {_plain(column.name): column for column in table}
-    for first, last in table_words()["ends_of_edges"]:
-        for word in (" name", " label", ""):
-            ends = {role: columns.get(spelled(end + word)) for role, end in (("head", first), ("tail", last))}
-            if all(ends.values()):
-                besides = [(role, end, kind) for role, end in (("head", first), ("tail", last)) for kind in ("type", "id")]
-                others = {f"{role}_{kind}": columns.get(spelled(f"{end} {kind}")) for role, end, kind in besides}
-                return {
-                    role: column.name
-                    for role, column in (ends | others).items()
-                    if column and (not role.endswith("_id") or column.tells_apart(ends[role[:4]] or column))
-                }
-    return {}
 
 
 def _with_head(said: Guess, free: Sequence[_Column]) -> Guess:
@@ -337,14 +334,18 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
 
 
 def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) -> dict[str, str]:
-    """The columns with identifiers of the heads or the tails: by a word or a kind that both have, or by their neighbour."""
+    """The columns with identifiers and types of heads or tails: by a word or a kind that both have, or as neighbours."""
     ends = {role: end for role in ("head", "tail") if (end := _end(role, said, table)).name}
+    stems = {_plain(end.name).removesuffix(" name"): role for role, end in ends.items()}
+    names = {word: role for word, role in stems.items() if word != _plain(ends[role].name)}
     found: dict[str, str] = {}
     for column in free:
+        stem, at, kind = _plain(column.name), table.index(column), _identifies(column.name)
+        if stem.endswith(" type") and (of := names.get(stem.removesuffix(" type"))):
+            found[f"{of}_type"] = column.name
         if column.name in (*said.columns.values(), *said.wide) or not column.is_identifier:
             continue
-        kind, words, at = _identifies(column.name), set(_plain(column.name).split()), table.index(column)
-        named = [role for role, end in ends.items() if words & set(_plain(end.name).split())]
+        named = [role for word, role in stems.items() if set(word.split()) & set(stem.split())]
         alike = [role for role, end in ends.items() if kind in {_KIND_OF.get(of) for of in end.roles}]
         near = [role for place in (at - 1, at + 1) for role, end in ends.items() if table.index(end) == place]
         role = next(iter((*named, *alike, *near)), "")
@@ -381,48 +382,50 @@ def completed(
     Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients.
     """
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
+    if asked := _asked(guessed, headers, given):
+        raise ColumnsMissing(f"{place}{asked[0]}", asked[1], list(headers))
+    own = named_columns(list(headers))
+    found = {role: said for role, said in guessed.column_map().items() if own.get(role, [""])[0] != said}
+    if "source" in own and "source" not in guessed.columns:
+        found["source"] = CONSTANT
+    return {**found, **given}, tuple(_notes(place, headers, guessed, given))
+
+
+def _asked(guessed: Guess, headers: Sequence[str], given: Mapping[str, str]) -> tuple[str, str] | None:
+    """What a person has to say, behind the name of the file, and how; None where nothing is open."""
+    sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED and role != name)
     if guessed.personal and PATIENTS not in given and not {"head", "tail"} <= given.keys():
-        names, are = ", ".join(map(repr, guessed.personal)), "is" if len(guessed.personal) == 1 else "are"
-        problem = f"{place}: the data may be about patients: {names} {are} among the columns. Nothing was read."
-        raise ColumnsMissing(
-            problem,
+        are = "is" if len(guessed.personal) == 1 else "are"
+        return (
+            f": the data may be about patients: {', '.join(map(repr, guessed.personal))} {are} among the columns. Nothing was "
+            f"read.{f' To be read: {sure}.' if sure else ''}",
             "Take patients' data out of the file. If no row is about a patient, add --column patients==none; to read other "
             "columns alone, name them with --column head=… and --column tail=….",
-            list(headers),
         )
     if guessed.open:
-        raise _open(place, headers, guessed)
-    listed = next((name for name, sign in guessed.splits.items() if sign in COMMAS), "")
-    if listed and not {SPLIT, f"{SPLIT}:{listed}"} & given.keys():
-        sign = guessed.splits[listed]
-        cell = next(cell for row in rows if sign in (cell := row.get(listed, "").strip()))
-        raise ColumnsMissing(
-            f"{place}: the cells of {listed!r} seem to be lists, such as {cell[:80]!r}.",
-            f"Add --column split=={sign} to make a fact of each name, or --column split==none where it belongs to the names.",
-            list(headers),
+        subject = f"column {guessed.open[0]} is" if len(guessed.open) == 1 else f"columns {listed(guessed.open)} are"
+        likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
+        shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
+        options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
+        return (
+            f", row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}.",
+            f"Name the columns head, relation and tail, or say which of yours they are. On the command line, add {options}."
+            f"{f' Read so far: {sure}.' if sure else ''} The first rows: {shown}.",
         )
-    return {**guessed.column_map(), **given}, tuple(_notes(place, headers, guessed, given))
-
-
-def _open(place: str, headers: Sequence[str], guessed: Guess) -> ColumnsMissing:
-    """The refusal of a table whose columns are not clear, with what is guessed of it and its first rows."""
-    subject = f"column{'s' * (len(guessed.open) > 1)} {' and '.join(guessed.open)} {'are' if guessed.open[1:] else 'is'}"
-    likely = f" (likely {guessed.relation})" if guessed.relation and "relation" in guessed.open else ""
-    sure = ", ".join(f"{role} = {name}" for role, name in guessed.columns.items() if role in REQUIRED)
-    shown = " / ".join(" | ".join(cell.strip()[:40] for cell in row[:8]) for row in guessed.sample)
-    options = " and ".join(f"--column {role}={'=symptoms' if role == 'relation' else 'YOURS'}" for role in guessed.open)
-    return ColumnsMissing(
-        f"{place}, row 1: the {subject} missing{likely}; the file has {', '.join(headers)[:200]}."
-        f"{f' Read: {sure}.' if sure else ''} The first rows: {shown}.",
-        "Name the columns head, relation and tail, or say which of yours they are. On the command line, add " + options + ".",
-        list(headers),
-    )
+    lists = {name: sign for name, sign in guessed.splits.items() if sign in COMMAS and f"{SPLIT}:{name}" not in given}
+    for name, sign in lists.items() if SPLIT not in given else ():
+        cell = next((row[headers.index(name)] for row in guessed.sample if sign in row[headers.index(name)]), sign)
+        return (
+            f": the cells of {name!r} seem to be lists, such as {cell.strip()[:80]!r}.",
+            f"Add --column split=={sign} to make a fact of each name, or --column split==none where it belongs to the names.",
+        )
+    return None
 
 
 def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[str, str]) -> Iterator[str]:
     """What was guessed, and the columns that are not read."""
-    own = named_columns(list(headers)).keys() | given.keys()
-    said = [f"{role} = {name}" for role, name in guessed.columns.items() if role not in own]
+    roles = {role: name for role, name in guessed.columns.items() if role not in given and _plain(name) != _plain(role)}
+    said = [f"{role} = {name}" for role, name in roles.items()] if roles.keys() - named_columns(list(headers)).keys() else []
     said += [f"relation = {guessed.relation}"] if guessed.relation else []
     said += [f"{name} = tails of {relation}" for name, relation in guessed.wide.items() if f"{TAIL_OF}{name}" not in given]
     if guessed.marks:

@@ -42,24 +42,38 @@ class RelationInLanguage(RelationPrototypes):
     """The sentences of one relation in a language.
 
     names: key of an entity → what it is called. capitals: whether a sentence of the language begins with a capital.
+    bounds: key of a place or group → its words in front of a sentence; before: how one of them stands there, and two.
     """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     joined: tuple[Joined, ...] = ()
     cases: Cases = field(default_factory=dict, repr=False)
     capitals: bool = True
+    bounds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    before: tuple[str, ...] = ()
 
     def state(self, prototype: str, fact: Fact) -> str:
-        """A prototype with its slots filled by names of the language. Raises KeyError where one has none."""
+        """A prototype with its slots filled by names of the language; its place and population in front. Raises KeyError where
+        one has no words.
+        """
         head, tail = (self.names[name_key(entity)] for entity in (fact.head, fact.tail or ""))
-        write = sentence if self.capitals else filled
-        return write(prototype, head, tail, self.joined, self.cases)
+        before = self.words_before(fact)
+        if goes_on := before.endswith(", "):
+            prototype = prototype[0].lower() + prototype[1:]
+        write = sentence if self.capitals and not goes_on else filled
+        return before + write(prototype, head, tail, self.joined, self.cases)
+
+    def words_before(self, fact: Fact) -> str:
+        """Where and of whom a fact is said, in front of its sentences; "" of everybody everywhere."""
+        words = [self.bounds[name_key(bound)] for bound in (fact.region, fact.population) if bound]
+        text = self.before[len(words) - 1].format(*words) if words else ""
+        return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True)
 class PoolInLanguage(Pool):
-    """A pool in a language. It states a fact only if it has sentences for its relation, and names for both its ends; none of
-    one place or group, for which it has no words: without them it would say something else.
+    """A pool in a language. It states a fact only if it has sentences for its relation, names for both its ends, and words for
+    its place and group: without them it would say something else.
 
     names: key of an entity → what it is called. blank: a relation without sentences, which fills those of any relation.
     as_written: keys of the names of a table in this language that stand as written; None where the facts are in English.
@@ -111,8 +125,8 @@ class PoolInLanguage(Pool):
 
     def names_all_of(self, fact: Fact) -> bool:
         """Whether the language has words for all of a fact but its relation."""
-        bound = fact.region or fact.population
-        return not bound and name_key(fact.head) in self.names and name_key(fact.tail or "") in self.names
+        bounded = all(name_key(bound) in self.blank.bounds for bound in (fact.region, fact.population) if bound)
+        return bounded and name_key(fact.head) in self.names and name_key(fact.tail or "") in self.names
 
     def problems_of(self, sentences: Mapping[str, str]) -> dict[str, str]:
         """Form → the first rule that its sentence breaks, by what the language's file is checked for; forms without a problem
@@ -155,8 +169,9 @@ class PoolInLanguage(Pool):
         if others := dict.fromkeys(fact.tail or "" for fact in facts if fact.positive and self._is_no_drug(fact)):
             said = "is no medicine" if len(others) == 1 else "are no medicines"
             yield f"{', '.join(others)} {said}; a relation of their own, such as surgery, would fit"
-        if bound := sum(bool(fact.positive and (fact.region or fact.population)) for fact in facts):
-            yield f"{_counted(bound, 'fact holds', 'facts hold')} in one place or group alone"
+        bounds = (bound for fact in facts for bound in (fact.region, fact.population) if bound)
+        if places := dict.fromkeys(bound for bound in bounds if name_key(bound) not in self.blank.bounds):
+            yield f"there are no {title} words yet for {', '.join(places)}"
 
 
 def _without_accents(text: str) -> str:
@@ -183,9 +198,12 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
         )
     for name, relation in read.relations.items():
         _check(path, relation, english.relations.get(name), cases)
+    bounds = record.get("bounds") or {}
     blank = RelationInLanguage(
-        "", "", "head", "tail", (), {}, {}, read.name, grammar=True, names=names, joined=joined, cases=cases, capitals=capitals
-    )
+        "", "", "head", "tail", (), {}, {}, read.name, grammar=True, names=names, joined=joined, cases=cases, capitals=capitals,
+        bounds={name_key(bound): str(words) for bound, words in bounds.get("words", {}).items()},
+        before=tuple(bounds.get("before", ())),
+    )  # fmt: skip
     relations = {
         name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
         for name, one in read.relations.items()

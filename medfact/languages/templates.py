@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from medfact.facts import Fact, name_key
@@ -23,10 +24,11 @@ def template_of(language: Language, fact: Fact, wording: str, like: str = "") ->
     """A wording of a statement about a fact, with slots for its names; "" where it does not have both once, or has a name in a
     form that the language's rules do not make. like: the prototype of the same form: its words for one and for many are used.
     """
-    names = [language.names.get(name_key(entity)) for entity in (fact.head, fact.tail or "")]
-    if any(name is None for name in names) or any(mark in wording for mark in MARKS):
+    if not language.pool.names_all_of(fact) or any(mark in wording for mark in MARKS):
         return ""
-    head, tail = (name for name in names if name is not None)
+    head, tail = (language.names[name_key(entity)] for entity in (fact.head, fact.tail or ""))
+    wording = wording.removeprefix(language.pool.blank.words_before(fact))
+    fact = replace(fact, region=None, population=None)
     says = partial(_says, language, fact, wording)
     for with_head in filter(says, _slotted(language, wording, "X", head, like)):
         for template in filter(says, _slotted(language, with_head, "Y", tail, like)):

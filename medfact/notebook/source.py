@@ -19,7 +19,7 @@ from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
-from medfact.exchange.rows import fact_rows, statement_row
+from medfact.exchange.rows import fact_rows, statement_rows
 from medfact.extras import named_if_missing
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
@@ -115,7 +115,7 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
     except FactsError as error:
         problem = error.problem.replace(f"{file.name}, row 1:", "the data frame:").replace(file.name, "the data frame")
         hint = error.hint.replace("choose the file again", "give the data frame again")
-        if isinstance(error, ColumnsMissing):
+        if isinstance(error, ColumnsMissing) and " missing" in problem:
             problem = problem.replace("the file has", "it has")
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
@@ -230,11 +230,11 @@ def statements(
     spec = spec_of("", given, settings)
     store = Store(db) if exists(db) else None
     planned = (
-        plan(spec, given.collection, store.decisions.rejections(), held_in(spec, store))
+        plan(spec, given.collection, store.decisions.of_partners(), held_in(spec, store))
         if store
         else plan(spec, given.collection)
     )
-    return frame_of(statement_row(item.statement) for item in planned.statements if item.draw == 0)
+    return frame_of(statement_rows([item.statement for item in planned.statements if item.draw == 0]))
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:

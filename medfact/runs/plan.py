@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -13,12 +13,12 @@ from pathlib import Path
 from medfact.answers import FORMATS
 from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.assets import ENGLISH, language_titles
-from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
+from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
 from medfact.extras import looking_for_no_garbage
 from medfact.facts import Fact, name_key
-from medfact.languages import PoolInLanguage
+from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
@@ -52,11 +52,11 @@ def select_facts(
     spec: RunSpec,
     collection: Collection | None = None,
     canonical: Callable[[str], str | None] | None = None,
-    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    decided: PartnerDecisions = NOTHING_DECIDED,
     held: Held = NOTHING_HELD,
     pool: Pool | None = None,
 ) -> Selection:
-    """The facts under test and those kept aside, where any are needed; `rejected` tails are never drawn.
+    """The facts under test and those kept aside, where any are needed. decided: what a person said of false partners.
 
     held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm. pool: the spec's, where that is
     no file yet. Facts are the way round in which the pool states them. Only relations that `canonical` has a name for are used;
@@ -77,7 +77,7 @@ def select_facts(
         per_relation=spec.per_relation,
         canonical=canonical or pool.canonical,
         one_tail=protocol.one_tail,
-        rejected=rejected,
+        decided=decided,
         held=held if spec.reviewed else None,
         sourced=spec.sourced,
         lender=_lender(pool, collection),
@@ -125,7 +125,7 @@ def facts_aside(spec: RunSpec) -> Aside:
 def plan(
     spec: RunSpec,
     collection: Collection | None = None,
-    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    decided: PartnerDecisions = NOTHING_DECIDED,
     held: Held = NOTHING_HELD,
     most: float = math.inf,
     own_pool: Pool | None = None,
@@ -140,7 +140,7 @@ def plan(
     pool = replace(own_pool, ready=read.ready) if own_pool else pool_of(spec, read)
     collection = in_direction(read, pool)
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
-    selection = select_facts(spec, collection, None, rejected, held, pool)
+    selection = select_facts(spec, collection, None, decided, held, pool)
     statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
     _check_number(statements, spec, most)
     if not statements:
@@ -216,7 +216,7 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
     if spec.asked_in != ENGLISH:
         return Mistake(
             " ".join([f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}.", *selection.notes]),
-            "Choose English, or facts that have them, such as clinical-core.",
+            f"Choose {language_titles()[language_of(collection)]}, or facts that have them, such as clinical-core.",
         )
     facts = [fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready]
     none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"

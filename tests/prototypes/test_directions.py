@@ -50,6 +50,13 @@ DECIDING = {
         ("azathioprine", "febuxostat"),
         ("methotrexate", "trimethoprim"),
     ],
+    "contraindicated vaccines": [
+        ("tacrolimus", "yellow fever vaccine"),
+        ("rituximab", "live attenuated vaccines"),
+        ("prednisone", "MMR vaccine"),
+        ("antibiotics", "oral typhoid vaccine"),
+        ("aciclovir", "varicella vaccine"),
+    ],
     "adverse effects": [
         ("lisinopril", "dry cough"),
         ("statins", "myopathy"),

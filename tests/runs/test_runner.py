@@ -247,7 +247,8 @@ def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is worsened by", "tail": "urate"}])
     with pytest.raises(
         Mistake,
-        match=r"No fact of facts\.csv can be asked yet\. We have no sentences for “is worsened by” yet.*by==",
+        match=r"No fact of facts\.csv can be asked yet\. We have no sentences for “is worsened by” yet.*"
+        r"relation:is worsened by==",
     ):
         plan(RunSpec(model="", facts=str(path)))
 

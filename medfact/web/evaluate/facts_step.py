@@ -20,14 +20,13 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
-from medfact.negatives import RULES, explain
+from medfact.negatives import CLOSEST, RULES, closest_negative, explain
 from medfact.prototypes import in_direction
 from medfact.prototypes.bounds import bounds_before
-from medfact.results.wording import in_plain_words
+from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.statements import Statement
 from medfact.store import Plan
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
@@ -37,7 +36,8 @@ from medfact.web.evaluate.plan import planned_runs
 from medfact.web.evaluate.relations_step import as_stated, is_told, read_turned, renamed_relations, unknown_relations
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
 from medfact.web.pages import Message, Visitor
-from medfact.web.services import Source, collection_of_spec, spec_of
+from medfact.web.pages.cards import Card, card_of_statements
+from medfact.web.services import Source, collection_of, collection_of_spec, spec_of
 
 MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
@@ -135,21 +135,49 @@ def any_plan(visitor: Visitor, setup: Setup) -> Plan:
     return planned_runs(visitor.services, visitor.owner, alone, visitor.reviewers)[0].plan
 
 
+def facts_asked(visitor: Visitor, setup: Setup) -> tuple[Fact, ...]:
+    """What is asked, true facts and false ones; nothing where it cannot be."""
+    with suppress(MedfactError):
+        return any_plan(visitor, setup).facts
+    return ()
+
+
 def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
-    """One of the facts that are asked, in all its sentences."""
+    """One of the facts that are asked, and its false partner, in all their sentences."""
     with suppress(MedfactError):  # said beside the button
         plan = any_plan(visitor, setup)
         facts = [fact for fact in plan.facts if fact.positive]
         if facts:
             place = show.first % len(facts)
-            statements = _statements_of(plan, facts[place])
-            return render("facts_preview", fact=facts[place], place=place, of=len(facts), statements=statements)
+            unchecked = checked_by_nobody(plan.facts)
+            card = _card_of(plan, facts[place])
+            preview = render("facts_preview", card=card, place=place, of=len(facts), unchecked=unchecked)
+            return preview + _difficulty(visitor, setup, facts[place], plan)
     return Markup()
 
 
-def _statements_of(plan: Plan, fact: Fact) -> list[Statement]:
-    """The statements of a fact, as a plan asks them first."""
-    return [one.statement for one in plan.statements if one.draw == 0 and one.statement.fact.fact_id == fact.fact_id]
+def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Markup:
+    """The choice between usual and hard false partners, with an example of each; nothing where none is drawn."""
+    usual = _partner(any_plan(visitor, setup.changed(difficulty="")), fact)
+    if usual is None or usual.difficulty is None:
+        return Markup()
+    known = collection_of(source_of(visitor.services, visitor.owner, setup)).known
+    hard = _partner(plan, fact) if setup.difficulty == CLOSEST else closest_negative(fact, known)
+    of_method = PROTOCOLS[setup.protocol].negative_difficulty
+    return render("difficulty_choice", fact=fact, usual=usual, hard=hard, chosen=setup.difficulty, of_method=of_method)
+
+
+def _partner(plan: Plan, fact: Fact) -> Fact | None:
+    """The first false partner of a fact in a plan."""
+    return next((other for other in plan.facts if other.negative_of == fact.fact_id), None)
+
+
+def _card_of(plan: Plan, fact: Fact) -> Card:
+    """A fact with its false partners and their statements, as a plan asks them first."""
+    partners = [one for one in plan.facts if one.negative_of == fact.fact_id]
+    ids = {fact.fact_id, *(partner.fact_id for partner in partners)}
+    asked = [one.statement for one in plan.statements if one.draw == 0 and one.statement.fact.fact_id in ids]
+    return card_of_statements(fact, partners, [(statement, "") for statement in asked])
 
 
 # ------------------------------------------------------------------------------------------------ by relation

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import bundled_names
 from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.languages import language_of
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
@@ -21,6 +23,8 @@ from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
+
+CHOOSE = "you can choose another language under “Method and sentences”."
 
 
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -67,9 +71,12 @@ def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[E
 
 
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
-    facts = len(collection_of(source).known.facts)  # before anything is kept: who has to wait for a turn begins anew
-    said = Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
-    return changed(visitor, show, source=source, mapping=None, pending=""), said
+    collection = collection_of(source)  # before anything is kept: who has to wait for a turn begins anew
+    facts, language = len(collection.known.facts), language_of(collection)
+    show = changed(visitor, show, source=source, file_in=language, mapping=None, pending="")
+    asked, title = setup_in(visitor, show).language, language_titles()[language]
+    told = f" The table is in {title}, and is asked in {language_titles()[asked]}: {CHOOSE}" if language != ENGLISH else ""
+    return show, Message(f"{name}: {counted(facts, 'true fact')} read.{told}", "good")
 
 
 def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:

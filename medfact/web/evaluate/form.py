@@ -224,6 +224,8 @@ class Setup(AsTold):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     """The visitor's own file in use, and its columns; None for the bundled data set."""
+    file_in: Short = ENGLISH
+    """The language of that file."""
     mapping: Unmapped | None = None
     """A file of facts that waits for its columns."""
     pending: Annotated[str, Field(max_length=1_000)] = ""
@@ -288,8 +290,15 @@ class Setup(AsTold):
 
     @property
     def language(self) -> str:
-        """The language of the statements."""
-        return language_of(self.protocol, self.further.get("asked_in", ENGLISH))
+        """The language of the statements: the one that is chosen, or else that of the visitor's own file, where the method has
+        sentences in it.
+        """
+        told = {name: self.further[name] for name in ("stated", "pressure") if name in self.further}
+        pool = self.pool or self.drafts or self.studio or self.writing or None
+        spec = RunSpec("", protocol=self.protocol, pool=pool, retrieval=self.retrieval, **told)
+        can_be_own = self.source and (needs := SETTINGS["spec.asked_in"].needs) and needs.is_met(spec)
+        own = self.file_in if can_be_own else ENGLISH
+        return language_of(self.protocol, self.further.get("asked_in", own))
 
     @property
     def sets(self) -> list[str]:
