@@ -39,11 +39,8 @@ class Reading:
     """The kind of thing that the heads would be, such as condition or drug; "" for any other."""
 
     score: float
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether the facts would have head and tail exchanged."""
-        return self.name != self.relation
+    is_turned: bool
+    """Whether the facts would have head and tail exchanged."""
 
 
 def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
@@ -65,7 +62,7 @@ def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
         ]
         for name, about, named, shown in ends:
             text = " ".join(fill(one.description, *shown).split())
-            readings.append(Reading(one.name, name, text, kind_of(about), hints + fit_of(named, one.name)))
+            readings.append(Reading(one.name, name, text, kind_of(about), hints + fit_of(named, one.name), name != one.name))
     return sorted(readings, key=lambda reading: -reading.score)
 
 

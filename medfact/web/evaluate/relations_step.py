@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from medfact.assets import ENGLISH
 from medfact.datasets import Collection
@@ -12,7 +12,7 @@ from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.prototypes import Pool, in_direction, is_about
 from medfact.prototypes.nearest import Reading, begun_sentences, likeliest, readings_of
-from medfact.reviews.studio import EditedRelation, edited, edits, own_sentences, with_denials
+from medfact.reviews.studio import EditedRelation, edited, edits, with_denials
 from medfact.reviews.studio_pools import editable
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
@@ -31,21 +31,10 @@ CANNOT_DENY = "it cannot be denied by one word. Say it with is, are, has, can or
 
 
 @dataclass(frozen=True)
-class WrittenSentence:
-    """A sentence that is being written. affirmed, denied: it, and the denial of it, about the first fact."""
-
-    field: str
-    form: str
-    text: str
-    problem: str
-    affirmed: str
-    denied: str
-
-
-@dataclass(frozen=True)
 class Unknown:
     """A relation for which there are no sentences. likely, others: the known relations that it may mean, by what they would say
-    of its first fact. can_write: whether own sentences can be asked. written: those that are being written.
+    of its first fact. can_write: whether own sentences can be asked. written: those that are being written, each as its field,
+    its text, why it cannot be used, and what it and its denial say of the first fact.
     """
 
     name: str
@@ -55,7 +44,7 @@ class Unknown:
     likely: Sequence[Reading]
     others: Sequence[Reading]
     can_write: bool
-    written: Sequence[WrittenSentence] = field(default=())
+    written: Sequence[tuple[str, str, str, str, str]]
 
 
 def is_told(note: str, unknown: Sequence[Unknown], turned: Sequence[tuple[str, str, str]]) -> bool:
@@ -155,19 +144,12 @@ def _problems(relation: str, sentences: Mapping[str, str]) -> dict[str, str]:
     return {**denials, **{form: why for form, why in found.items() if not VARIANTS[form].negated}}
 
 
-def _written(setup: Setup, fact: Fact) -> list[WrittenSentence]:
+def _written(setup: Setup, fact: Fact) -> list[tuple[str, str, str, str, str]]:
     sentences = _sentences(setup)
     problems, pool = _problems(fact.relation, sentences), editable(RunSpec.protocol)
-    denial_of = {VARIANTS[form].form: form for form in sentences if VARIANTS[form].negated}
+    denied = {VARIANTS[form].form: pool.filled(text, fact) for form, text in sentences.items() if VARIANTS[form].negated}
     return [
-        WrittenSentence(
-            name,
-            form,
-            str(getattr(setup, name)),
-            problems.get(form, ""),
-            pool.filled(sentences[form], fact),
-            pool.filled(sentences[denial_of[form]], fact),
-        )
+        (name, str(getattr(setup, name)), problems.get(form, ""), pool.filled(sentences[form], fact), denied[form])
         for name, form in SENTENCES.items()
     ]
 
@@ -202,11 +184,8 @@ def use_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple
         form, why = next(iter(problems.items()))
         return show, Message(f"The sentence “{sentences[form]}” cannot be used: {why}", "warn")
     pool = editable(RunSpec.protocol).pool
-    store = visitor.services.store.of(visitor.owner)
-    saved = edited(pool, store.prototype_edits.log(pool.name)).get(action.about)
-    made = edits(pool, action.about, saved.sentences if saved else own_sentences(pool, action.about), sentences)
-    if made:
-        visitor.services.log_of(visitor.owner, made).prototype_edits.record(made)
+    made = edits(pool, action.about, {}, sentences)
+    visitor.services.log_of(visitor.owner, made).prototype_edits.record(made)
     show = changed(visitor, show, worded="").model_copy(update={"studio": f"{pool.name}:{OWN_DATA}", "first": 0})
     return show, Message(f"“{action.about}” is asked in your sentences.", "good")
 
