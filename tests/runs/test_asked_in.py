@@ -87,7 +87,9 @@ def test_what_is_not_worded_in_other_languages_is_refused(more: dict[str, Any]) 
 
 
 def test_facts_without_names_in_a_language_are_refused_with_what_to_choose() -> None:
-    with pytest.raises(Mistake, match=r"No fact of was-true can be asked in German\. .*20 names have no German name yet.* Choose English"):
+    with pytest.raises(
+        Mistake, match=r"No fact of was-true can be asked in German\. .*20 names have no German name yet.* Choose English"
+    ):
         plan(RunSpec(model="medfact-tiny", dataset="was-true", limit=12, shots=0, asked_in="de"))
 
 
