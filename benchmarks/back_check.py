@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.assets import LANGUAGES
+from medfact.facts import name_key
 from medfact.languages import load_language
 from medfact.languages.names import OURS
 from medfact.metrics.uncertainty import wilson
@@ -49,7 +50,8 @@ def table() -> Iterator[str]:
     yield "|---" * (len(heads) + 2) + "|"
     for code in dict.fromkeys(row["language"] for row in rows):
         language = load_language(code)
-        ours = sum(name.source == OURS for name in language.names.values())
+        otherwise = {name_key(row["entity"]) for row in rows if row["language"] == code}
+        ours = sum(name.source == OURS and bool(name.checked or key in otherwise) for key, name in language.names.items())
         of = Counter(row["verdict"] for row in rows if row["language"] == code)
         changed = sum(row["decision"] == "changed" for row in rows if row["language"] == code)
         else_, unclear = (sum(of[verdict] for verdict in kind) for kind in (SOMETHING_ELSE, UNCLEAR))

@@ -22,7 +22,7 @@ from medfact.facts import Fact, name_key
 from medfact.languages import Language, load_language
 from medfact.languages.pool import sources_of
 
-COVERED = ("clinical-core", "rare-core", "safety-core", "clinical-relations")
+COVERED = ("clinical-core", "core-medicine", "rare-core", "safety-core", "clinical-relations", "was-true")
 """The bundled data sets whose names languages are meant to have."""
 
 CHECKS = ("read again", "translated back")

@@ -20,6 +20,18 @@ MARK = "translated back"
 CHECKED = ("clinical-core", "rare-core", "safety-core")
 """The sets whose names were translated back; those that the other sets alone have were written later, and say nothing."""
 
+RENAMED = {
+    "zh": (
+        "caplacizumab", "elexacaftor-tezacaftor-ivacaftor", "naldemedine", "naloxegol", "palopegteriparatide", "ravulizumab",
+        "resmetirom", "romosozumab", "seladelpar", "sparsentan",
+    ),
+    "fr": ("Proteus-like syndrome",),
+}  # fmt: skip
+"""Names that were changed after they had been translated back, and have not been since."""
+
+ADDED = ("recombinant zoster vaccine",)
+"""Entities that came into a checked set later."""
+
 
 def script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("back_check_benchmark", ROOT / "benchmarks" / "back_check.py")
@@ -69,7 +81,9 @@ def test_each_of_our_names_was_translated_back_or_was_changed_and_came_back_othe
     facts = [fact for dataset in CHECKED for fact in load_bundled(dataset).facts]
     checked = {name_key(end) for fact in facts for end in (fact.head, fact.tail or "")}
     unmarked = {key for key, name in names.items() if name.source == OURS and MARK not in name.checked}
-    assert unmarked & checked == {key for key, otherwise in again.items() if otherwise} & checked
+    came_back_otherwise = {key for key, otherwise in again.items() if otherwise}
+    since = {name_key(entity) for entity in (*RENAMED.get(code, ()), *ADDED)}
+    assert unmarked & checked == (came_back_otherwise | since) & checked
     assert not [key for key, name in names.items() if name.source != OURS and MARK in name.checked]
 
 

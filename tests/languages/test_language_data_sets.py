@@ -1,6 +1,7 @@
 """The data sets beside clinical-core in other languages: what can be asked, how it reads, and what no name may do."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -159,6 +160,30 @@ SAID = [
      "在疑似贲门失弛缓症的患者中，食管测压不用于诊断该病症。"),
     ("zh", "clinical-relations", "lung cancer", "radon exposure", "inv+ins",
      "在患者中，肺癌是以氡暴露为公认危险因素的病症之一。"),
+    ("es", "clinical-relations", "colchicine", "familial Mediterranean fever attacks", "inv+ins+dn",
+     "Las crisis de fiebre mediterránea familiar no son una de las afecciones que se previenen con la colchicina en los "
+     "pacientes."),
+    ("fr", "clinical-relations", "inhaled corticosteroids", "oral thrush", "inv+ins",
+     "Les corticoïdes inhalés sont l'un des médicaments dont le muguet buccal est un effet indésirable reconnu chez les "
+     "patients."),
+    ("de", "clinical-relations", "phlebotomy", "hemochromatosis type 1", "ins+dn",
+     "In den Vereinigten Staaten gilt: Bei Patienten mit Hämochromatose Typ 1 ist der Aderlass keine Therapie der ersten "
+     "Wahl für die Erkrankung."),
+    ("zh", "clinical-relations", "chickenpox", "valacyclovir", "ins", "在美国，在患有水痘的孕妇中，伐昔洛韦用于治疗该病症。"),
+    ("es", "clinical-relations", "tuberculosis", "rifampin", "inv",
+     "En los Estados Unidos, los medicamentos que se usan en el embarazo para tratar la tuberculosis incluyen la rifampicina."),
+    ("fr", "core-medicine", "ventricular fibrillation", "defibrillation", "ins",
+     "Chez les patients présentant une fibrillation ventriculaire, on pratique la défibrillation pour traiter l'affection."),
+    ("de", "core-medicine", "measles", "Koplik spot", "none",
+     "Koplik-Flecken sind ein bekanntes Symptom oder Zeichen der Masern."),
+    ("zh", "core-medicine", "measles", "Koplik spot", "inv", "麻疹的公认症状和体征包括Koplik斑。"),
+    ("fr", "was-true", "vaginal progesterone", "preterm birth", "dn",
+     "Aux États-Unis, pendant la grossesse, la progestérone vaginale ne sert pas à prévenir la prématurité."),
+    ("de", "was-true", "vaginal progesterone", "preterm birth", "none",
+     "In den Vereinigten Staaten gilt in der Schwangerschaft: Vaginales Progesteron wird zur Prävention von Frühgeburtlichkeit "
+     "eingesetzt."),
+    ("de", "was-true", "vertigo", "betahistine", "none",
+     "In der Europäischen Union gilt: Betahistin ist ein Medikament, das zur Behandlung von Drehschwindel eingesetzt wird."),
 ]  # fmt: skip
 
 
@@ -166,6 +191,16 @@ SAID = [
 def test_a_fact_says_what_it_says_in_english(code: str, dataset: str, head: str, tail: str, variant: str, text: str) -> None:
     fact = next(fact for fact in true_facts(dataset) if (fact.head, fact.tail) == (head, tail))
     assert {one.variant: one.text for one in load_language(code).pool.statements([fact])}[variant] == text
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_places_and_groups_of_the_bundled_sets_have_words_and_others_are_not_asked(code: str) -> None:
+    pool = load_language(code).pool
+    facts = load_bundled("was-true").facts
+    assert pool.statable(facts) == facts
+    for bound in ("European Union", "France", "United States"):
+        fact = replace(facts[0], region=bound)
+        assert all(one.text.startswith(pool.blank.words_before(fact)) for one in pool.statements([fact]))
 
 
 GIVEN_AWAY = [

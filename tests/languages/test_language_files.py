@@ -68,7 +68,8 @@ def test_every_statement_has_both_names_its_own_words_and_no_mark(code: str) -> 
 def test_a_fact_of_one_place_or_group_is_not_said_of_all(code: str) -> None:
     pool = load_language(code).pool
     plain = pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])[0]
-    for bound in (replace(plain, region="Japan", fact_id=""), replace(plain, population="children", fact_id="")):
+    bounds = ({"region": "Atlantis"}, {"population": "left-handed people"}, {"region": "France", "population": "sailors"})
+    for bound in (replace(plain, **bound, fact_id="") for bound in bounds):
         assert not pool.states(bound)
         assert not list(pool.statements([bound]))
         assert "1 of 2 true facts" in pool.note_on([plain, bound])

@@ -40,7 +40,8 @@ TABLES = {
         ("Xerbolk", "Symptom", "Himbeerzunge"),
     ],
     "zh": [
-        ("带状疱疹", "症状", "单侧皮疹"), ("慢阻肺", "症状", "咳痰"), ("痛风", "药物治疗", "别嘌醇"), ("偏头痛", "药物治疗", "舒马普坦"),
+        ("带状疱疹", "症状", "单侧皮疹"), ("慢阻肺", "症状", "咳痰"), ("痛风", "药物治疗", "别嘌醇"),
+        ("偏头痛", "药物治疗", "舒马普坦"),
     ],
 }  # fmt: skip
 """Tables as clinicians might write them: without accents, with capitals, with names that nobody translated."""
@@ -155,8 +156,10 @@ def test_worked_examples_are_in_the_language_and_of_other_conditions(tmp_path: P
     ("written", "means", "turned"),
     [
         ("síntoma", "symptoms", False), ("Sintomas", "symptoms", False), ("Medikament", "therapeutic drugs", False),
-        ("traitement", "therapeutic drugs", False), ("药物治疗", "therapeutic drugs", False), ("手术", "surgical procedures", False),
-        ("Erreger", "caused by", False), ("facteurs de risque", "risk factors", False), ("Nebenwirkungen", "adverse effects", False),
+        ("traitement", "therapeutic drugs", False), ("药物治疗", "therapeutic drugs", False),
+        ("手术", "surgical procedures", False),
+        ("Erreger", "caused by", False), ("facteurs de risque", "risk factors", False),
+        ("Nebenwirkungen", "adverse effects", False),
         ("indiziert bei", "therapeutic drugs", True), ("síntoma de", "symptoms", True), ("引起", "caused by", True),
     ],
 )  # fmt: skip

@@ -33,6 +33,18 @@ def test_what_a_language_states_is_found_again(code: str) -> None:
     assert sum(same) / len(same) > 0.9
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_prototype_leaves_out_the_place_and_group_of_its_fact(code: str) -> None:
+    language = load_language(code)
+    fact = next(fact for fact in load_bundled("was-true").facts if fact.head == "postoperative pain")
+    prototypes = language.pool.relations[fact.relation].sentences
+    for one in language.pool.statements([fact]):
+        template = template_of(language, fact, one.text, prototypes[one.variant])
+        assert template
+        assert language.pool.blank.words_before(fact) not in template
+        assert language.pool.blank.state(template, fact) == one.text
+
+
 @pytest.mark.parametrize(
     ("code", "wording", "template"),
     [

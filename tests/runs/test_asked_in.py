@@ -88,9 +88,9 @@ def test_what_is_not_worded_in_other_languages_is_refused(more: dict[str, Any]) 
 
 def test_facts_without_names_in_a_language_are_refused_with_what_to_choose() -> None:
     with pytest.raises(
-        Mistake, match=r"No fact of was-true can be asked in German\. .*20 names have no German name yet.* Choose English"
+        Mistake, match=r"No fact of biomedical-core can be asked in German\. .* no German name.* Choose English"
     ):
-        plan(RunSpec(model="medfact-tiny", dataset="was-true", limit=12, shots=0, asked_in="de"))
+        plan(RunSpec(model="medfact-tiny", dataset="biomedical-core", limit=12, shots=0, asked_in="de"))
 
 
 def test_an_unknown_language_is_refused() -> None:
