@@ -121,12 +121,11 @@ def _vocabulary(code: str) -> frozenset[str]:
 
 def pool_of_table(code: str, collection: Collection) -> PoolInLanguage:
     """The pool of a language, with the names of a table that is in it."""
-    pool = load_language(code).pool
-    if language_of(collection) != code:
-        return pool
-    if "pool" not in collection.memo:
-        collection.memo["pool"] = pool.of_table(*_names_in(pool, (*collection.known.facts, *collection.facts)))
-    made: PoolInLanguage = collection.memo["pool"]
+    pool, key = load_language(code).pool, ("pool", code)
+    if key not in collection.memo:
+        facts = (*collection.known.facts, *collection.facts)
+        collection.memo[key] = pool.of_table(*_names_in(pool, facts)) if language_of(collection) == code else pool
+    made: PoolInLanguage = collection.memo[key]
     return made
 
 

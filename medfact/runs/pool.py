@@ -49,7 +49,7 @@ def mixed_note(spec: RunSpec, collection: Collection) -> str:
     title = language_titles()[language]
     return (
         f"The table is in {title}, and is asked in English: its {title} names stand in English sentences. To ask it in {title} "
-        f"sentences, choose that language (--language {language})."
+        f"sentences, choose {title} ({language}) as the language."
     )
 
 

@@ -24,7 +24,7 @@ from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
 
-CHOOSE = "you can choose another language under “Method and sentences”."
+IN_ITS_LANGUAGE = "The table is in {}, and is asked so, unless you choose another language under “Method and sentences”."
 
 
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -74,8 +74,7 @@ def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: s
     collection = collection_of(source)  # before anything is kept: who has to wait for a turn begins anew
     facts, language = len(collection.known.facts), language_of(collection)
     show = changed(visitor, show, source=source, file_in=language, mapping=None, pending="")
-    asked, title = setup_in(visitor, show).language, language_titles()[language]
-    told = f" The table is in {title}, and is asked in {language_titles()[asked]}: {CHOOSE}" if language != ENGLISH else ""
+    told = f" {IN_ITS_LANGUAGE.format(language_titles()[language])}" if language != ENGLISH else ""
     return show, Message(f"{name}: {counted(facts, 'true fact')} read.{told}", "good")
 
 
