@@ -100,6 +100,13 @@ class Labels:
                     yield text[max(0, found.start() - 100) : found.end() + 60]
 
 
+    def about_vaccine(self, fact: Fact) -> Iterator[str]:
+        """What CDC's rules say against the vaccine in patients whose immune system a drug suppresses."""
+        of = re.fullmatch(r"(?:recombinant )?(.+) vaccine", fact.tail or "")
+        texts = self.said[name_key(of[1])] if of else ()
+        return (text for text in texts if re.search(r"immunosuppress|immunocompromi", text, re.IGNORECASE))
+
+
 class Interactions:
     """An edition of ANSM's thesaurus."""
 
@@ -149,11 +156,13 @@ def main() -> None:
     interactions = Interactions(*options.ansm) if options.ansm else None
 
     def named(facts: Iterable[Fact]) -> dict[tuple[str, str], list[str]]:
-        tables = {"contraindicated in": labels, "must not be combined with": interactions}
-        said = {(fact.head, fact.tail or ""): list(table.about(fact)) for fact in facts if (table := tables[fact.relation])}
+        look_up = {"contraindicated in": labels.about, "contraindicated vaccines": labels.about_vaccine}
+        if interactions:
+            look_up["must not be combined with"] = interactions.about
+        said = {(one.head, one.tail or ""): list(look_up[one.relation](one)) for one in facts if one.relation in look_up}
         return {pair: texts for pair, texts in said.items() if texts}
 
-    true = [fact for fact in load_bundled(SET).facts if interactions or fact.relation == "contraindicated in"]
+    true = [fact for fact in load_bundled(SET).facts if interactions or fact.relation != "must not be combined with"]
     print(f"{SET}, control: a table names {len(named(true)):,} of {len(true):,} true facts")
     found = 0
     for seed in options.seeds:

@@ -76,6 +76,14 @@ class Mistake(MedfactError):
     """The user's input cannot be used."""
 
 
+class NoSentences(Mistake):
+    """No fact can be asked, because there are no sentences for their relations. Pages show themselves what to do."""
+
+    @property
+    def public(self) -> str:
+        return self.problem
+
+
 class FactsError(Mistake):
     """A facts file cannot be read as facts."""
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
@@ -66,6 +66,7 @@ class Fact:
     region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
     the id where they are filled.
     difficulty: of a negative: near, far, judged or closest (`negatives.difficulty`).
+    presumed: of a negative that was drawn and that nobody vouches for (`datasets.vouched`): true; else None.
     turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
     """
@@ -90,6 +91,7 @@ class Fact:
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
+    presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN, file_format=10), compare=False, repr=False)
     turned_from: str | None = column(
         about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True, file_format=7), compare=False, repr=False
     )
@@ -138,7 +140,7 @@ class Fact:
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
         own: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
-        return replace(self, positive=False, difficulty=None, **_OF_NO_SOURCE, **own)
+        return replace(self, positive=False, difficulty=None, presumed=None, **_OF_NO_SOURCE, **own)
 
 
 COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields(Fact)}
@@ -325,6 +327,22 @@ class _Links(NamedTuple):
 _NONE = frozenset[str]()
 
 
+class Elsewhere(NamedTuple):
+    """What other sets know in a relation, as facts name it: no draw of it calls that false.
+
+    meaning: what the other sets call the relation. pairs: (head, tail), names of the facts. common: tails that are true of so
+    many heads that they are false only of one of `familiar`, of which the other sets list what is true; those of `vague`, which
+    the other sets do not have, of none.
+    """
+
+    relation: str
+    meaning: str
+    pairs: tuple[tuple[str, str], ...]
+    common: tuple[str, ...] = ()
+    vague: tuple[str, ...] = ()
+    familiar: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class KnowledgeBase:
     """All known facts and names; more than the facts under test.
@@ -334,8 +352,9 @@ class KnowledgeBase:
     synonyms:   groups of names for one entity.
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
     judged:     negative facts that a source expressly states.
-    elsewhere:  (head, relation, tail), what other sets know: no draw of this relation, as facts name it, calls that false. No
-                part of the fingerprint, which is that of the source.
+    elsewhere:  what other sets know in each relation. No part of the fingerprint, which is that of the source.
+    learned:    (head, tail) pairs that proved true, or too close to it, after facts were drawn: passed over in the order of the
+                draw, so that no other draw changes.
     """
 
     facts: tuple[Fact, ...]
@@ -343,7 +362,8 @@ class KnowledgeBase:
     synonyms: tuple[tuple[str, ...], ...] = ()
     is_a: tuple[tuple[str, str], ...] = ()
     judged: tuple[Fact, ...] = ()
-    elsewhere: tuple[tuple[str, str, str], ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+    learned: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -398,11 +418,21 @@ class KnowledgeBase:
 
     @cached_property
     def _elsewhere_of(self) -> Mapping[str, _Links]:
-        """Relation → what other sets know in it."""
-        pairs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        for head, relation, tail in self.elsewhere:
-            pairs[relation].append((head, tail))
-        return {relation: self._links(of) for relation, of in pairs.items()}
+        """Relation → what other sets link in it."""
+        return {one.relation: self._links(one.pairs) for one in self.elsewhere}
+
+    @cached_property
+    def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
+        """Relation → its common tails, the vague ones of them, and the heads that other sets know in it."""
+        return {
+            one.relation: [frozenset(map(self.entity, names)) for names in (one.common, one.vague, one.familiar)]
+            for one in self.elsewhere
+        }
+
+    def too_common(self, head: str, relation: str) -> frozenset[str]:
+        """The tails of a relation that are true of so many heads that nobody may call them false of this one."""
+        common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
+        return vague if self.entity(head) in familiar else common
 
     def _links(self, pairs: Iterable[tuple[str, str]]) -> _Links:
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
@@ -433,6 +463,15 @@ class KnowledgeBase:
         """
         entity = self.entity(name)
         return _NONE.union(*(of.both_ways.get(entity, _NONE) for of in self._known_in(relation)))
+
+    @cached_property
+    def _learned_links(self) -> Mapping[str, frozenset[str]]:
+        return self._links(self.learned).both_ways
+
+    def learned_of(self, name: str) -> frozenset[str]:
+        """Entities that `learned` links to this one, and their relatives in the known hierarchy."""
+        found = self._learned_links.get(self.entity(name), _NONE)
+        return found | self._relatives(found)
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -521,7 +560,8 @@ class KnowledgeBase:
         broader = sorted(map("\x1f".join, self.is_a))
         judged = sorted(digest(described(fact, ready)) for fact in self.judged)
         of_judged = ("judged", *judged) if judged else ()
-        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged)
+        of_learned = ("learned", *sorted(map("\x1f".join, self.learned))) if self.learned else ()
+        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged, *of_learned)
 
 
 _BEFORE_TEXT = (

@@ -169,7 +169,8 @@ def _column(text: str) -> tuple[str, str]:
     ours, separator, theirs = text.partition("=")
     if not separator or not theirs:
         raise Mistake(f"--column {text!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
-    return ours.strip().lower(), theirs
+    role, colon, name = ours.strip().partition(":")
+    return f"{role.lower()}{colon}{name}", theirs
 
 
 def _usd(text: str) -> float:

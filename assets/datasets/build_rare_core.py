@@ -14,7 +14,7 @@ import csv
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rare_core_sources import ROOT, Ontology, Row, read_sources
@@ -101,6 +101,37 @@ TRUE_BY_READING = {
     "Werner syndrome": {"Arthritis"},
 }
 """Findings of a disease that no annotation gives it in these words, and that its other findings or case reports do."""
+LEARNED = {
+    "Jacobsen syndrome": {"Decreased circulating antibody concentration", "Microtia"},
+    "KBG syndrome": {"Broad nasal tip", "Prominent nose"},
+    "Panhypophysitis": {"Male hypogonadism"},
+    "Poliomyelitis": {
+        "CSF pleocytosis",
+        "Increased CSF protein concentration",
+        "Neuronal loss in central nervous system",
+        "Talipes equinovarus",
+    },
+    "Smith-Lemli-Opitz syndrome": {"Short nose"},
+    "Treacher-Collins syndrome": {"Underdeveloped nasal alae"},
+    "Turner syndrome": {"Increased susceptibility to fractures"},
+}
+"""The same, found when the set had been drawn. Sisters of what reading found, the findings below one of its parents, are barred
+with it: where one name was missing, others may be.
+"""
+IN_SINGLE_PATIENTS = {
+    "AGel amyloidosis": {"Muscle spasm"},
+    "Chédiak-Higashi syndrome": {"Sparse hair"},
+    "Jacobsen syndrome": {"Conductive hearing impairment"},
+    "Nijmegen breakage syndrome": {"Lymphadenopathy"},
+    "Schinzel-Giedion syndrome": {"Polyhydramnios"},
+    "Wiskott-Aldrich syndrome": {"Hypertension", "Leukopenia"},
+}
+"""Findings of one to three published patients of a disease: too few for a fact, too many for a false one."""
+LEARNED_ON = "2026-11-30"
+NOSE = re.compile(r"\b(?:nose|nares|nasal (?:alae|base|bridge|ridge|tip))\b")
+"""Findings of the nose and its parts: who looks at one part sees the others, and describes what the next observer does not."""
+COUNTERPARTS = {"female": "male", "upper limb": "lower limb", "hand": "foot", "finger": "toe"}
+"""Words of which one finding has the one, and its counterpart in the other sex or limb the other."""
 STEPS_ABOVE = 2
 """Levels of the ontology that are kept above each term: what `medfact.negatives` calls a branch."""
 
@@ -224,6 +255,38 @@ def denied_of(disease: str, name: str, rows: Iterable[Row], true: set[str], onto
                 yield [name, FINDING, term, *FINDING_TYPES, disease, row.term, whose, source]
 
 
+def counterparts(finding: str) -> set[str]:
+    """What a finding is called in the other sex, or of the other limbs: "Male hypogonadism" of "Female hypogonadism"."""
+    pairs = [*COUNTERPARTS.items(), *((two, one) for one, two in COUNTERPARTS.items())]
+    named = {re.sub(rf"\b{one}\b", two, finding.lower()) for one, two in pairs}
+    return {name.capitalize() for name in named} - {finding}
+
+
+def of_its_kind(head: str, facts: set[str], barred: set[str], parents: Mapping[str, set[str]]) -> list[list[str]]:
+    """The rows of what is barred with the facts of a disease and with what is barred already, but for these.
+
+    parents: a finding of the set → those directly above it, by name.
+    """
+    read = TRUE_BY_READING.get(head, set()) | LEARNED.get(head, set())
+    above = set().union(*(parents.get(finding, set()) for finding in read))
+    kinds = {
+        "true by its other findings or case reports": read,
+        "seen in single patients": IN_SINGLE_PATIENTS.get(head, set()),
+        "below the same term as a finding that is true": {finding for finding, its in parents.items() if its & above},
+        "of the nose, as a finding of the disease": {finding for finding in parents if NOSE.search(finding)}
+        if any(map(NOSE.search, facts | read))
+        else set(),
+        "in the other sex": {name for finding in facts | barred | read if "male" in finding for name in counterparts(finding)},
+        "of the other limbs": {name for finding in facts | read for name in counterparts(finding)},
+    }
+    rows, done = [], facts | barred
+    for why, findings in kinds.items():
+        if new := (findings & parents.keys()) - done:
+            rows.append([head, FINDING, " | ".join(sorted(new)), LEARNED_ON, why])
+            done = done | new
+    return rows
+
+
 def steps_above(terms: set[str], ontology: Ontology) -> list[tuple[str, str]]:
     """(name, broader name) of the terms and of those a few levels above them."""
     edges, level = set(), terms
@@ -246,10 +309,13 @@ def main() -> None:
     true_of = {row[0]: truth.terms(row[5], row[0]) for row in findings}
     vague = {name for name, true in true_of.items() if len(true & tails) > MOST_TRUE * len(tails)}
     findings, symbols = ([row for row in made if row[0] not in vague] for made in (findings, symbols))
-    also, denied = [], []
+    parents = {row[2]: {ontology.terms[one].name for one in ontology.terms[row[6]].parents} for row in findings}
+    also, learned, denied = [], [], []
     for name, disease in {row[0]: row[5] for row in findings}.items():
         said = {row[2] for row in findings + symbols if row[0] == name}
-        more = {ontology.terms[term].name for term in true_of[name] & tails} | TRUE_BY_READING.get(name, set())
+        barred = {ontology.terms[term].name for term in true_of[name] & tails}
+        more = barred | TRUE_BY_READING.get(name, set())
+        learned += of_its_kind(name, said & parents.keys(), more, parents)
         of_genes = {f"{gene} gene" for gene in truth.genes(disease, name)} & genes - said
         also += [
             [name, relation, " | ".join(sorted(true))] for relation, true in ((FINDING, more - said), (GENE, of_genes)) if true
@@ -260,6 +326,7 @@ def main() -> None:
     print(write("", columns, findings + symbols), "facts about", heads, "diseases,", len(symbols), "of them about genes")
     print(len(vague), "diseases left out, of which too much may be true:", ", ".join(sorted(vague)))
     print(write(".also-true", ["head", "relation", "tail"], also), "rows of what is also true of diseases")
+    print(write(".learned", ["head", "relation", "tail", "since", "why"], learned), "rows of what was learned since")
     print(write(".judged", [c for c in columns if c != "strength"], denied), "judged false")
     edges = steps_above(tails | {row[6] for row in denied}, ontology)
     print(write(".is-a", ["name", "broader"], edges), "steps of the ontology")

@@ -513,6 +513,7 @@
     const form = target.closest("[data-draft]");
     if (form) keepDraft(form);
     if (target.dataset?.of !== undefined && target.type !== "radio") put(ofRow(target), TYPING_MS);
+    if (target.dataset?.choose && target.dataset.live !== undefined) put({ [target.dataset.choose]: target.value }, TYPING_MS);
     if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }, target.type === "search"), TYPING_MS);
@@ -532,7 +533,7 @@
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
     const acts = !typed && !keysAreOff();
-    const hot = !acts ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    const hot = !acts ? null : within.querySelector(`[data-hotkey~="${CSS.escape(event.key)}"]`);
     if (acts && answerByKey(event.key)) event.preventDefault();
     hot?.closest("details")?.setAttribute("open", "");
     if (hot && hot.offsetParent) {

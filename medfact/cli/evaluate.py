@@ -16,7 +16,7 @@ from medfact.cli.consent import check_addressed, check_models, confirm_upload, t
 from medfact.cli.options import repeated_spec, specs_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, kept, print_notes, run_row
-from medfact.cli.show_data import held_in, load_collection
+from medfact.cli.show_data import held_in, in_language, load_collection
 from medfact.errors import Mistake, StoreError
 from medfact.models import BUNDLED_MODEL, Model, is_local, key_of_named, load_model, provider_of
 from medfact.results.wording import names_of_runs
@@ -24,7 +24,7 @@ from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
 from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
-from medfact.runs.start import recorded_plan, start, start_again, start_planned
+from medfact.runs.start import as_decided, recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
@@ -52,6 +52,7 @@ def _ask_written(options: argparse.Namespace) -> int:
         raise Mistake("Sets of written sentences cannot race.", "Leave out --race, and compare the runs afterwards.")
     for model, name in product(options.model or [BUNDLED_MODEL], options.writing):
         spec, planned = asked_set(name, first, model, store)
+        planned = as_decided(planned, store.decisions.of_partners())
         asked.append((repeated_spec(options, model, replace(first, spec=spec)), planned))
     specs = [spec for spec, _ in asked]
     check_models(specs)
@@ -75,6 +76,7 @@ def _start(options: argparse.Namespace) -> int:
     specs = _racing(options, [spec for model in options.model or [BUNDLED_MODEL] for spec in specs_of(options, model)])
     check_models(specs)
     collection = load_collection(specs[0])
+    specs = [in_language(spec, collection, options) for spec in specs]
     held = held_in(options)
     if options.dry_run:
         return emit((costs(spec, planned=plan(spec, collection, held=held)) for spec in specs), options.output)

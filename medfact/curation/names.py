@@ -6,17 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from medfact.datasets import elsewhere
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled
 from medfact.datasets.documents import TEXTS
 from medfact.datasets.headers import MAX_NAME, Columns
+from medfact.datasets.names import called
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError, Mistake
-from medfact.facts import Fact, KnowledgeBase, name_key, visible
+from medfact.facts import Fact, name_key, visible
 from medfact.prototypes import load_pool
 from medfact.prototypes.library import OWN
 
@@ -181,7 +183,8 @@ def _ends(fact: Fact) -> Iterator[tuple[str, str | None, str | None]]:
 
 def with_known_names(name: Name) -> Name:
     """A name with what the bundled sets know of it: other names, type and identifier. It is called as it was."""
-    known = _bundled().get(name_key(name.name))
+    keys = (name_key(name.name), *sorted(called(name.name)))
+    known = next((_bundled()[key] for key in keys if key in _bundled()), None)
     if known is None:
         return name
     also = dict.fromkeys((*name.also, *(one for one in known.names if one != name.name)))
@@ -224,25 +227,4 @@ def _canonical(relation: str) -> str:
 
 def are_linked(head: Name, tail: Name) -> bool:
     """Whether a bundled set links the two by any relation, in either direction, under any of their names."""
-    linked = _linked()
-    return any(
-        name_key(other) in linked[name_key(name)] for name in head.names if name_key(name) in linked for other in tail.names
-    )
-
-
-@cache
-def _linked() -> dict[str, frozenset[str]]:
-    """Key of a name → keys of all names of what a bundled set links to it."""
-    linked: defaultdict[str, set[str]] = defaultdict(set)
-    for name in bundled_names():
-        known = load_bundled(name).known
-        keys = cache(partial(_keys, known))
-        for head, tail in known.pairs():
-            for one, other in ((head, tail), (tail, head)):
-                for key in keys(one):
-                    linked[key] |= keys(other)
-    return {key: frozenset(others) for key, others in linked.items()}
-
-
-def _keys(known: KnowledgeBase, name: str) -> frozenset[str]:
-    return frozenset(map(name_key, known.names(name)))
+    return elsewhere.are_linked(head.names, tail.names)

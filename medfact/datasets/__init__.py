@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from medfact.datasets import medlama, mkj
+from medfact.datasets import guessing, medlama, mkj
 from medfact.datasets.bundled import bundled_names, label_words, load_bundled
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
@@ -11,16 +11,18 @@ from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.headers import OWN, Limits
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.mkj import is_mkj
-from medfact.datasets.selection import NO_REJECTIONS, Held, Selection, grouping, select
+from medfact.datasets.selection import Held, Selection, grouping, select
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls
+from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions
 from medfact.errors import FactsError
 from medfact.spec import RunSpec
 
 __all__ = [
-    "NO_REJECTIONS",
+    "NOTHING_DECIDED",
     "Collection",
     "Held",
+    "PartnerDecisions",
     "Problem",
     "Selection",
     "bundled_names",
@@ -62,11 +64,11 @@ def load_alone(spec: RunSpec, limits: Limits = OWN) -> Collection:
         exists = False
     in_mkj_layout = exists and is_mkj(path)
     if (facts.startswith(PREFIX) or (exists and is_saved(path))) and not in_mkj_layout:
-        return load_rows(facts, *read_hub(facts), dict(spec.columns))
+        return load_rows(facts, *read_hub(facts), dict(spec.columns), guessing)
     if not exists:
         raise FactsError(f"There is no file or folder {facts[:200]!r}.", "Check the path.")
     if is_umls(path):
         return load_umls(path, spec.rela, spec.sab, spec.language)
     if in_mkj_layout:
         return mkj.load_mkj(path)
-    return load_file(path, dict(spec.columns), limits)
+    return load_file(path, dict(spec.columns), limits, guessing)

@@ -2,7 +2,8 @@
 
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
-states), `NAME.withdrawn.csv` (false facts that have left the set), `NAME.synonyms.csv` (pairs of names for one entity),
+states), `NAME.learned.csv` (links that proved true, or too close to it, after the set was drawn: see `KnowledgeBase.learned`),
+`NAME.withdrawn.csv` (false facts that have left the set), `NAME.synonyms.csv` (pairs of names for one entity),
 `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what is a kind, and what a part of what), `NAME.label-words.csv`
 (what a drug's label says of a disease), `NAME.sources.csv` (what an editor read at the sources that were proposed for its
 facts, see `sources`); its data card is `NAME.md`. `sources.csv` says what the sources of all sets are.
@@ -58,7 +59,7 @@ def load_bundled(name: str) -> Collection:
         collection.known.facts,
         also_true=(
             *collection.known.also_true,
-            *((head, tail) for head, _, tail in also_true(name)),
+            *((head, tail) for head, _, tail in _links(f"{name}.also-true.csv")),
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in rows_of(f"{name}.synonyms.csv")),
         is_a=(
@@ -66,13 +67,19 @@ def load_bundled(name: str) -> Collection:
             *((row["part"], row["whole"]) for row in rows_of(f"{name}.part-of.csv")),
         ),
         judged=tuple(_negative(row) for row in rows_of(f"{name}.judged.csv")),
+        learned=tuple((head, tail) for head, _, tail in _links(f"{name}.learned.csv")),
     )
     return replace(collection, name=name, known=known, withdrawn=tuple(map(_left, rows_of(f"{name}.withdrawn.csv"))))
 
 
 def also_true(name: str) -> Iterator[tuple[str, str, str]]:
     """Head, relation and tail of what a bundled set holds true, or too close to true to be called false, beside its facts."""
-    for row in rows_of(f"{name}.also-true.csv"):
+    yield from _links(f"{name}.also-true.csv")
+    yield from _links(f"{name}.learned.csv")
+
+
+def _links(file: str) -> Iterator[tuple[str, str, str]]:
+    for row in rows_of(file):
         yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
 
 

@@ -19,7 +19,14 @@ _TREATS = (
     "first choice for",
     "drugs used in pregnancy",
 )
-_HARMS = ("contraindicated in", "must not be combined with", "adverse effects", "caused by", "risk factors")
+_HARMS = (
+    "contraindicated in",
+    "must not be combined with",
+    "contraindicated vaccines",
+    "adverse effects",
+    "caused by",
+    "risk factors",
+)
 
 _CLOSE = (
     (*_TREATS, "surgical procedures"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from medfact.datasets import medlama
 from medfact.errors import ColumnsMissing, FactsError
@@ -13,13 +14,14 @@ OPTIONAL = tuple(name for name, about in COLUMNS.items() if about.is_read and na
 OTHER_NAMES = {
     **{"subject": "head", "predicate": "relation", "object": "tail"},
     **{"condition": "head", "finding": "tail"},
-    **dict.fromkeys(("valid_until", "valid until", "valid_to", "valid to", "true_until", "true until"), "until"),
+    **dict.fromkeys(("valid_until", "valid_to", "true_until"), "until"),
     "jurisdiction": "region",
-    **dict.fromkeys(("patient_group", "patient group", "patient_population", "patient population"), "population"),
+    **dict.fromkeys(("patient_group", "patient_population"), "population"),
 }
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
 
+_BETWEEN = re.compile(r"[\s_-]+")
 _NAMES = frozenset((*REQUIRED, *OTHER_NAMES, *DISEK))
 
 CONSTANT = "="
@@ -28,43 +30,59 @@ CONSTANT = "="
 RENAMED = "relation:"
 """In a column map, marks a relation as the file writes it, and what it is: {"relation:cures": "=treatments"}."""
 
+TAIL_OF = "tail:"
+"""In a column map, marks a column that holds the tails of one relation: {"tail:Medikament": "=therapeutic drugs"}."""
+
+MARK = "mark:"
+"""In a column map, marks a column whose cells only mark the heads that have this tail: {"mark:fever": "=fever"}."""
+
+SPLIT = "split"
+"""In a column map, the separator of several tails in a cell, of all columns or of one: {"split:Symptoms": "=;"}; `=none`."""
+
+PATIENTS = "patients"
+"""In a column map, says that no row is about a patient (`=none`), or that columns about patients are not read (`=left out`)."""
+
+NO_PATIENTS = "none"
+
+_OF_LAYOUT = (RENAMED, TAIL_OF, MARK, f"{SPLIT}:")
+
 
 def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
     """Whether these are columns of facts, with this column map or as published by others."""
     given = {ours for ours, theirs in columns.items() if theirs in names or theirs.startswith(CONSTANT)}
-    return medlama.is_medlama(names) or given | _known(names).keys() >= set(REQUIRED)
+    return medlama.is_medlama(names) or given | named_columns(names).keys() >= set(REQUIRED)
 
 
 def is_name_of_column(text: str, column_of: Mapping[str, str]) -> bool:
     """Whether a cell of the head names a column: that of the heads, or one that tables have."""
-    name = text.strip().lower()
-    return name == column_of["head"].lower() or name in _NAMES
+    name = _plain(text)
+    return name == _plain(column_of["head"]) or name in _NAMES
 
 
 def renamed_relations(columns: Mapping[str, str]) -> dict[str, str]:
     """The relations of a file that a column map gives another name: the key of the file's name → that name."""
-    names = {ours.removeprefix(RENAMED): theirs for ours, theirs in columns.items() if ours.startswith(RENAMED)}
-    return {name_key(theirs): name.removeprefix(CONSTANT) for theirs, name in names.items()}
+    return {name_key(theirs): name for theirs, name in of_prefix(columns, RENAMED).items()}
 
 
 def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dict[str, str]:
     """Our column name → the file's: those of the column map, and those that the file's own names identify. place: the file."""
     mapped: dict[str, str] = {}
-    for ours, theirs in _known(names).items():
+    for ours, theirs in named_columns(names).items():
         if ours not in columns:
             _check_alone(theirs, place)
             mapped[ours] = theirs[0]
     for ours, given in columns.items():
-        if ours.startswith(RENAMED):
+        if ours.startswith(_OF_LAYOUT) or ours in (SPLIT, PATIENTS):
             continue
         if ours not in (*REQUIRED, *OPTIONAL):
             raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
         if given not in names and not given.startswith(CONSTANT):
             raise FactsError(f"{place} has no column {given!r}.", f"It has: {', '.join(names)}.")
         mapped[ours] = given
-    missing = [name for name in REQUIRED if name not in mapped]
+    spread = {"tail", "relation"} if of_prefix(columns, TAIL_OF) else {"tail"} if of_prefix(columns, MARK) else set()
+    missing = [name for name in REQUIRED if name not in mapped.keys() | spread]
     if missing:
-        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
+        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {listed(missing)} are"
         raise ColumnsMissing(
             f"{place}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
             "Name the columns head, relation and tail, or say which of yours they are.",
@@ -73,8 +91,15 @@ def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dic
     return mapped
 
 
-def _known(names: list[str]) -> dict[str, list[str]]:
-    """Our column name → the file's names for it: our own in any case, else those of others."""
+def of_prefix(columns: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The part of a column map whose names begin with this, without it, and what is said of each."""
+    return {
+        ours.removeprefix(prefix): theirs.removeprefix(CONSTANT) for ours, theirs in columns.items() if ours.startswith(prefix)
+    }
+
+
+def named_columns(names: list[str]) -> dict[str, list[str]]:
+    """Our column name → the file's names for it: our own, else those of others, in any case and with spaces or dashes."""
     others = {**OTHER_NAMES, **(DISEK if set(DISEK) <= set(map(_plain, names)) else {})}
     own = set(map(_plain, names)) & {*REQUIRED, *OPTIONAL}
     known: dict[str, list[str]] = {}
@@ -87,7 +112,7 @@ def _known(names: list[str]) -> dict[str, list[str]]:
 
 
 def _plain(name: str) -> str:
-    return visible(name).lower()
+    return _BETWEEN.sub("_", visible(name).lower())
 
 
 def _check_alone(names: list[str], place: str) -> None:
@@ -99,8 +124,9 @@ def _check_alone(names: list[str], place: str) -> None:
 
 
 def _quoted(names: list[str]) -> str:
-    return _listed([repr(name) for name in names])
+    return listed([repr(name) for name in names])
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -31,6 +31,7 @@ _LONGEST = 60
 _ZERO = re.compile(r"0+(?:[.,]0+)? ?%|0+ ?(?:/|of|out of|von|de|sur|aus|auf) ?\d+(?: ?\(0 ?%\))?")
 _NUMBER = re.compile(r"[+-]?\d*+(?:[.,]\d++)?(?<=\d)")
 _ENDS_OF_NUMBERS = "0123456789%)"
+_MARKS = ("x", "X", "*", "•", "●", "■")
 _DASHES = ("-", "−", "–")
 _PARTS = re.compile(r"[|;:]")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -92,6 +93,11 @@ def truth(text: str) -> bool | None:
     return True if told in (TRUE, AFFIRMS) else False if told in _DENYING else None
 
 
+def is_mark(text: str) -> bool:
+    """Whether a cell marks that something is so: true, a cross or a dot."""
+    return text.strip() in _MARKS or truth(text) is True
+
+
 @lru_cache(maxsize=1 << 12)
 def _kind(name: str) -> str:
     """The kind of a column, by its name."""
@@ -102,6 +108,11 @@ def _kind(name: str) -> str:
             return kind
     denials = of[NEGATION] | of[NO_LONGER] | of[OF_DENIAL]
     return LIKE_DENIAL if denials & set(rest) else LIKE_CLAIM if of[CLAIM] & set(rest) else UNNAMED
+
+
+def is_read(name: str) -> bool:
+    """Whether a column of this name is read as one that denies facts."""
+    return _kind(name) in _EFFECTS
 
 
 @cache

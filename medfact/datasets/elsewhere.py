@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 from medfact.assets import table_words
-from medfact.datasets.bundled import also_true, bundled_names, lay_names, load_bundled
+from medfact.datasets.bundled import also_true, bundled_names, load_bundled
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
 from medfact.datasets.holding import bound_or_once_true
-from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.datasets.names import Keys, called, is_common, may_mean, spelling_key, things
+from medfact.facts import Elsewhere, Fact, KnowledgeBase, name_key
 from medfact.kept import keep
+from medfact.negatives import draw_negatives
 
 Kinds = frozenset[str]
+
+_NOTHING = Keys()
 
 
 def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], str | None] = str) -> Collection:
@@ -29,24 +33,69 @@ def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], st
     facts_of: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in collection.known.facts:
         facts_of[fact.relation].append(fact)
-    known = tuple(
-        (head, relation, tail)
-        for relation, facts in facts_of.items()
-        for head, tail in _known_close_to(canonical(relation) or relation, facts)
-    )
+    known = tuple(_known_of(relation, canonical(relation) or relation, facts) for relation, facts in facts_of.items())
     if known == collection.known.elsewhere:
         return collection
     return replace(collection, known=replace(collection.known, elsewhere=known))
 
 
-def _known_close_to(relation: str, facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
-    """The heads and tails of some facts that no draw of their relation calls false."""
-    facts = list(facts)
-    heads, tails = (_by_key(getattr(fact, end) for fact in facts) for end in ("head", "tail"))
-    close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, relation)]
-    for key, names in heads.items():
-        others = frozenset[str]().union(*(linked.get(key, ()) for linked in close))
-        yield from ((head, tail) for head in names for other in sorted(others & tails.keys()) for tail in tails[other])
+def _known_of(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
+    """What the bundled sets know of the names of a relation's facts, and these facts of each other under other names."""
+    heads, tails = (tuple(dict.fromkeys(filter(None, (getattr(fact, end) for fact in facts)))) for end in ("head", "tail"))
+    close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, meaning)]
+    tails_of, listed, own = _by_thing(tails), defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    calls = {head: (things(head), may_mean(head)) for head in heads}
+    for fact in facts:
+        own[fact.head].add(fact.tail or "")
+        for thing in calls[fact.head][0] if fact.tail else ():
+            listed[thing].update(things(fact.tail or ""))
+    pairs: list[tuple[str, str]] = []
+    for head in heads:
+        known = _NOTHING.union(*(of[thing] for thing in calls[head][1] for of in (*close, listed) if thing in of))
+        barred = sorted({tail for thing in known & tails_of.keys() for tail in tails_of[thing]} - own[head])
+        pairs += ((head, tail) for tail in barred)
+    listing = _heads_in(meaning)
+    familiar = tuple(head for head in heads if not listing.isdisjoint(calls[head][0]))
+    common = tuple(tail for tail in tails if is_common(tail, meaning))
+    vague = tuple(tail for tail in common if not called(tail))
+    return Elsewhere(relation, meaning, tuple(pairs), common, vague, familiar)
+
+
+def _by_thing(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Thing of the bundled sets → the names that may mean it."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for thing in may_mean(name):
+            found[thing].append(name)
+    return found
+
+
+_MOST_TRIED = 20
+"""Partners that a bundled set draws for a fact of a user's table, of which its own tails may bar some."""
+
+
+def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed: int, difficulty: str) -> Iterator[Fact]:
+    """False partners of a fact that the bundled sets themselves would draw, where they know its head in its relation. None is
+    what its table lists for the head, under any name.
+    """
+    meaning = next((name_key(one.meaning) for one in known.elsewhere if one.relation == fact.relation), None)
+    heads = called(fact.head) if meaning else _NOTHING
+    listed = _NOTHING.union(*map(may_mean, (fact.head, *known.known_tails(fact.head, fact.relation))))
+    for name in bundled_names() if heads else ():
+        theirs = load_bundled(name).known
+        facts = (one for head in sorted(heads) for one in theirs.facts_of(head) if name_key(one.relation) == meaning)
+        if (first := next(facts, None)) is None:
+            continue
+        asked = replace(first, fact_id=fact.fact_id)
+        for drawn in draw_negatives(asked, theirs, _MOST_TRIED, seed, frozenset(rejected), difficulty):
+            if drawn.tail is not None and listed.isdisjoint(may_mean(drawn.tail)):
+                yield replace(fact.negative(drawn.tail, drawn.tail_id, drawn.k), difficulty=drawn.difficulty)
+
+
+def are_linked(heads: Iterable[str], tails: Iterable[str]) -> bool:
+    """Whether a bundled set links what the first names call to what the others call, in any relation and direction."""
+    of_heads, of_tails = (_NOTHING.union(*map(things, names)) for names in (heads, tails))
+    return any(not of_tails.isdisjoint(of[head]) for of in _linked().values() for head in of_heads if head in of)
 
 
 def prepare() -> None:
@@ -54,35 +103,20 @@ def prepare() -> None:
     _linked(), _kinds(), _ends()
 
 
-def spelling_key(name: str) -> str:
-    """One key for the spellings of a name, "Crohn's disease" and "Crohn disease" among them."""
-    return name_key(re.sub(r"['’]s\b", "", name))
-
-
-def _by_key(names: Iterable[str | None]) -> dict[str, list[str]]:
-    """Key → the names that have it, each once."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in dict.fromkeys(filter(None, names)):
-        found[spelling_key(name)].append(name)
-    return found
-
-
 @keep(1)
-def _linked() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Relation → key of a name → the keys of all names that a bundled set links to it in that relation, in either direction. ""
-    stands for what is known without a relation.
+def _linked() -> Mapping[str, Mapping[str, Keys]]:
+    """Relation → thing → all things that a bundled set links to it in that relation, in either direction. "" stands for what is
+    known without a relation.
     """
     linked: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    everyday = _everyday()
     for name in bundled_names():
-        keys = cache(partial(_keys, load_bundled(name).known, everyday))
         for head, relation, tail in _known(name):
-            heads, tails, others = keys(head), keys(tail), linked[relation]
-            for key in heads:
-                others[key].update(tails)
-            for key in tails:
-                others[key].update(heads)
-    return {relation: {key: frozenset(others) for key, others in of.items()} for relation, of in linked.items()}
+            heads, tails, others = things(head), things(tail), linked[relation]
+            for thing in heads:
+                others[thing].update(tails)
+            for thing in tails:
+                others[thing].update(heads)
+    return {relation: {thing: frozenset(others) for thing, others in of.items()} for relation, of in linked.items()}
 
 
 def _known(name: str) -> Iterator[tuple[str, str, str]]:
@@ -96,17 +130,10 @@ def _known(name: str) -> Iterator[tuple[str, str, str]]:
     yield from ((head, "", tail) for head, tail in collection.known.also_true if (head, tail) not in placed)
 
 
-def _keys(known: KnowledgeBase, everyday: Mapping[str, frozenset[str]], name: str) -> frozenset[str]:
-    """The keys of all names that a bundled set, or the list of everyday names, has for an entity."""
-    keys = {spelling_key(one) for one in known.names(name)}
-    return frozenset(keys.union(*(everyday.get(key, ()) for key in keys)))
-
-
-def _everyday() -> Mapping[str, frozenset[str]]:
-    everyday: defaultdict[str, set[str]] = defaultdict(set)
-    for lay, name in lay_names():
-        everyday[spelling_key(name)].add(spelling_key(lay))
-    return {key: frozenset(names) for key, names in everyday.items()}
+@cache
+def _heads_in(relation: str) -> Keys:
+    """The things of which the bundled sets list what is true in a relation."""
+    return frozenset(spelling_key(fact.head) for fact in _facts() if name_key(fact.relation) == name_key(relation))
 
 
 CONDITION, DRUG, SIGN, NO_CONDITION = "condition", "drug", "sign or condition", "anything but a condition"
@@ -154,8 +181,10 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
 def without_reverses(
     collection: Collection, canonical: Callable[[str], str | None], inverted: Callable[[str], str | None] = lambda _: None
 ) -> Collection:
-    """The collection without facts that are the reverse of others in a relation that says something else that way round, with
-    a note of each such relation; the same one where there are none. inverted: what a relation says from its other end.
+    """The collection without true facts that are the wrong way round, with a note of each relation that has some; the same one
+    where there are none: the reverse of others in a relation that says something else that way round, and facts whose names fit
+    the other way round alone. They are not exchanged: nobody wrote that, and it would be called true. inverted: what a relation
+    says from its other end.
     """
     pairs: defaultdict[str, dict[tuple[str, str], Fact]] = defaultdict(dict)
     for fact in collection.known.facts:
@@ -164,11 +193,16 @@ def without_reverses(
     notes: list[str] = []
     left_out: set[str] = set()
     for relation, facts in pairs.items():
+        if _is_symmetric(canonical(relation) or relation):
+            continue
         both = [(fact, facts[tail, head]) for (head, tail), fact in facts.items() if head < tail and (tail, head) in facts]
-        if both and not _is_symmetric(canonical(relation) or relation):
-            wrong = _reverses(both, _ends_of(relation, canonical, inverted))
-            left_out.update(fact.fact_id for fact in wrong)
-            notes += _notes_on_reverses(relation, wrong, both)
+        ends = _ends_of(relation, canonical, inverted)
+        wrong = _reverses(both, ends) if both else []
+        notes += _notes_on_reverses(relation, wrong, both)
+        gone = {fact.fact_id for fact in wrong}
+        single = _exchanged([fact for fact in facts.values() if fact.fact_id not in gone], ends)
+        notes += _notes_on_exchanged(relation, single, facts, inverted(relation))
+        left_out.update(fact.fact_id for fact in (*wrong, *single))
     if not notes:
         return collection
     return replace(
@@ -222,6 +256,25 @@ def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | Non
     return list(right)
 
 
+def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds] | None) -> list[Fact]:
+    """Of the facts of a relation, those that fit it the other way round alone, by their names, both known, or by their types.
+    Where these are more than those that fit as they stand, all but the latter.
+    """
+    if ends is None or ends[0] & ends[1]:
+        return []
+    kinds, of_ends = _kinds(), tuple(_kinds_of(*types) for types in ends)
+    wrong, others = list[Fact](), list[Fact]()
+    count = 0
+    for fact in facts:
+        both_known = all(spelling_key(name or "") in kinds for name in (fact.head, fact.tail))
+        fits = both_known and _fits(kinds, fact.head, fact.tail, ends), both_known and _fits(kinds, fact.tail, fact.head, ends)
+        fits = fits if any(fits) else (_has_kinds(fact, of_ends), _has_kinds(fact, of_ends[::-1]))
+        count += fits == (True, False)
+        if fits[0] <= fits[1]:
+            (wrong if fits[1] > fits[0] else others).append(fact)
+    return wrong + others if len(wrong) > count else wrong
+
+
 def _has_kinds(fact: Fact, ends: Sequence[Kinds]) -> bool:
     """Whether the types of a fact's head and tail are of the kinds of a relation's ends."""
     return all(_kinds_of(kind or "") & end for kind, end in zip((fact.head_type, fact.tail_type), ends, strict=True))
@@ -246,6 +299,16 @@ def _notes_on_reverses(relation: str, wrong: Sequence[Fact], both: Sequence[tupl
         pairs = "1 pair of names stands" if len(unsure) == 1 else f"{len(unsure):,} pairs of names stand"
         said = f"“{head}, {relation}, {tail}” and “{tail}, {relation}, {head}”"
         yield f"{relation!r}: {pairs} both ways round, such as {said}: if only one way is true, delete the other rows."
+
+
+def _notes_on_exchanged(relation: str, wrong: Sequence[Fact], facts: Sized, turned: str | None) -> Iterator[str]:
+    if wrong:
+        or_else = "" if turned is None else f", or say that the relation is {turned!r}"
+        rows = "1 row" if len(wrong) == 1 else f"{len(wrong):,} rows"
+        yield (
+            f"{relation!r} is the wrong way round in {rows} of {len(facts):,}, such as “{wrong[0].head}, {relation}, "
+            f"{wrong[0].tail}”, by what their names are; left out. Exchange head and tail there{or_else}."
+        )
 
 
 _TREATMENTS = {"therapeutic drugs": "a medication", "surgical procedures": "a procedure"}
@@ -276,11 +339,25 @@ def _other_kinds(relation: str) -> Kinds:
     return frozenset().union(*(every[one][1] for one in _TREATMENTS if one != relation)) - every[relation][1]
 
 
+def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:
+    """Share of the names in pairs of head and tail that are known to be of the kinds of a relation's ends. A pair of which one
+    name is of another kind counts as 0.
+    """
+    kinds, ends = _kinds(), _ends().get(name_key(relation), (frozenset(), frozenset()))
+    fitting = [_fitting(kinds, head, tail, ends) for head, tail in pairs]
+    return sum(len(names) for names in fitting if all(names)) / (2 * len(fitting) or 1)
+
+
 def _fits(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> bool:
     """Whether the names of known kinds, one at least, are of the kinds of a relation's heads and tails."""
-    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
-    fitting = [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
+    fitting = _fitting(of, head, tail, ends)
     return bool(fitting) and all(fitting)
+
+
+def _fitting(of: Mapping[str, Kinds], head: str | None, tail: str | None, ends: tuple[Kinds, Kinds]) -> list[bool]:
+    """Whether each name of known kinds is of the kinds of a relation's end."""
+    kinds = (of.get(spelling_key(name or "")) for name in (head, tail))
+    return [bool(known & end) for known, end in zip(kinds, ends, strict=True) if known]
 
 
 @keep(1)
@@ -292,6 +369,13 @@ def _kinds() -> Mapping[str, Kinds]:
             if name and kind:
                 kinds[spelling_key(name)].add(kind)
     return {key: frozenset(types) for key, types in kinds.items()}
+
+
+def kinds_of_name(name: str) -> Kinds:
+    """CONDITION, DRUG or SIGN, as which the bundled sets know a name; of several, all."""
+    known, ends = _kinds().get(spelling_key(name), frozenset()), _ends()
+    of = {CONDITION: ends["symptoms"][0], DRUG: ends["therapeutic drugs"][1], SIGN: ends["symptoms"][1] | {"Finding"}}
+    return frozenset(kind for kind, types in of.items() if known & types)
 
 
 @keep(1)

@@ -8,15 +8,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from medfact.datasets import bound_cells, medlama
 from medfact.datasets.cells import UNCOMPUTED, Doubts, Listed, SpellingKey, fault, spelling_note
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, is_name_of_column, map_columns, renamed_relations
-from medfact.datasets.denials import FALSE_FACT, LEFT_OUT, Denials, truth
-from medfact.datasets.headers import MAX_NAME, OWN, Columns, Limits, Row
+from medfact.datasets.columns import (
+    CONSTANT,
+    MARK,
+    REQUIRED,
+    SPLIT,
+    TAIL_OF,
+    has_facts,
+    is_name_of_column,
+    map_columns,
+    of_prefix,
+    renamed_relations,
+)
+from medfact.datasets.denials import FALSE_FACT, LEFT_OUT, Denials, is_mark, truth
+from medfact.datasets.headers import LOOKED_AT, MAX_NAME, OWN, Columns, Limits, Row
 from medfact.datasets.holding import bound_or_once_true, is_over, left_out_note, today
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
 from medfact.datasets.table_reader import open_table
@@ -37,6 +49,8 @@ HEADER_AGAIN = "it is the header again, and is left out"
 
 OTHER_TABLE = "another table begins here, with other columns, and is not read; save it as a file of its own"
 
+NO_TAIL = "no column has a tail for it; fill one in, or delete the row"
+
 CONTRADICTED = "positive says true, and another column denies it; correct one of the two"
 
 OVER = "negative_of names a fact that is no longer true, and is left out: the false one is asked on its own"
@@ -50,21 +64,37 @@ _BROKEN = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which cannot be stored."""
 
 
-def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits: Limits = OWN) -> Collection:
+class Guesser(Protocol):
+    """Completes what a person said of a table's columns, from their names and the first rows (`guessing`)."""
+
+    def names_facts(self, headers: Sequence[str], /) -> bool:
+        """Whether these names of columns are words for those of facts."""
+
+    def completed(
+        self, place: str, headers: Sequence[str], rows: Sequence[Mapping[str, str]], given: Mapping[str, str], /
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The column map of a table, and notes on it. Raises ColumnsMissing where a person has to say more."""
+
+
+def load_file(
+    path: str | Path, columns: Mapping[str, str] | None = None, limits: Limits = OWN, guesser: Guesser | None = None
+) -> Collection:
     """The facts of a file, or of all files in a folder, in any supported format and layout.
 
     Args:
         path: columns `head, relation, tail` in any case, or `subject, predicate, object`; DiseK's `disease, aspect, entity`;
             or MedLAMA as published.
         columns: our column name → the file's, where they differ; `=TEXT` gives all rows that text. `relation:NAME` → `=TEXT`
-            gives the file's relation NAME that name.
+            gives the file's relation NAME that name. `tail:COLUMN` → `=RELATION`, `mark:COLUMN` → `=TAIL` and `split` → `=;`
+            say what else a column is (`columns`).
         limits: how large the file may be.
+        guesser: completes the column map; None where the file's own names have to say it.
 
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
     path, columns = Path(path), columns or {}
-    reading = _Reading(limits, today())
-    needed = Columns(lambda names: has_facts(names, columns), fewest=2)
+    reading = _Reading(limits, today(), guesser=guesser)
+    needed = Columns(lambda names: has_facts(names, columns) or bool(guesser and guesser.names_facts(names)), fewest=2)
     for file in _files(path):
         reading.file = file.name if path.is_dir() else ""
         table = open_table(file, limits, needed)
@@ -73,9 +103,11 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
     return reading.collection(path.name)
 
 
-def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
+def load_rows(
+    name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str], guesser: Guesser | None = None
+) -> Collection:
     """Like `load_file`, for rows that do not come from a file."""
-    reading = _Reading(OWN, today())
+    reading = _Reading(OWN, today(), guesser=guesser)
     reading.add_table(name, names, rows, columns)
     return reading.collection(name)
 
@@ -100,7 +132,9 @@ def _records(
         yield from _medlama_records(rows, reading)
         return
     column_of = map_columns(names, columns, file)
-    denials = Denials(file, names, column_of)
+    layout = _Layout.of(columns, column_of)
+    read = {**column_of, **{name: name for name in (*layout.tails, *layout.marks)}}
+    denials = Denials(file, names, read)
     for number, row in rows:
         cells = {ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()}
         if _is_decoration(row, cells["head"]):
@@ -117,9 +151,44 @@ def _records(
             reading.add_problem(number, CONTRADICTED)
         elif effect != LEFT_OUT:
             cells |= {"positive": "false"} if effect else {}
-            yield from ((number, one) for one in _with_one_tail(number, cells, reading))
+            if not (told := layout.rows(cells, row)):
+                reading.add_problem(number, NO_TAIL)
+            yield from ((number, one) for fact in told for one in _with_one_tail(number, fact, reading))
     reading.notes += denials.notes()
-    reading.doubts.add_columns(name for name in names if name not in column_of.values())
+    reading.doubts.add_columns(name for name in names if name not in read.values())
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What a column map says of a table where a row is not one fact.
+
+    tails: column → the relation of the tails in it. marks: column → the tail that its cells mark. splits: role or column → the
+    separator of several tails in a cell.
+    """
+
+    tails: Mapping[str, str]
+    marks: Mapping[str, str]
+    splits: Mapping[str, str]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, str], column_of: Mapping[str, str]) -> _Layout:
+        tails, general = of_prefix(columns, TAIL_OF), columns.get(SPLIT, "").removeprefix(CONSTANT)
+        names = {**dict(zip(tails, tails, strict=True)), **{role: column_of.get(role, "") for role in ("tail", "tail_id")}}
+        signs = {role: of_prefix(columns, f"{SPLIT}:").get(name, general) for role, name in names.items()}
+        return cls(tails, of_prefix(columns, MARK), {role: sign for role, sign in signs.items() if sign not in ("", "none")})
+
+    def rows(self, cells: dict[str, str], row: Mapping[str, str]) -> list[dict[str, str]]:
+        """The cells of each fact in a row."""
+        if self.marks:
+            return [{**cells, "tail": tail} for name, tail in self.marks.items() if is_mark(row.get(name, ""))]
+        if not self.tails:
+            return [{**cells, **{role: self._split(role, cells[role]) for role in self.splits if role in cells}}]
+        filled = {name: relation for name, relation in self.tails.items() if row.get(name, "").strip()}
+        return [{**cells, "relation": relation, "tail": self._split(name, row[name])} for name, relation in filled.items()]
+
+    def _split(self, name: str, text: str) -> str:
+        parts = [part.strip() for part in text.split(self.splits[name])] if name in self.splits else []
+        return Listed.of(filter(None, parts)) if len(parts) > 1 else text
 
 
 def _is_decoration(row: Mapping[str, str], head: str) -> bool:
@@ -195,6 +264,7 @@ class _Reading:
     file: str = ""
     by_name: bool = False
     doubts: Doubts = field(default_factory=Doubts)
+    guesser: Guesser | None = None
     _facts: dict[str, Fact] = field(default_factory=dict)
     _false: dict[str, tuple[str, int, str]] = field(default_factory=dict)
     _alone: dict[str, Fact] = field(default_factory=dict)
@@ -205,6 +275,11 @@ class _Reading:
 
     def add_table(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
         """Adds all rows of a table."""
+        if self.guesser is not None and not medlama.is_medlama(names):
+            begun = list(islice(rows, LOOKED_AT))
+            columns, notes = self.guesser.completed(file, names, [row for _, row in begun], columns)
+            self.notes += notes
+            rows = chain(begun, rows)
         renamed = renamed_relations(columns)
         for number, cells in _records(file, names, rows, columns, self):
             cells["relation"] = renamed.get(name_key(cells["relation"]), cells["relation"])

@@ -69,6 +69,10 @@ LAST_HEADER_ROW = 1_000
 """Rows with and without text among which one is looked for: a file may have no end."""
 
 
+LOOKED_AT = 200
+"""Rows below the header from which its columns are guessed."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """The columns that a table needs. fit: whether these names are such columns. fewest: how many cells a row must have to be

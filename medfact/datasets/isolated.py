@@ -23,6 +23,7 @@ from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
 from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.frequencies import Frequencies, read_frequencies
+from medfact.datasets.guessing import Guess, guess_file
 from medfact.datasets.headers import VISITOR, Limits
 from medfact.errors import FactsError, MedfactError
 from medfact.spec import RunSpec
@@ -126,6 +127,11 @@ def count_passages(path: str, column: str | None) -> int:
 
 def _number_of_passages(path: Path, column: str | None, limits: Limits) -> int:
     return len(read_documents(path, column, limits))
+
+
+def guess_isolated(path: str, people: str) -> tuple[tuple[str, ...], Guess]:
+    """The headers of a visitor's table, and what is guessed of it (`guess_file`). Raises as `load_isolated`."""
+    return _isolated(Path(path).name, guess_file, Path(path), people)
 
 
 def read_frequencies_isolated(path: Path) -> Frequencies:

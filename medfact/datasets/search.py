@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from medfact.datasets.bundled import lay_names
+from medfact.datasets.names import names_of
 from medfact.facts import Fact, KnowledgeBase, core_name, name_key, spelled
 
 Names = Callable[[str], Iterable[str]]
@@ -38,16 +38,5 @@ def _names(name: str, known: KnowledgeBase) -> str:
     kept: dict[str, str] = known.memo.setdefault("names to search", {})
     if name not in kept:
         names = sorted(known.names(name))
-        kept[name] = spelled("; ".join([*names, *map(core_name, names), *_everyday_names(known).get(known.entity(name), ())]))
+        kept[name] = spelled("; ".join([*names, *map(core_name, names), *sorted(names_of(name))]))
     return kept[name]
-
-
-def _everyday_names(known: KnowledgeBase) -> dict[str, list[str]]:
-    """Entity → its everyday names."""
-    if "everyday names" not in known.memo:
-        found: dict[str, list[str]] = {}
-        for everyday, name in lay_names():
-            found.setdefault(known.entity(name), []).append(everyday)
-        known.memo["everyday names"] = found
-    kept: dict[str, list[str]] = known.memo["everyday names"]
-    return kept

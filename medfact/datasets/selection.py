@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import other_kind_notes, reversed_notes
+from medfact.datasets.elsewhere import bundled_partners, other_kind_notes, reversed_notes
 from medfact.datasets.pairing import place_of
 from medfact.datasets.sources import has_source
+from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions, is_vouched
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -22,12 +23,7 @@ FEWEST_HEADS = 10
 """A relation with fewer heads keeps none aside: its shots come from the bundled facts, if they have that relation."""
 
 Canonical = Callable[[str], str | None]
-"""A relation's name in the prototype pool, or None where the pool has no prototypes for it."""
-
-Rejections = Mapping[str, frozenset[str]]
-"""Id of a positive fact → names of tails that a reviewer rejected as its false partners."""
-
-NO_REJECTIONS: Rejections = {}
+"""A relation's name in the prototype pool, or None where there are no sentences for it."""
 
 Held = Mapping[str, bool]
 """Id of a fact → whether reviewers hold it true; facts on which they have not decided are not in it."""
@@ -64,7 +60,7 @@ def select(
     per_relation: int | None = None,
     canonical: Canonical = lambda relation: relation,
     one_tail: bool = False,
-    rejected: Rejections = NO_REJECTIONS,
+    decided: PartnerDecisions = NOTHING_DECIDED,
     held: Held | None = None,
     sourced: bool = False,
     lender: Collection | None = None,
@@ -74,17 +70,19 @@ def select(
     negatives: per positive fact, of shots at least one; those that the file pairs with it count. difficulty: of the drawn ones
     (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: tested instead, after all others.
     limit, per_relation: positive facts with all their negatives, and of their heads the unpaired ones; None: all not aside.
-    canonical: a relation's name in the pool; facts without one are left out. rejected: tails never drawn. held: only facts that
-    reviewers hold as they are labelled; sourced: only those that a source states; each with its negatives. one_tail: one per
-    head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
+    canonical: a relation's name in the pool; facts without one are left out. decided: what a person said of drawn ones. held:
+    only facts that reviewers hold as they are labelled; sourced: only those that a source states; each with its negatives.
+    one_tail: one per head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
     """
     limited, stated = _is_limited(limit, per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
+    loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation, decided)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(heads_aside), sourced)
     lent = chain(*loans.values()) if heads_aside else ()
-    group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
+    group, shown = (
+        grouping(collection, count, seed, difficulty, decided, canonical) for count in (negatives, max(negatives, 1))
+    )
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
@@ -146,16 +144,27 @@ def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
 
 
 def grouping(
-    collection: Collection, negatives: int, seed: int, difficulty: str, rejected: Rejections = NO_REJECTIONS
+    collection: Collection,
+    negatives: int,
+    seed: int,
+    difficulty: str,
+    decided: PartnerDecisions = NOTHING_DECIDED,
+    canonical: Canonical = lambda relation: relation,
 ) -> Callable[[Fact], Group]:
     """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones.
 
     What the file calls false of a head besides is not drawn: it is asked anyway. A negative is a group of its own. What has
-    been withdrawn is not drawn either, and a fact that was paired with it has no partner instead.
+    been withdrawn is not drawn either, and a fact that was paired with it has no partner instead. Of a user's table, what is
+    drawn is presumed false unless a bundled set, a source or the person vouches for it. canonical: as `select` has it.
     """
     paired = _paired_negatives(collection.stated(negatives))
     stated = _false_tails((*collection.facts, *collection.withdrawn))
-    lost = lost_partner_in(collection, negatives)
+    lost, is_own = lost_partner_in(collection, negatives), collection.name not in bundled_names()
+
+    def checked(negative: Fact) -> Fact:
+        vouched = negative.source or decided.confirms(negative)
+        vouched = vouched or is_vouched(negative, canonical(negative.relation) or negative.relation)
+        return negative if vouched else replace(negative, presumed=True)
 
     def group(fact: Fact) -> Group:
         if not fact.positive:
@@ -164,8 +173,13 @@ def grouping(
         if len(own) == negatives or fact.fact_id in collection.ready or fact.fact_id in lost:
             return (fact, *_of_known_difficulty(own, collection.known))
         asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
-        barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
+        barred = decided.rejected_tails(fact, collection.known) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
+        if len(drawn) < negatives and not own:
+            taken = barred.union(one.tail for one in drawn if one.tail)
+            more = islice(bundled_partners(fact, collection.known, taken, seed, difficulty), negatives - len(drawn))
+            drawn = (*drawn, *(replace(one, k=number, fact_id="") for number, one in enumerate(more, len(drawn) + 1)))
+        drawn = tuple(map(checked, drawn)) if is_own else drawn
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
 
     return group
@@ -313,6 +327,7 @@ def _loans(
     seed: int,
     difficulty: str,
     relation: Callable[[Fact], str],
+    decided: PartnerDecisions,
 ) -> dict[str, list[Group]]:
     """Relation with too few heads → groups of the lender's facts of that relation, under `count` heads that are not ours."""
     if lender is None or count == 0:
@@ -326,7 +341,9 @@ def _loans(
         lent = [f for f in lender.facts if f.positive and relation(f) == name and known.entity(f.head) not in ours]
         chosen = set(_ranked({name_key(fact.head) for fact in lent}, name, seed)[:count])
         groups = [
-            (f, *draw_negatives(f, known, negatives, seed, difficulty=difficulty)) for f in lent if name_key(f.head) in chosen
+            (f, *draw_negatives(f, known, negatives, seed, decided.rejected_tails(f, known), difficulty))
+            for f in lent
+            if name_key(f.head) in chosen
         ]
         if groups:
             loans[name] = groups
@@ -400,7 +417,7 @@ def _notes_on_relations(collection: Collection, canonical: Callable[[str], str |
     missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
     for relation, number in missing.items():
         left_out = "1 fact is" if number == 1 else f"{number} facts are"
-        yield f"The pool has no prototypes for {relation!r}: {left_out} left out."
+        yield f"We have no sentences for “{relation}” yet: {left_out} left out."
 
 
 def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:

@@ -4,13 +4,17 @@
 states the fact. What states it counts, as does the source that the set itself names. Where a source's identifiers open is told
 once, in `KINDS`: an address that is of no such shape becomes no link, and a user's file adds none. A page of a site that is
 no kind of its own is a "web page", if `SITES` lists its host.
+
+Sources that go back to one another are a family and count once where independent ones are counted: tables made from labels of
+the FDA, GARD's lists of findings and Orphanet, and a page of MedlinePlus and the institute that it credits at its end
+(`source_credits.csv`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -25,11 +29,17 @@ STATES = "states"
 
 
 class Kind(NamedTuple):
-    """A kind of source: what it is called, what its identifiers look like, and where one opens."""
+    """A kind of source: what it is called, what its identifiers look like, and where one opens.
+
+    family: the name that it shares with kinds that go back to the same source, "" if there are none.
+    opens: what opens in place of the page that states the fact, "" if that page does.
+    """
 
     title: str
     shape: str
     address: str
+    family: str = ""
+    opens: str = ""
 
 
 def _pages(title: str, host: str) -> Kind:
@@ -77,22 +87,30 @@ SITES: Mapping[str, str] = {
 """Host of a page that an editor read → what a reader of the link is told."""
 
 _DRUGBANK = r"https://go.drugbank.com/drugs/\1"
+_LABELS, _ORPHANET = "FDA labels", "Orphanet"
+_FRONT_PAGE, _OF_A_DRUG, _A_SEARCH = "the source's front page", "the drug's page at DrugBank", "a search for the term"
 
 KINDS: Mapping[str, Kind] = {
     "ANSM: thesaurus of interactions": Kind(
         "ANSM (France), thesaurus of drug interactions",
         r"20\d\d-\d\d [\w .'-]+ \+ [\w .'-]+",
         "https://ansm.sante.fr/documents/reference/thesaurus-des-interactions-medicamenteuses-1",
+        opens=_FRONT_PAGE,
     ),
     "CDC: decision support for vaccines": Kind(
-        "CDC, decision support for immunization", r"CDSi [\w -]+ \d{3}", "https://www.cdc.gov/iis/cdsi/index.html"
+        "CDC, decision support for immunization",
+        r"CDSi [\w -]+ \d{3}",
+        "https://www.cdc.gov/iis/cdsi/index.html",
+        opens=_FRONT_PAGE,
     ),
     "CDC": _pages("CDC", "www.cdc.gov"),
     "CancerGov": _pages("National Cancer Institute", "www.cancer.gov"),
     "ChEBI": Kind("ChEBI", r"CHEBI:(\d{1,7})", r"https://www.ebi.ac.uk/chebi/searchId.do?chebiId=CHEBI:\1"),
-    "DrugCentral": Kind("DrugCentral", r"(?:DOID:\d{1,9}\|)?(DB\d{5})(?:\|N\d{10})?", _DRUGBANK),
+    "DrugCentral": Kind(
+        "DrugCentral", r"(?:DOID:\d{1,9}\|)?(DB\d{5})(?:\|N\d{10})?", _DRUGBANK, family=_LABELS, opens=_OF_A_DRUG
+    ),
     "EFO": Kind("Experimental Factor Ontology", r"EFO:(\d{7})", r"https://www.ebi.ac.uk/ols4/search?q=EFO:\1"),
-    "FDA label: contraindicated": _pages("FDA label, at DailyMed", "dailymed.nlm.nih.gov"),
+    "FDA label: contraindicated": _pages("FDA label, at DailyMed", "dailymed.nlm.nih.gov")._replace(family=_LABELS),
     "Federal Register": Kind(
         "Federal Register of the United States", r"(\d{1,3}) FR (\d{1,6})", r"https://www.federalregister.gov/citation/\1-FR-\2"
     ),
@@ -100,6 +118,7 @@ KINDS: Mapping[str, Kind] = {
         "Genetic and Rare Diseases Information Center",
         r"https://rarediseases\.info\.nih\.gov/gard/(\d{1,6})/([\w%.,-]+)",
         r"https://rarediseases.info.nih.gov/diseases/\1/\2",
+        family=_ORPHANET,
     ),
     "GHR": Kind(
         "MedlinePlus Genetics",
@@ -112,8 +131,19 @@ KINDS: Mapping[str, Kind] = {
     "Human Disease Ontology": Kind(
         "Human Disease Ontology", r"(DOID:\d{1,9})(?:\|\w+:\d{7})?", r"https://disease-ontology.org/?id=\1"
     ),
-    "LabeledIn": Kind("LabeledIn", r"(\d{1,9})\|C\d{7}", r"https://mor.nlm.nih.gov/RxNav/search?searchBy=RXCUI&searchTerm=\1"),
-    "MAxO": Kind("Medical Action Ontology", r"MONDO:\d{7}\|(MAXO:\d{7})\|HP:\d{7}", r"https://www.ebi.ac.uk/ols4/search?q=\1"),
+    "LabeledIn": Kind(
+        "LabeledIn",
+        r"(\d{1,9})\|C\d{7}",
+        r"https://mor.nlm.nih.gov/RxNav/search?searchBy=RXCUI&searchTerm=\1",
+        family=_LABELS,
+        opens="the drug's page at RxNav",
+    ),
+    "MAxO": Kind(
+        "Medical Action Ontology",
+        r"MONDO:\d{7}\|(MAXO:\d{7})\|HP:\d{7}",
+        r"https://www.ebi.ac.uk/ols4/search?q=\1",
+        opens=_A_SEARCH,
+    ),
     "MPlusHealthTopics": Kind(
         "MedlinePlus", r"https?://www\.nlm\.nih\.gov/medlineplus/([\w%.-]+\.html)", r"https://medlineplus.gov/\1"
     ),
@@ -135,8 +165,9 @@ KINDS: Mapping[str, Kind] = {
         "Orphanet, by HPO's annotations",
         r"ORPHA:(\d{1,6})(?: HP:\d{7}(?: NOT)?)?",
         r"https://www.orpha.net/en/disease/detail/\1",
+        family=_ORPHANET,
     ),
-    "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK),
+    "PharmacotherapyDB": Kind("PharmacotherapyDB", r"DOID:\d{1,9}\|(DB\d{5})", _DRUGBANK, family=_LABELS, opens=_OF_A_DRUG),
     "PubMed": Kind("article, at PubMed", r"PMID:(\d{1,8})", r"https://pubmed.ncbi.nlm.nih.gov/\1/"),
     "PubMed (HPO annotations)": Kind(
         "article, by HPO's annotations", r"PMID:(\d{1,8}) HP:\d{7}", r"https://pubmed.ncbi.nlm.nih.gov/\1/"
@@ -157,18 +188,25 @@ KINDS: Mapping[str, Kind] = {
 
 class Source(NamedTuple):
     """A source that states a fact. address: where it opens, "" if it has none. read_on: the day on which it was read or
-    compared, "" for the source from which the fact was taken.
+    compared, "" for the source from which the fact was taken. family, opens: as of its kind.
     """
 
     title: str
     identifier: str
     address: str
     read_on: str = ""
+    family: str = ""
+    opens: str = ""
 
 
 def sources_of(fact: Fact) -> tuple[Source, ...]:
-    """The independent sources that state a bundled fact, its own first; () where none does, and for the facts of a user."""
+    """The sources that state a bundled fact, its own first; () where none does, and for the facts of a user."""
     return _known().get(_key(fact.head, fact.relation, fact.tail, fact.positive, fact.source, fact.source_id), ())
+
+
+def independent(sources: Iterable[Source]) -> int:
+    """Number of sources, those of one family counted once."""
+    return len({source.family for source in sources})
 
 
 def has_source(fact: Fact) -> bool:
@@ -215,9 +253,17 @@ def _decisions() -> Iterator[dict[str, str]]:
 
 def source_at(name: str, identifier: str, read_on: str = "") -> Source:
     """A source by its name and identifier, with an address if both are of a declared kind."""
-    kind = KINDS.get(name)
-    found = re.fullmatch(kind.shape, identifier, re.ASCII) if kind else None
-    if not kind or not found:
-        return Source(kind.title if kind else name, identifier, "", read_on)
+    kind = KINDS.get(name, Kind(name, r"(?!)", ""))
+    credited = _credits().get(identifier, name)
+    family = KINDS[credited].family or credited if credited in KINDS else name
+    found = re.fullmatch(kind.shape, identifier, re.ASCII)
+    if not found:
+        return Source(kind.title, identifier, "", read_on, family)
     title = SITES.get(found.groupdict().get("site", ""), kind.title)
-    return Source(title, identifier, found.expand(kind.address), read_on)
+    return Source(title, identifier, found.expand(kind.address), read_on, family, kind.opens)
+
+
+@cache
+def _credits() -> Mapping[str, str]:
+    """Page of MedlinePlus → the name of the source that it credits."""
+    return {row["source_id"]: row["credits"] for row in rows_of("source_credits.csv")}

@@ -43,7 +43,7 @@ UPSTREAM_FORMAT = 9
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
 which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
 from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone; from
-9 on, answers may name the host behind a router. A file has the smallest that fits it.
+9 on, answers may name the host behind a router; from 10 on, false facts may be presumed. A file has the smallest that fits it.
 """
 
 COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}

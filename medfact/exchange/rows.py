@@ -36,6 +36,12 @@ def fact_rows(facts: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     return (_fields(fact, (*_TRIPLET, *further)) for fact in facts)
 
 
+def statement_rows(statements: Sequence[Statement]) -> Iterator[dict[str, Any]]:
+    """The rows of `statements`, which say whose facts are presumed false where some are."""
+    further = ("presumed",) if any(one.fact.presumed for one in statements) else ()
+    return (statement_row(one) | _fields(one.fact, further) for one in statements)
+
+
 def statement_row(statement: Statement) -> dict[str, Any]:
     """A row of `statements`."""
     return {

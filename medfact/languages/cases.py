@@ -35,12 +35,17 @@ Cases = Mapping[str, Mapping[str, Declined]]
 """Case → gender, or `plural` → what it makes of a name."""
 
 
+def kind_of(name: Name) -> str:
+    """The row of a table of cases that a name has."""
+    return PLURAL if name.plural else name.gender
+
+
 def in_case(name: Name, case: str, bare: bool, cases: Cases) -> Name:
     """A name in a case, the first one where none is given; as it is in a language without cases."""
     if not cases:
         return name
     first = next(iter(cases))
-    kind = PLURAL if name.plural else name.gender
+    kind = kind_of(name)
     written, becomes = cases[first][kind].alone, cases[case or first][kind]
     article = becomes.article if name.article else ""
     ending = becomes.behind if article and not bare else becomes.alone
@@ -110,7 +115,7 @@ def check_genders(place: str, names: Sequence[Name], cases: Cases) -> None:
     """Raises FactsError, naming file and entity, where a name's gender is not in the table, or its article is another's."""
     for name in names if cases else ():
         first = next(iter(cases.values()))
-        kind = PLURAL if name.plural else name.gender
+        kind = kind_of(name)
         if kind not in first:
             wants = ", ".join(first)
             raise FactsError(f"{place}: {name.entity!r} has the gender {name.gender!r}.", f"Cases are known for: {wants}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import language_of_pool, language_titles
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
-from medfact.languages.cases import Cases, check_cases, check_genders, read_cases
+from medfact.languages.cases import PLURAL, Cases, check_cases, check_genders, read_cases
 from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
-from medfact.languages.names import Name
+from medfact.languages.names import MARKS, Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
 from medfact.prototypes.pool_files import pool_in, problems_by_form
 from medfact.prototypes.safe_yaml import Unreadable, read_yaml
@@ -25,6 +27,14 @@ ENGLISH_POOL = "medfact"
 
 CAN_BE_ASKED = "can be asked in this language"
 """What the note says that counts them."""
+
+NEVER = re.compile("(?!)")
+
+AS_WRITTEN = "the table"
+"""The source of a name that stands as a table has it."""
+
+MOST_SHOWN = 5
+"""Names that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +76,30 @@ class PoolInLanguage(Pool):
     its place and group: without them it would say something else.
 
     names: key of an entity → what it is called. blank: a relation without sentences, which fills those of any relation.
+    as_written: keys of the names of a table in this language that stand as written; None where the facts are in English.
+    guessed: patterns of names, and how one stands in a sentence, of which the first counts. small: a name whose capital only
+    begins a cell. no_drug: a treatment that is no medicine.
     """
 
     names: Mapping[str, Name] = field(default_factory=dict, repr=False)
     blank: RelationInLanguage = field(kw_only=True, repr=False)
+    as_written: frozenset[str] | None = None
+    guessed: tuple[tuple[re.Pattern[str], Name], ...] = field(default=(), repr=False)
+    small: re.Pattern[str] = field(default=NEVER, repr=False)
+    no_drug: re.Pattern[str] = field(default=NEVER, repr=False)
+
+    def guess(self, name: str) -> Name:
+        """How a name that the language does not have stands in a sentence, by its noun and the ending of that."""
+        text = "".join(" " if mark in MARKS else mark for mark in name)
+        text = text[:1].lower() + text[1:] if self.small.match(text) else text
+        form = next((form for pattern, form in self.guessed if pattern.search(_without_accents(text))), Name("", ""))
+        return replace(form, entity=name, text=text, source=AS_WRITTEN)
+
+    def of_table(self, names: Mapping[str, Name], as_written: frozenset[str]) -> PoolInLanguage:
+        """The pool for a table in its language. names: as in `names`, those of the table."""
+        every: dict[str, Any] = {"names": {**self.names, **names}}
+        relations = {name: replace(one, **every) for name, one in self.relations.items()}
+        return replace(self, blank=replace(self.blank, **every), relations=relations, as_written=as_written, **every)
 
     @cached_property
     def english(self) -> Pool:
@@ -86,7 +116,12 @@ class PoolInLanguage(Pool):
         return self.english.why_withheld(relation)
 
     def states(self, fact: Fact) -> bool:
-        return self.canonical(fact.relation) in self.relations and self.names_all_of(fact)
+        return self.canonical(fact.relation) in self.relations and self.names_all_of(fact) and not self._is_no_drug(fact)
+
+    def _is_no_drug(self, fact: Fact) -> bool:
+        """Whether a table lists a procedure, or another treatment, where the sentences speak of a medicine."""
+        treats = self.as_written is not None and self.canonical(fact.relation) == "therapeutic drugs"
+        return treats and self.no_drug.search(_without_accents(fact.tail or "")) is not None
 
     def names_all_of(self, fact: Fact) -> bool:
         """Whether the language has words for all of a fact but its relation."""
@@ -112,11 +147,39 @@ class PoolInLanguage(Pool):
         return tuple(fact for fact in facts if (fact.negative_of or fact.fact_id) not in missing)
 
     def note_on(self, facts: Sequence[Fact]) -> str:
-        """How many of the true facts can be asked in this language, in a sentence."""
-        true = sum(fact.positive for fact in facts)
-        asked = sum(fact.positive for fact in self.statable(facts))
-        others = "" if asked == true else "; the others, or their partners, lack a name, or words for their place or group"
-        return f"{asked:,} of {true:,} true facts {CAN_BE_ASKED}{others}."
+        """How many of the true facts can be asked in this language, and why not the others, in sentences."""
+        true, asked = sum(fact.positive for fact in facts), self.statable(facts)
+        title = language_titles()[language_of_pool(self.name)]
+        said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
+        if self.as_written is not None:
+            written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
+            stand = _counted(len(written), "name stands", "names stand")
+            said = f"Asked in {title}, as the table is; {stand} as written. {said}"
+        why = "; ".join(self._obstacles(facts, title))
+        return f"{said} Not asked: {why}." if why else said
+
+    def _obstacles(self, facts: Sequence[Fact], title: str) -> Iterator[str]:
+        """What keeps some facts from being asked in this language."""
+        ends = (name for fact in facts for name in (fact.head, fact.tail or "") if name_key(name) not in self.names)
+        if names := list(dict.fromkeys(ends)):
+            shown = [*names[:MOST_SHOWN], f"{len(names) - MOST_SHOWN:,} more"] if len(names) > MOST_SHOWN else names
+            yield f"{_counted(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
+        if relations := dict.fromkeys(fact.relation for fact in facts if self.canonical(fact.relation) not in self.relations):
+            yield f"there are no {title} sentences yet for {', '.join(map(repr, relations))}"
+        if others := dict.fromkeys(fact.tail or "" for fact in facts if fact.positive and self._is_no_drug(fact)):
+            said = "is no medicine" if len(others) == 1 else "are no medicines"
+            yield f"{', '.join(others)} {said}; a relation of their own, such as surgery, would fit"
+        bounds = (bound for fact in facts for bound in (fact.region, fact.population) if bound)
+        if places := dict.fromkeys(bound for bound in bounds if name_key(bound) not in self.blank.bounds):
+            yield f"there are no {title} words yet for {', '.join(places)}"
+
+
+def _without_accents(text: str) -> str:
+    return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {many}"
 
 
 def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLanguage:
@@ -145,7 +208,13 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
         name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
         for name, one in read.relations.items()
     }
-    return PoolInLanguage(**{**vars(read), "relations": relations}, names=names, blank=blank)
+    guessed = tuple(
+        (re.compile(pattern, re.VERBOSE), Name("", "", gender=gender, plural=number == PLURAL, article=article))
+        for article, gender, number, pattern in record.get("guessed") or []
+    )
+    patterns = {one: re.compile(record.get(one, NEVER.pattern), re.VERBOSE) for one in ("small", "no_drug")}
+    every = {**vars(read), "relations": relations, "guessed": guessed, **patterns}
+    return PoolInLanguage(**every, names=names, blank=blank)
 
 
 def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ label.
 """
 
 from medfact.negatives.difficulty import CLOSEST, DIFFICULTIES, FAR, JUDGED, NEAR
-from medfact.negatives.draw import ANY, PREFERENCES, PUBLISHED, difficulty_of, draw_negatives
+from medfact.negatives.draw import ANY, PREFERENCES, PUBLISHED, closest_negative, difficulty_of, draw_negatives
 from medfact.negatives.rules import RULES, Explanation, explain
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "PUBLISHED",
     "RULES",
     "Explanation",
+    "closest_negative",
     "difficulty_of",
     "draw_negatives",
     "explain",

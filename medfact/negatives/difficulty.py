@@ -1,27 +1,28 @@
-"""How hard a negative fact is to tell from a true one: decided by structure, never by a model's answers.
+"""How hard a negative fact is to tell from a true one: decided by what is known, never by a model's answers.
 
-- *near*: its tail is true of a kindred head, or stands in the same branch of a known hierarchy as a true tail.
+- *near*: one has to think, since its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
 - *far*: any other safe tail.
 - *judged*: a source says expressly that the fact does not hold.
 - *closest*: its tail is among the CLOSEST_SHARE of the head's safe tails that come closest to being true (`closeness`), and the
   draw was asked for such ones. Other draws call the same tail near or far.
 
-Two heads are kindred if they belong to the same specialty. Where a head names no specialty, a known hierarchy decides alone;
-where there is none either, two heads are kindred if they have a tail in common.
-Nearness never weakens a rule of the draw.
+Which tails are drawn first is decided by more than is called near: by `Kinship`. Neither weakens a rule of the draw.
 """
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache
 
+from medfact.assets import ASSETS
 from medfact.facts import KnowledgeBase
+from medfact.negatives.closeness import Closeness
 
 NEAR, FAR, JUDGED, CLOSEST = "near", "far", "judged", "closest"
 DIFFICULTIES = {
-    NEAR: "true of a related disease",
+    NEAR: "true of a condition that is easily taken for this one, or akin to what is true: one has to think",
     FAR: "belongs elsewhere in medicine",
     JUDGED: "a source says expressly that it does not hold",
     CLOSEST: "true of the diseases that have most in common with this one",
@@ -35,33 +36,92 @@ BRANCH = 2
 """Tails stand in the same branch of a hierarchy if they have an ancestor in common at most this many steps above each."""
 
 
+NEIGHBORS = ASSETS / "datasets" / "neighbors.csv"
+"""Names that are easily taken for one another, by editors (no clinician): differential diagnoses, drugs of a class, findings of
+an organ, neighboring sites. *use*: drugs of one use, which are neighbors as tails alone. *common*: what is near nothing.
+"""
+
+NEAR_TO_OWN = 0.4
+"""From 0 to 1: where NEIGHBORS has neither head nor tail, a tail so like the head's own tails is near. Chosen by reading."""
+
+
+class Nearness:
+    """Which pairs of a head and a tail are near, by NEIGHBORS and the facts of a knowledge base."""
+
+    def __init__(self, known: KnowledgeBase, closeness: Callable[[], Closeness]) -> None:
+        self._entity, self._closeness = known.entity, closeness
+        self._neighbors: defaultdict[str, set[str]] = defaultdict(set)
+        self._of_one_use: defaultdict[str, set[str]] = defaultdict(set)
+        self._common: set[str] = set()
+        self._stated = stated_tails(known)
+        for kind, names in neighbor_groups():
+            group = set(map(known.entity, names))
+            if kind == "common":
+                self._common |= group
+                continue
+            for one in group:
+                (self._of_one_use if kind == "use" else self._neighbors)[one] |= group - {one}
+
+    def is_near(self, relation: str, head: str, tail: str) -> bool:
+        """Whether a tail that is not true of the head is near it."""
+        this, false = self._entity(head), self._entity(tail)
+        if false in self._common:
+            return False
+        if this not in self._neighbors and false not in self._neighbors:
+            return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
+        akin = self._neighbors.get(false, set()) | self._of_one_use.get(false, set())
+        is_akin_to_own = not akin.isdisjoint(self._stated.get((relation, this), ()))
+        neighbors = self._neighbors.get(this, ())
+        return is_akin_to_own or any(false in self._stated.get((relation, other), ()) for other in neighbors)
+
+
+@cache
+def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The groups of NEIGHBORS: of which kind they are, and their names."""
+    with NEIGHBORS.open(encoding="utf-8", newline="") as file:
+        return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
+
+
+def stated_tails(known: KnowledgeBase) -> defaultdict[tuple[str, str], set[str]]:
+    """Relation and head → the tails that facts state, as entities."""
+    stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for fact in known.facts:
+        if fact.tail is not None:
+            stated[fact.relation, known.entity(fact.head)].add(known.entity(fact.tail))
+    return stated
+
+
 class Kinship:
-    """Which tails are near which heads, by the facts of a knowledge base."""
+    """Which tails are drawn first for which heads, by the facts of a knowledge base: those that are true of kindred heads, or
+    stand in the same branch of a known hierarchy as a true tail.
+
+    Two heads are kindred if they belong to the same specialty. Where a head names no specialty, a known hierarchy decides
+    alone; where there is none either, two heads are kindred if they have a tail in common.
+    """
 
     def __init__(self, known: KnowledgeBase) -> None:
         self.known = known
         self._tails: defaultdict[str, set[str]] = defaultdict(set)
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
-        self._stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._stated = stated_tails(known)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
-        self._near_entity = cache(self._tails_near)
+        self._tails_of = cache(self._kindred_tails)
         for fact in known.facts:
             if fact.tail is None:
                 continue
             head, tail = known.entity(fact.head), known.entity(fact.tail)
             self._tails[head].add(tail)
             self._heads[tail].add(head)
-            self._stated[fact.relation, head].add(tail)
             if fact.specialty:
                 self._specialties[head].add(fact.specialty)
                 self._members[fact.specialty].add(head)
 
-    def near(self, relation: str, head: str) -> frozenset[str]:
-        """The entities that are near tails of a head: candidates for its false partners, safe or not."""
-        return self._near_entity(relation, self.known.entity(head))
+    def tails(self, relation: str, head: str) -> frozenset[str]:
+        """The entities that are kindred tails of a head: candidates for its false partners, safe or not."""
+        return self._tails_of(relation, self.known.entity(head))
 
-    def _tails_near(self, relation: str, head: str) -> frozenset[str]:
+    def _kindred_tails(self, relation: str, head: str) -> frozenset[str]:
         kindred = [self._stated.get((relation, other), ()) for other in self._kindred(head)]
         branches = [self._branch(tail) for tail in self._stated.get((relation, head), ()) if self.known.is_a]
         return frozenset().union(*kindred, *branches)

@@ -12,9 +12,9 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.facts import Fact, KnowledgeBase, digest, name_key
+from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 from medfact.negatives.closeness import Closeness
-from medfact.negatives.difficulty import CLOSEST, CLOSEST_SHARE, DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
+from medfact.negatives.difficulty import CLOSEST, CLOSEST_SHARE, DIFFICULTIES, FAR, JUDGED, NEAR, Kinship, Nearness
 from medfact.negatives.rules import Candidates, Places
 
 
@@ -26,7 +26,7 @@ def has_several_strengths(facts: Iterable[Fact]) -> bool:
 class Dealt:
     """The strengths of a head's false tails in one relation.
 
-    facts: those of the head. strata: its safe tails, as entities: near ones, then far ones. Each strength gets a share of both.
+    facts: those of the head. strata: its safe tails, as entities: kindred ones, others. Each strength gets a share of each.
     """
 
     def __init__(self, head: str, facts: Sequence[Fact], strata: Iterable[Iterable[str]]) -> None:
@@ -50,17 +50,19 @@ class Dealt:
 
 ANY, PUBLISHED = "any", "published"
 PREFERENCES = {
-    NEAR: "near ones, where a safe one is left",
-    FAR: "far ones, where a safe one is left",
-    JUDGED: "those that a source calls false, where there are any; else near ones",
+    NEAR: "those of a kindred condition, near ones among them, where a safe one is left",
+    FAR: "those of no kindred condition, mostly far ones, where a safe one is left",
+    JUDGED: "those that a source calls false, where there are any; else as with near",
     CLOSEST: "those that come closest to being true: of the diseases with most in common",
     ANY: "every safe tail alike",
     PUBLISHED: "the papers' draw: any tail of the relation that is not listed for the head",
 }
-"""Which negatives come first. With several per fact, each difficulty takes its turn, except under ANY and PUBLISHED."""
+"""Which negatives come first. With several per fact, kindred, other, judged and closest ones take turns, except under ANY and
+PUBLISHED. Kindred ones (`difficulty.Kinship`) belong to the same specialty; only some of them are called near.
+"""
 
-_NEARNESS = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
-"""How many times a far tail's weight a near one has. Not infinite: where few tails are near, those would always be false."""
+_KINSHIP = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
+"""How many times another tail's weight a kindred one has. Not infinite: where few are kindred, those would always be false."""
 
 _CLOSENESS = -4.0
 """Under CLOSEST the weight of a head's r-th closest tail is r to the power of this. Not infinite, for the same reason."""
@@ -96,11 +98,13 @@ def draw_negatives(
     order, the machine or the hash seed.
     """
     barred = frozenset(map(name_key, rejected))
-    allowed = (false for false in _draws_of(known).false_tails(fact, seed, difficulty) if name_key(false.tail) not in barred)
+    draws = _draws_of(known)
+    allowed = (false for false in draws.false_tails(fact, seed, difficulty) if name_key(false.tail) not in barred)
     drawn = []
     for number, false in enumerate(islice(allowed, count), 1):
         negative = fact.negative(false.tail, false.tail_id, number)
-        drawn.append(replace(negative, difficulty=false.difficulty, source=false.source, source_id=false.source_id))
+        named = false.difficulty if false.difficulty in (JUDGED, CLOSEST) else draws.by_structure(fact, false.tail)
+        drawn.append(replace(negative, difficulty=named, source=false.source, source_id=false.source_id))
     return tuple(drawn)
 
 
@@ -109,6 +113,13 @@ def difficulty_of(negative: Fact, known: KnowledgeBase) -> str | None:
     if negative.source:
         return JUDGED
     return None if negative.tail is None else _draws_of(known).by_structure(negative, negative.tail)
+
+
+def closest_negative(fact: Fact, known: KnowledgeBase) -> Fact | None:
+    """The false partner that comes closest to being true, which a draw of CLOSEST prefers; None without a safe tail."""
+    if (tail := _draws_of(known).closest_tail(fact)) is None:
+        return None
+    return replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST, source=None, source_id=None)
 
 
 def _draws_of(known: KnowledgeBase) -> _Draws:
@@ -121,7 +132,7 @@ def _draws_of(known: KnowledgeBase) -> _Draws:
 
 @dataclass(frozen=True, slots=True)
 class _False:
-    """A false tail. source, source_id: of a judged one."""
+    """A false tail. source, source_id: of a judged one. difficulty: until it is drawn, near stands for a kindred one."""
 
     tail: str
     tail_id: str | None
@@ -135,8 +146,9 @@ class _Draws:
 
     def __init__(self, known: KnowledgeBase) -> None:
         self.known = known
-        self.kinship = Kinship(known)
-        self._relation_of = cache(partial(_Relation, known, self.kinship, cache(partial(Closeness, known))))
+        closeness = cache(partial(Closeness, known))
+        self.nearness = Nearness(known, closeness)
+        self._relation_of = cache(partial(_Relation, known, Kinship(known), closeness))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in known.judged:
             self._judged[negative.relation, known.entity(negative.head)].append(negative)
@@ -151,7 +163,11 @@ class _Draws:
 
     def by_structure(self, fact: Fact, tail: str) -> str:
         """Whether this tail is near the fact's head or far from it."""
-        return NEAR if self.known.entity(tail) in self.kinship.near(fact.relation, fact.head) else FAR
+        return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
+
+    def closest_tail(self, fact: Fact) -> Tail | None:
+        """The safe tail that comes closest to being true of the fact's head."""
+        return self._relation(fact).closest_tail(fact.head)
 
     def _relation(self, fact: Fact) -> _Relation:
         return self._relation_of(fact.relation, fact.tail_type)
@@ -202,7 +218,7 @@ class _Draws:
         tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
             if name_key(name) not in listed and self._relation(fact).as_strong(fact, name):
-                yield _False(name, tails[name].identifier, self.by_structure(fact, name))
+                yield _False(name, tails[name].identifier, FAR)
 
 
 class _Relation:
@@ -228,7 +244,7 @@ class _Relation:
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """The safe tails for a fact, as strong as it: its share of the head's order first: its facts get different ones."""
-        places, near = self._safe_places(fact.head)
+        places, kindred = self._safe_places(fact.head)
         order = self._order(fact.head, seed, NEAR if preference == JUDGED else preference)
         if dealt := self._dealt_of(fact.head):
             order = order[[dealt.fit(fact, self.candidates.entities[places[index]]) for index in order]]
@@ -236,10 +252,18 @@ class _Relation:
         siblings = {sibling.fact_id for sibling in as_strong} | {fact.fact_id}
         turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
         own, others = order[turn::of], (order[number] for number in range(len(order)) if number % of != turn)
+        learned = self.known.learned_of(fact.head)
         for index in chain(own, others):
+            if self.candidates.entities[places[index]] in learned:
+                continue
             tail = self.candidates.tails[places[index]]
             is_closest = preference == CLOSEST and self._ranks(fact.head)[index] <= math.ceil(CLOSEST_SHARE * len(places))
-            yield _False(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if near[index] else FAR)
+            yield _False(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if kindred[index] else FAR)
+
+    def closest_tail(self, head: str) -> Tail | None:
+        """The safe tail that comes closest to being true of a head."""
+        places = self._safe_places(head)[0]
+        return self.candidates.tails[places[self._ranks(head).argmin()]] if len(places) else None
 
     def as_strong(self, fact: Fact, tail: str) -> bool:
         """Whether this tail, if it is false of the fact's head, is stated of it as strongly as the fact."""
@@ -251,8 +275,8 @@ class _Relation:
         entity = self.known.entity(head)
         if not has_several_strengths(self._facts[entity]):
             return None
-        places, near = self._safe_places(head)
-        strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
+        places, kindred = self._safe_places(head)
+        strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (kindred, ~kindred)]
         return Dealt(entity, self._facts[entity], strata)
 
     def _order(self, head: str, seed: int, preference: str) -> Places:
@@ -276,20 +300,20 @@ class _Relation:
         return np.argsort(waits, kind="stable")
 
     def _places(self, head: str) -> tuple[Places, NDArray[np.bool_]]:
-        """The places, among the candidates, of the tails that are safe for a head, and which of them are near."""
-        place_of, places, near = (
+        """The places, among the candidates, of the tails that are safe for a head, and which of them are kindred."""
+        place_of, places, kindred = (
             self.candidates.place,
             self.candidates.safe(head),
             np.zeros(len(self.candidates.tails), dtype=bool),
         )
-        near[[place_of[one] for one in place_of.keys() & self.kinship.near(self.relation, head)]] = True
-        return places, near[places]
+        kindred[[place_of[one] for one in place_of.keys() & self.kinship.tails(self.relation, head)]] = True
+        return places, kindred[places]
 
     def _pull(self, head: str, preference: str) -> Weights:
         """How strongly each of the head's safe tails is preferred; balanced by `_fitted`, it is its weight in the race."""
         if preference == CLOSEST:
             return np.asarray(self._ranks(head) ** _CLOSENESS)
-        return np.where(self._safe_places(head)[1], _NEARNESS[preference], 1.0)
+        return np.where(self._safe_places(head)[1], _KINSHIP[preference], 1.0)
 
     def _ranked(self, head: str) -> Places:
         """Of each of the head's safe tails, its place in the order of closeness: 1 is the closest."""

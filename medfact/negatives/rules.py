@@ -27,7 +27,7 @@ RULES = {
     "known": "is linked to the condition in a known fact, under any name or identifier, in any relation, in either direction",
     "relative": "is above or below a listed finding, or the condition, in a known hierarchy",
     "nested": "holds all the words of the condition or of a finding that is listed for it, or is held in one",
-    "common": "is a finding of more than half of the relation's conditions",
+    "common": "is true of more than half of the relation's conditions, or of so many that it may be true of this one",
     "junk": "names nothing definite",
     "rejected": "was rejected by a reviewer",
 }
@@ -66,9 +66,11 @@ class Rules:
         self.rejected = frozenset(name_key(name) for name in rejected)
         self.head = known.entity(head)
         self.linked = known.linked(head, relation)
+        self.learned = known.learned_of(head)
         listed = known.known_tails(head, relation)
         self.listed = frozenset(map(_words, (head, *listed)))
         self.relatives = known.relatives_around(head, relation)
+        self.too_common = known.too_common(head, relation)
 
     @cached_property
     def listed_with(self) -> dict[str, list[frozenset[str]]]:
@@ -84,13 +86,14 @@ class Rules:
         entity = self.known.entity(tail.name)
         if entity == self.head:
             return "itself"
-        if entity in self.linked:
+        if entity in self.linked | self.learned:
             return "known"
         if entity in self.relatives:
             return "relative"
         if self._nested(_words(tail.name)):
             return "nested"
-        if self.shares_count and self.known.share_of_heads(self.relation, tail.name) > MAX_SHARE_OF_HEADS:
+        shared = self.known.share_of_heads(self.relation, tail.name) if self.shares_count else 0.0
+        if shared > MAX_SHARE_OF_HEADS or entity in self.too_common:
             return "common"
         if _JUNK.search(tail.name):
             return "junk"
@@ -129,7 +132,8 @@ class Candidates:
         rules = Rules(self.known, self.relation, self.tail_type, head)
         if frozenset() in rules.listed:
             return np.empty(0, dtype=np.int64)
-        broken = {self.place[entity] for entity in self.place.keys() & {rules.head, *rules.linked, *rules.relatives}}
+        barred = {rules.head, *rules.linked, *rules.relatives, *rules.too_common}
+        broken = {self.place[entity] for entity in self.place.keys() & barred}
         is_safe = self._safe_for_some.copy()
         is_safe[list(broken.union(*map(self._nested, rules.listed)))] = False
         return np.flatnonzero(is_safe)

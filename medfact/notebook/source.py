@@ -19,13 +19,14 @@ from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
-from medfact.exchange.rows import fact_rows, statement_row
+from medfact.exchange.rows import fact_rows, statement_rows
 from medfact.extras import named_if_missing
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
 from medfact.models.local.placement import bytes_of
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import NOTHING_HELD, plan
+from medfact.runs.pool import asked_as_written
 from medfact.setting import checked_value, settings_in
 from medfact.spec import RunSpec
 from medfact.store import Store, exists, home
@@ -114,7 +115,7 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
     except FactsError as error:
         problem = error.problem.replace(f"{file.name}, row 1:", "the data frame:").replace(file.name, "the data frame")
         hint = error.hint.replace("choose the file again", "give the data frame again")
-        if isinstance(error, ColumnsMissing):
+        if isinstance(error, ColumnsMissing) and " missing" in problem:
             problem = problem.replace("the file has", "it has")
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
@@ -181,7 +182,8 @@ def _cell(cell: Any) -> str | list[str]:
 def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
     """The spec of a run. settings: fields of `RunSpec`; `placement` and `service` are mappings of their own fields.
 
-    Raises UnknownName where there is no such setting, and Mistake where one cannot have that value.
+    Facts are asked in their own language unless another is set. Raises UnknownName where there is no such setting, and Mistake
+    where one cannot have that value.
     """
     for name in settings:
         if name not in _KNOWN:
@@ -192,7 +194,8 @@ def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
         for one in dataclasses.fields(RunSpec)
         if one.name in settings.keys() - nested
     }
-    return RunSpec(model, **{**facts.source, **plain, **nested})
+    spec = RunSpec(model, **{**facts.source, **plain, **nested})
+    return spec if "asked_in" in settings else asked_as_written(spec, facts.collection)
 
 
 def _nested(name: str, kind: type[Any], given: Any) -> Any:
@@ -227,11 +230,11 @@ def statements(
     spec = spec_of("", given, settings)
     store = Store(db) if exists(db) else None
     planned = (
-        plan(spec, given.collection, store.decisions.rejections(), held_in(spec, store))
+        plan(spec, given.collection, store.decisions.of_partners(), held_in(spec, store))
         if store
         else plan(spec, given.collection)
     )
-    return frame_of(statement_row(item.statement) for item in planned.statements if item.draw == 0)
+    return frame_of(statement_rows([item.statement for item in planned.statements if item.draw == 0]))
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:

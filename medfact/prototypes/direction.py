@@ -57,7 +57,7 @@ def _with_close_knowledge(collection: Collection, canonical: Callable[[str], str
     """The collection with what the bundled sets know in the relations that its own ones mean, and in close ones. Where the file
     calls them what nobody else does, it had all that they know.
     """
-    if not collection.known.elsewhere:
+    if not any(one.pairs or one.common for one in collection.known.elsewhere):
         return collection
     key = ("close knowledge", *((name, canonical(name)) for name in sorted({one.relation for one in collection.known.facts})))
     if key not in collection.memo:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from medfact.assets import PROTOTYPES
+from medfact.assets import PROTOTYPES, table_words
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
@@ -85,7 +85,25 @@ def _shipped(name: str) -> Pool:
     path = PROTOTYPES / f"{name}.yaml"
     # the quick reader, where the library has it: these files are the project's own, and nothing in them is hostile
     pool = pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    return pool if name in (OWN, READY) else _with_our_names(pool)
+    return _in_other_languages(pool) if name == OWN else pool if name == READY else _with_our_names(pool)
+
+
+def _in_other_languages(pool: Pool) -> Pool:
+    """Our pool, whose relations also have the names that tables in other languages give them."""
+
+    def names(relation: str, words: str, ours: Iterable[str]) -> Iterable[str]:
+        named = {name_key(name): str(name) for of in table_words()[words].values() for name in of.get(relation, ())}
+        return (named[key] for key in sorted(named.keys() - set(map(name_key, ours))))
+
+    relations = {
+        name: replace(
+            one,
+            aliases=(*one.aliases, *names(name, "relation_words", one.aliases)),
+            inverse=(*one.inverse, *names(name, "inverse_relation_words", one.inverse)),
+        )
+        for name, one in pool.relations.items()
+    }
+    return replace(pool, relations=relations)
 
 
 def _with_our_names(pool: Pool) -> Pool:

@@ -147,7 +147,12 @@ class Pool:
 @lru_cache(maxsize=1 << 12)
 def keys_of_relation(name: str) -> tuple[str, ...]:
     """The keys under which a relation is looked up: that of its name, and that of the words in camelCase, "hasSymptom"."""
-    return tuple(dict.fromkeys((name_key(name), name_key(_IN_CAMEL_CASE.sub(" ", name)))))
+    return tuple(dict.fromkeys((name_key(name), name_key(split_words(name)))))
+
+
+def split_words(name: str) -> str:
+    """A name in camelCase as words."""
+    return _IN_CAMEL_CASE.sub(" ", name)
 
 
 def fill(prototype: str, head: str, tail: str) -> str:

@@ -42,6 +42,14 @@ from medfact.store import RUNNING, WAITING, Run, Store
 from medfact.version import VERSION
 
 
+@dataclass(frozen=True)
+class Unchecked:
+    """False facts of a run. presumed: those that were drawn, and that nobody vouches for."""
+
+    presumed: int
+    false_facts: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report(Measures):
     """A run in figures: what was asked of which model, and every measure of its answers.
@@ -61,6 +69,7 @@ class Report(Measures):
     pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
     dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
     withdrawn: which of its facts its bundled set has withdrawn since, None where it has none, and absent from the JSON then.
+    unchecked: false facts that nobody has checked, None where there is none, and absent from the JSON then.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -101,6 +110,7 @@ class Report(Measures):
     pressure: Pressure | None = field(default=None, metadata={"if_known": True})
     dropped: Dropped | None = field(default=None, metadata={"if_known": True})
     withdrawn: Withdrawn | None = field(default=None, metadata={"if_known": True})
+    unchecked: Unchecked | None = field(default=None, metadata={"if_known": True})
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -155,6 +165,7 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
         "pressure": pressure_of(run, records, store),
         "dropped": dropped_of(run, records, store),
         "withdrawn": withdrawn_of(run, records, store),
+        "unchecked": Unchecked(*of) if (of := store.answers.presumed(run.run))[0] else None,
     }
 
 

@@ -395,7 +395,26 @@ FALSE_MARK = "FALSE (test statement)"
 
 def label_of(fact: Fact) -> str:
     """Whether a fact holds, in the words that stand beside it everywhere."""
-    return "true" if fact.positive else FALSE_MARK
+    return label_in_words(fact.positive, fact.presumed)
+
+
+def label_in_words(label: bool, presumed: bool | None = None) -> str:
+    """The label of a fact or a statement. presumed: whether nobody has checked it (`Fact.presumed`)."""
+    if label:
+        return "presumed true" if presumed else "true"
+    return f"PRESUMED {FALSE_MARK}" if presumed else FALSE_MARK
+
+
+def checked_by_nobody(facts: Iterable[Fact]) -> list[str]:
+    """How many of the false facts among some are presumed, in a sentence; nothing where none is."""
+    false = [fact for fact in facts if not fact.positive]
+    return unchecked_in_words(sum(fact.presumed or False for fact in false), len(false))
+
+
+def unchecked_in_words(presumed: int, false: int) -> list[str]:
+    """That so many of so many false facts are presumed, in a sentence; nothing where none is."""
+    were = "was" if presumed == 1 else "were"
+    return [f"{presumed:,} of {counted(false, 'false fact')} {were} checked by nobody."] if presumed else []
 
 
 CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
@@ -514,7 +533,14 @@ def false_on_purpose(reports: Iterable[Report]) -> str:
 
 def remarks(report: Report) -> list[str]:
     """All that is remarked of a run beside the notes that it recorded."""
-    return [*about_demonstrations(report), *about_labels(report)]
+    return [*about_demonstrations(report), *about_labels(report), *about_unchecked(report)]
+
+
+def about_unchecked(report: Report) -> list[str]:
+    """How many of its false facts nobody has checked; nothing where that is none."""
+    said = unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
+    why = "They were drawn among what the table does not state. Some may be true: answers to those are scored wrongly."
+    return [f"{words} {why}" for words in said]
 
 
 def about_demonstrations(report: Report) -> list[str]:

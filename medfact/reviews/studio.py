@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,6 +88,32 @@ def filled(base: Pool, text: str, head: str, tail: str) -> str:
 
 def _has_grammar(base: Pool) -> bool:
     return any(relation.grammar for relation in base.relations.values())
+
+
+_INTRODUCTION = re.compile(r"(?:In|Among|Of|For|When|If|After|During)\b[^,]*,")
+"""What stands before a sentence's own verb, which is denied."""
+
+_VERB = re.compile(r"(?<=\] )(?:is|are|has|have)\b")
+_NUMBERED = {"is": "{is|are}", "are": "{is|are}", "has": "{has|have}", "have": "{has|have}"}
+
+
+def with_denials(base: Pool, affirmed: Mapping[str, str]) -> dict[str, str]:
+    """Sentences that affirm, by form, and those that deny them by one word; "" where none can be denied so. Verbs after a name
+    take its number where the pool knows grammar.
+    """
+    numbered = _NUMBERED if _has_grammar(base) else {}
+    affirmed = {form: _VERB.sub(lambda verb: numbered.get(verb[0], verb[0]), text) for form, text in affirmed.items()}
+    operators = (*base.operators, *OPERATORS)
+    denials = (form for form in FORMS if VARIANTS[form].negated)
+    return {**affirmed, **{form: _denied(affirmed.get(VARIANTS[form].form, ""), operators) for form in denials}}
+
+
+def _denied(text: str, operators: Iterable[tuple[str, str]]) -> str:
+    introduction = _INTRODUCTION.match(text)
+    begins = introduction.end() if introduction else 0
+    found = [(place, -len(yes), yes, no) for yes, no in operators if (place := text.find(yes)) >= begins]
+    place, _, yes, no = min(found, default=(0, 0, "", ""))
+    return f"{text[:place]}{no}{text[place + len(yes) :]}" if found else ""
 
 
 def asked_of(relations: Mapping[str, EditedRelation], known: Iterable[str]) -> dict[str, EditedRelation]:

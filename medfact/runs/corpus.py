@@ -99,7 +99,7 @@ def corpus_of(spec: RunSpec, collection: Collection, limits: Limits = OWN) -> Co
         path = Path(spec.opened("corpus"))
         return Corpus(path.name, read_documents(path, spec.corpus_column, limits), collection.known)
     facts_of: dict[str, list[Fact]] = {}
-    pool = pool_of(spec, collection.ready)
+    pool = pool_of(spec, collection)
     collection = in_direction(collection, pool)
     for fact in collection.known.facts:
         if fact.tail:

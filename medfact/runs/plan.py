@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -13,22 +13,27 @@ from pathlib import Path
 from medfact.answers import FORMATS
 from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.assets import ENGLISH, language_titles
-from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
+from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
-from medfact.errors import MedfactError, Mistake, UnknownName
+from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
 from medfact.extras import looking_for_no_garbage
-from medfact.facts import Fact
+from medfact.facts import Fact, name_key
+from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
+from medfact.prototypes.nearest import nearest_hint
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
-from medfact.runs.pool import pool_of, protocol_of
+from medfact.runs.pool import mixed_note, pool_of, protocol_of
 from medfact.spec import NO_RETRIEVAL, RunSpec, check_choices, check_needs, check_numbers, shots_of
 from medfact.statements import Statement
 from medfact.store import Asked, Plan, Run
 
 LENDER = "clinical-core"
+MOST_NOTES = 4
+"""Notes in the sentence that says why nothing is asked."""
+
 """The bundled data set that lends shots to relations with too few heads."""
 
 NOTHING_HELD: Held = {}
@@ -47,22 +52,22 @@ def select_facts(
     spec: RunSpec,
     collection: Collection | None = None,
     canonical: Callable[[str], str | None] | None = None,
-    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    decided: PartnerDecisions = NOTHING_DECIDED,
     held: Held = NOTHING_HELD,
     pool: Pool | None = None,
 ) -> Selection:
-    """The facts under test and those kept aside, where any are needed; `rejected` tails are never drawn.
+    """The facts under test and those kept aside, where any are needed. decided: what a person said of false partners.
 
     held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm. pool: the spec's, where that is
     no file yet. Facts are the way round in which the pool states them. Only relations that `canonical` has a name for are used;
     by default, those that the pool has prototypes for.
     """
     _check(spec)
-    pool = pool or pool_of(spec)
-    protocol = protocol_of(spec)
+    collection = collection or load(spec)
+    pool, protocol = pool or pool_of(spec, collection), protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     made = select(
-        in_direction(collection or load(spec), pool),
+        in_direction(collection, pool),
         negatives=negatives,
         heads_aside=protocol.heads_aside if (keeps := _keeps_aside(spec)) else 0,
         heads_last=0 if keeps else protocol.heads_aside,
@@ -72,23 +77,32 @@ def select_facts(
         per_relation=spec.per_relation,
         canonical=canonical or pool.canonical,
         one_tail=protocol.one_tail,
-        rejected=rejected,
+        decided=decided,
         held=held if spec.reviewed else None,
         sourced=spec.sourced,
-        lender=load_bundled(LENDER),
+        lender=_lender(pool, collection),
     )
-    made = _stated_by(pool, made)
+    made = _stated_by(pool, made, mixed_note(spec, collection))
     return replace(made, notes=(*made.notes, *made.shot_notes)) if _draws_shots(spec) else made
 
 
-def _stated_by(pool: Pool, selection: Selection) -> Selection:
+def _lender(pool: Pool, collection: Collection) -> Collection:
+    """The facts that may be lent as shots: none about a condition that a table names in its own language."""
+    lender = load_bundled(LENDER)
+    if not isinstance(pool, PoolInLanguage) or pool.as_written is None:
+        return lender
+    heads = {pool.names[name_key(fact.head)].text for fact in collection.facts}
+    lent = (fact for fact in lender.facts if (name := pool.names.get(name_key(fact.head))) and name.text not in heads)
+    return replace(lender, facts=tuple(lent))
+
+
+def _stated_by(pool: Pool, selection: Selection, note: str) -> Selection:
     """The selection without pairs that the pool has no words for, and a note on them: every language draws the same facts."""
-    note = pool.note_on(selection.test)
     return replace(
         selection,
         test=pool.statable(selection.test),
         shots=pool.statable(selection.shots),
-        notes=(*selection.notes, *filter(None, [note])),
+        notes=(*selection.notes, *filter(None, [note, pool.note_on(selection.test)])),
     )
 
 
@@ -111,7 +125,7 @@ def facts_aside(spec: RunSpec) -> Aside:
 def plan(
     spec: RunSpec,
     collection: Collection | None = None,
-    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    decided: PartnerDecisions = NOTHING_DECIDED,
     held: Held = NOTHING_HELD,
     most: float = math.inf,
     own_pool: Pool | None = None,
@@ -123,10 +137,10 @@ def plan(
     """
     _check(spec)
     read = collection or load(spec)
-    pool = replace(own_pool, ready=read.ready) if own_pool else pool_of(spec, read.ready)
+    pool = replace(own_pool, ready=read.ready) if own_pool else pool_of(spec, read)
     collection = in_direction(read, pool)
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
-    selection = select_facts(spec, collection, None, rejected, held, pool)
+    selection = select_facts(spec, collection, None, decided, held, pool)
     statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
     _check_number(statements, spec, most)
     if not statements:
@@ -201,16 +215,16 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
         )
     if spec.asked_in != ENGLISH:
         return Mistake(
-            f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}: its names, or sentences for its "
-            "relations, are not there in this language.",
-            "Choose English, or facts that have them, such as clinical-core.",
+            " ".join([f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}.", *selection.notes]),
+            f"Choose {language_titles()[language_of(collection)]}, or facts that have them, such as clinical-core.",
         )
-    why = f"No statement can be made of {collection.name} with the pool {pool.name!r}."
-    if any(fact.fact_id not in pool.ready and not pool.canonical(fact.relation) for fact in collection.facts):
-        hint = f"The pool's relations are: {', '.join(pool.relations)}."
-    else:
-        hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
-    return Mistake(" ".join([why, *selection.notes]), hint)
+    facts = [fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready]
+    none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"
+    problem = " ".join([f"{none} of {collection.name} can be asked yet.", *selection.notes[:MOST_NOTES]])
+    if unknown := [fact for fact in facts if pool.canonical(fact.relation) is None]:
+        return NoSentences(problem, nearest_hint(pool, [fact for fact in unknown if fact.relation == unknown[0].relation]))
+    hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
+    return Mistake(problem, hint)
 
 
 def negative_difficulty_of(spec: RunSpec) -> str:

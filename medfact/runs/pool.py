@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from medfact.assets import ENGLISH
-from medfact.datasets import medlama, mkj
+from medfact.assets import ENGLISH, language_titles
+from medfact.datasets import Collection, medlama, mkj
 from medfact.errors import Mistake, UnknownName
-from medfact.languages import load_language
+from medfact.languages import language_of, load_language, pool_of_table
 from medfact.prototypes import ORIGIN, READY, Pool, load_pool, merged, origin_of, pool_names, templates_pool
-from medfact.spec import PROTOCOLS, Protocol, RunSpec
+from medfact.spec import PROTOCOLS, SETTINGS, Protocol, RunSpec
 
 
 def protocol_of(spec: RunSpec) -> Protocol:
@@ -21,15 +20,37 @@ def protocol_of(spec: RunSpec) -> Protocol:
     return PROTOCOLS[spec.protocol]
 
 
-def pool_of(spec: RunSpec, ready: Mapping[str, str] | None = None) -> Pool:
+def pool_of(spec: RunSpec, collection: Collection | None = None) -> Pool:
     """The prototype pool of a spec: its own, or else its protocol's, which picks per relation.
 
     If the folder of the facts has the benchmark's own templates, the pools `mkj` and `origin` prefer those.
 
     Args:
-        ready: fact id → the sentence in which the data state that fact (`Collection.ready`).
+        collection: the facts of the spec, whose ready sentences the pool has; and where they are in the spec's language, their
+            names as written.
     """
-    return replace(_pool_of_prototypes(spec), ready=ready or {})
+    if collection is None:
+        return _pool_of_prototypes(spec)
+    is_english = spec.asked_in == ENGLISH
+    pool = _pool_of_prototypes(spec) if is_english else pool_of_table(spec.asked_in, collection)
+    return replace(pool, ready=collection.ready)
+
+
+def asked_as_written(spec: RunSpec, collection: Collection) -> RunSpec:
+    """The spec asked in the language in which its table is, where the method has sentences in it."""
+    needs, language = SETTINGS["spec.asked_in"].needs, language_of(collection)
+    return spec if language == ENGLISH or (needs and not needs.is_met(spec)) else spec.chosen(asked_in=language)
+
+
+def mixed_note(spec: RunSpec, collection: Collection) -> str:
+    """A note on names of another language that stand in English sentences; "" where there are none."""
+    if spec.asked_in != ENGLISH or (language := language_of(collection)) == ENGLISH:
+        return ""
+    title = language_titles()[language]
+    return (
+        f"The table is in {title}, and is asked in English: its {title} names stand in English sentences. To ask it in {title} "
+        f"sentences, choose that language (--language {language})."
+    )
 
 
 def _pool_of_prototypes(spec: RunSpec) -> Pool:

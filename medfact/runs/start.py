@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
-from medfact.datasets import Collection, Held
+from medfact.datasets import Collection, Held, PartnerDecisions
 from medfact.errors import Mistake
 from medfact.runs.checks import check_addresses, check_batch, check_pressure
 from medfact.runs.plan import NOTHING_HELD, plan
@@ -20,7 +21,7 @@ from medfact.version import VERSION
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None, held: Held = NOTHING_HELD) -> str:
     """Plans and records a run, before its model loads; returns its id. held: what reviewers hold of facts."""
-    return start_planned(spec, plan(spec, collection, store.decisions.rejections(), held), store)
+    return start_planned(spec, plan(spec, collection, store.decisions.of_partners(), held), store)
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
@@ -59,7 +60,28 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         )
     statements = tuple(Asked(item.statement, item.shots_of, item.draw, item.passages) for item in asked)
     notes = (*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run.")
-    return plan_beside(record, store, statements, notes, store.answers.partners(record.run))
+    planned = plan_beside(record, store, statements, notes, store.answers.partners(record.run))
+    return as_decided(planned, store.decisions.of_partners())
+
+
+def as_decided(planned: Plan, decided: PartnerDecisions) -> Plan:
+    """A plan without the pairs whose false partner a person has rejected since; those that were confirmed are not presumed.
+
+    Raises Mistake where nothing is left.
+    """
+    out = {fact.negative_of or fact.fact_id for fact in planned.facts if not fact.positive and decided.rejects(fact)}
+    facts = {
+        fact.fact_id: replace(fact, presumed=None) if fact.presumed and decided.confirms(fact) else fact
+        for fact in planned.facts
+        if fact.fact_id not in out and fact.negative_of not in out
+    }
+    if out and not facts:
+        raise Mistake("You have rejected all false partners that it asks.", "Start a new run: others are drawn.")
+    asked = (item for item in planned.statements if item.statement.fact.fact_id in facts)
+    kept = (replace(item, statement=replace(one := item.statement, fact=facts[one.fact.fact_id])) for item in asked)
+    notes = [f"Left out: {len(out)} of its pairs, whose false partner you have rejected since."] if out else []
+    partners = tuple(one for one in planned.partners if one.fact.fact_id not in out)
+    return replace(planned, statements=tuple(kept), notes=(*planned.notes, *notes), partners=partners)
 
 
 def plan_beside(

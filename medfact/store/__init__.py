@@ -38,7 +38,6 @@ from medfact.store.entities import (
     PrototypeEdit,
     Published,
     PushedAnswer,
-    Rejection,
     Retrieved,
     Run,
     RunEvent,
@@ -61,7 +60,7 @@ __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "LENT_KEY",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING",
     "Answer", "Asked", "Batch", "Candidate", "Curation", "CurationDecision", "DraftDecision", "Ended", "News", "Plan",
-    "PrototypeEdit", "Published", "PushedAnswer", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun",
+    "PrototypeEdit", "Published", "PushedAnswer", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun",
     "Verdict", "default_url", "exists", "home", "is_lasting",
 ]  # fmt: skip
 

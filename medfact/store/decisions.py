@@ -1,5 +1,5 @@
-"""What a person has decided: false partners that must not be drawn, drafted templates that may be used, and sentence templates
-that were changed, added or signed off.
+"""What a person has decided: false partners that are false or must not be drawn, drafted templates that may be used, and
+sentence templates that were changed, added or signed off.
 """
 
 from __future__ import annotations
@@ -9,40 +9,61 @@ from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sql
 
+from medfact.datasets.vouched import PartnerDecisions, relation_within_bounds, triplet_key
+from medfact.facts import Fact, name_key
 from medfact.store import schema
 from medfact.store.database import Part, now
-from medfact.store.entities import DraftDecision, PrototypeEdit, Rejection
+from medfact.store.entities import DraftDecision, PartnerDecision, PrototypeEdit
 
 
 class Decisions(Part):
     """Decisions of one owner."""
 
-    def reject(self, fact_id: str, tail: str, reason: str = "") -> None:
-        """Records that a tail must not be drawn as a false partner of this fact, and why."""
-        row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now(), "reason": reason}
-        with self.database.writing() as connection:
-            connection.execute(self.database.insert_new(schema.rejections), [row])
+    def reject(self, fact_id: str, tail: str, reason: str = "", fact: Fact | None = None) -> None:
+        """Records that a tail must not be drawn as a false partner, and why. fact: the true one; without it, this holds for the
+        id alone.
+        """
+        self._decide(fact_id, tail, reason, fact, confirmed=False)
 
-    def unreject(self, fact_id: str, tail: str) -> None:
-        """Takes a rejection back."""
+    def confirm(self, fact: Fact, tail: str) -> None:
+        """Records that this false partner of a true fact is false."""
+        self._decide(fact.fact_id, tail, "", fact, confirmed=True)
+
+    def _decide(self, fact_id: str, tail: str, reason: str, fact: Fact | None, confirmed: bool) -> None:
         row = schema.rejections.c
+        head, relation = (fact.head, relation_within_bounds(fact)) if fact else ("", "")
+        values = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now(), "reason": reason}
         with self.database.writing() as connection:
             same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
-            connection.execute(schema.rejections.delete().where(*same))
+            differs = row.confirmed.is_not(confirmed) | (row.head != head)
+            connection.execute(schema.rejections.delete().where(*same, differs))
+            place = {"head": head, "relation": relation, "confirmed": confirmed}
+            connection.execute(self.database.insert_new(schema.rejections), [values | place])
 
-    def rejections(self) -> dict[str, frozenset[str]]:
-        """Id of a positive fact → the tails that this owner has rejected as false partners."""
-        rejected: dict[str, frozenset[str]] = {}
-        for item in self.rejected():
-            rejected[item.fact_id] = rejected.get(item.fact_id, frozenset()) | {item.tail}
-        return rejected
-
-    def rejected(self) -> list[Rejection]:
-        """The false partners that this owner has rejected, the newest first."""
+    def take_back(self, fact_id: str, tail: str) -> None:
+        """Takes back what was said of a false partner, under whatever ids its true fact has."""
         row = schema.rejections.c
-        listed = sql.select(row.fact_id, row.tail, row.reason).where(row.owner == self.owner)
+        own = (row.owner == self.owner, row.tail == tail)
+        places = sql.select(row.head, row.relation).where(*own, row.fact_id == fact_id, row.head != "")
+        same = (row.fact_id == fact_id) | sql.tuple_(row.head, row.relation).in_(places)
+        with self.database.writing() as connection:
+            connection.execute(schema.rejections.delete().where(*own, same))
+
+    def of_partners(self) -> PartnerDecisions:
+        """What this owner has said of false partners, for draws."""
+        said = self.on_partners()
+        return PartnerDecisions(
+            frozenset((name_key(one.head) or one.fact_id, one.tail) for one in said if not one.confirmed),
+            frozenset(triplet_key(one.head, one.relation, one.tail) for one in said if one.confirmed),
+        )
+
+    def on_partners(self) -> list[PartnerDecision]:
+        """What this owner has said of false partners, the newest first."""
+        row = schema.rejections.c
+        listed = sql.select(row.fact_id, row.tail, row.reason, row.head, row.relation, row.confirmed)
+        listed = listed.where(row.owner == self.owner).order_by(row.rejected_at.desc(), row.tail)
         with self.database.reading() as connection:
-            return [Rejection(*columns) for columns in connection.execute(listed.order_by(row.rejected_at.desc(), row.tail))]
+            return [PartnerDecision(*columns) for columns in connection.execute(listed)]
 
     def decide_on_draft(self, run: str, relation: str, accepted: bool, sentences: Mapping[str, str]) -> None:
         """Records that this owner accepts or refuses a relation's drafted sentences, as they are given here."""

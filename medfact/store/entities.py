@@ -292,9 +292,14 @@ class DraftDecision:
 
 
 @dataclass(frozen=True)
-class Rejection:
-    """A tail that must not be drawn as a false partner of a fact. reason: "" where none was given."""
+class PartnerDecision:
+    """What a person said of a false partner. fact_id, head, relation: of the true fact; "" where that was not recorded.
+    confirmed: it is false; else it can be true, and must not be drawn. reason: "" where none was given.
+    """
 
     fact_id: str
     tail: str
-    reason: str
+    reason: str = ""
+    head: str = ""
+    relation: str = ""
+    confirmed: bool = False

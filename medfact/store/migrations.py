@@ -290,6 +290,17 @@ def _upstream(connection: sql.Connection) -> None:
             _add_columns(connection, table, "upstream TEXT")
 
 
+def _confirmed_partners(connection: sql.Connection) -> None:
+    """22 → 23: false partners may be confirmed, and what is said of them holds for the triplet in any file."""
+    _add_columns(
+        connection,
+        schema.rejections.name,
+        "head TEXT NOT NULL DEFAULT ''",
+        "relation TEXT NOT NULL DEFAULT ''",
+        "confirmed BOOLEAN NOT NULL DEFAULT FALSE",
+    )
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -339,6 +350,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _new_table,  # curations
     _language_of_verdicts,
     _upstream,
+    _confirmed_partners,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

@@ -109,6 +109,15 @@ class Answers(Part):
         """Those facts of a run that do not hold, each by its number in it."""
         return {number: fact for number, fact in enumerate(self.facts(run)) if not fact.positive}
 
+    def presumed(self, run: str) -> tuple[int, int]:
+        """How many of the false facts of a run are presumed to be false, and how many there are."""
+        of_run, facts = schema.run_facts.c, schema.facts
+        joined = schema.run_facts.join(facts, facts.c.record == of_run.record)
+        counted = sql.select(sql.func.count(facts.c.presumed), sql.func.count()).select_from(joined)
+        with self.database.reading() as connection:
+            presumed, false = connection.execute(counted.where(of_run.run == run, facts.c.positive.is_(False))).one()
+        return int(presumed), int(false)
+
     def once_true(self, run: str) -> list[int]:
         """The numbers of the facts of a run that do not hold, and did so until a date."""
         of_run, facts = schema.run_facts.c, schema.facts

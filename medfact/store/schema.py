@@ -131,7 +131,7 @@ sheets = sql.Table(
 )
 """A cache, so that pages open at once. `figures_of` is the run's `changed` when `figures` was computed."""
 
-_TYPES: dict[str, Any] = {"bool": sql.Boolean, "int": sql.Integer}
+_TYPES: dict[str, Any] = {"bool": sql.Boolean, "bool | None": sql.Boolean, "int": sql.Integer}
 """Type of a fact's field → that of its column; any other is text."""
 
 _FACT_TYPES = {one.name: str(one.type) for one in fields(Fact)}
@@ -215,7 +215,12 @@ rejections = sql.Table(
     sql.Column("tail", StoredText(1000), primary_key=True),
     sql.Column("rejected_at", StoredText(32), nullable=False),
     sql.Column("reason", StoredText(), nullable=False, server_default=""),
+    sql.Column("head", StoredText(), nullable=False, server_default=""),
+    sql.Column("relation", StoredText(), nullable=False, server_default=""),
+    sql.Column("confirmed", sql.Boolean, nullable=False, server_default=sql.text("FALSE")),
 )
+"""What people said of false partners. Those that they `confirmed` are false; the others can be true, and are not drawn. `head`
+and `relation` are those of the true fact, "" if they were not recorded; `relation` names its region and population, too."""
 
 draft_decisions = sql.Table(
     "draft_decisions",

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.registers import about_source, links_of
-from medfact.datasets.sources import sources_of
+from medfact.datasets.sources import independent, sources_of
 from medfact.languages import name_in
-from medfact.negatives import DIFFICULTIES
+from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.bounds import bounds_before
 from medfact.results import wording
 from medfact.statements import VARIANTS
@@ -54,14 +54,17 @@ def environment() -> Environment:
         "FATES": wording.FATES,
         "GLYPHS": GLYPHS,
         "DIFFICULTIES": DIFFICULTIES,
+        "PREFERENCES": PREFERENCES,
         "linked_kinds": linked_kinds,
         "about_source": about_source,
         "links_of": links_of,
         "bounds_before": bounds_before,
+        "label_in_words": wording.label_in_words,
         "named": named,
         "name_in": name_in,
         "ENGLISH": ENGLISH,
         "sources_of": sources_of,
+        "independent": independent,
     }
     return made
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from medfact.answers.instructions import LLM_EVAL
-from medfact.datasets import NO_REJECTIONS, Collection, load
-from medfact.datasets.selection import Rejections
+from medfact.datasets import NOTHING_DECIDED, Collection, PartnerDecisions, load
 from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
@@ -37,8 +36,8 @@ def planned_writing(
     kind: str,
     spec: RunSpec,
     collection: Collection | None = None,
-    rejected: Rejections = NO_REJECTIONS,
-    make_plan: Callable[[RunSpec, Collection, Rejections], Plan] = plan,
+    decided: PartnerDecisions = NOTHING_DECIDED,
+    make_plan: Callable[[RunSpec, Collection, PartnerDecisions], Plan] = plan,
 ) -> tuple[RunSpec, Plan]:
     """The spec and the plan of a writing's first run. spec: of the evaluation, with the writer as its model.
 
@@ -54,23 +53,23 @@ def planned_writing(
     collection = collection or load(spec)
     if KINDS[kind].forms:
         return writing, _examples(writing, collection)
-    planned = make_plan(spec, collection, rejected)
+    planned = make_plan(spec, collection, decided)
     if KINDS[kind] is EIGHT_STATEMENTS:
         return writing, replace(planned, statements=_triplets(planned))
-    return writing, with_demonstrations(planned, pool_of(spec, collection.ready))
+    return writing, with_demonstrations(planned, pool_of(spec, collection))
 
 
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
-    pool = pool_of(spec, collection.ready)
+    pool = pool_of(spec, collection)
     examples = examples_of(in_direction(collection, pool), pool, task)
     return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 
 
 def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
     """Records a writing; returns its id, that of its first run."""
-    return start_planned(*planned_writing(kind, spec, collection, store.decisions.rejections()), store)
+    return start_planned(*planned_writing(kind, spec, collection, store.decisions.of_partners()), store)
 
 
 def ask_or_write(run_id: str, store: Store, **options: Any) -> Iterator[Event]:

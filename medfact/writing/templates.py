@@ -48,6 +48,7 @@ OPERATORS = (
     *((f" {verb} ", f" do not {verb} ") for verb in ("include", "have", "undergo", *_VERBS)),
     *((f" {verb}s ", f" does not {verb} ") for verb in ("include", *_VERBS)),
     (" has ", " does not have "),
+    (" {has|have} ", " {does|do} not have "),
 )
 """Affirmed → denied: a drafted denial differs from its sentence by one of these alone."""
 

@@ -1,7 +1,9 @@
 """rare-core: its card and its files agree, and nothing that may be true is drawn as false."""
 
 import csv
+import importlib
 import re
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -31,7 +33,7 @@ def drawn(seed: int) -> tuple[Fact, ...]:
 
 @cache
 def true_or_nearly() -> frozenset[tuple[str, str]]:
-    also = {(row["head"], tail) for row in rows(".also-true") for tail in row["tail"].split(" | ")}
+    also = {(row["head"], tail) for row in [*rows(".also-true"), *rows(".learned")] for tail in row["tail"].split(" | ")}
     return frozenset(also | {(row["head"], row["tail"]) for row in rows("")})
 
 
@@ -79,6 +81,14 @@ def test_nothing_that_may_be_true_is_drawn(seed: int) -> None:
         ("Panhypophysitis", "Female hypogonadism"),
         ("Nasu-Hakola disease", "Increased susceptibility to fractures"),
         ("KBG syndrome", "Bulbous nose"),
+        ("Poliomyelitis", "CSF pleocytosis"),
+        ("Poliomyelitis", "Neuronal loss in central nervous system"),
+        ("Poliomyelitis", "Talipes equinovarus"),
+        ("Jacobsen syndrome", "Microtia"),
+        ("Jacobsen syndrome", "Decreased circulating antibody concentration"),
+        ("Smith-Lemli-Opitz syndrome", "Short nose"),
+        ("Turner syndrome", "Increased susceptibility to fractures"),
+        ("Wiskott-Aldrich syndrome", "Leukopenia"),
     ],
 )
 def test_what_other_sources_affirm_is_known_and_never_drawn(head: str, tail: str) -> None:
@@ -114,3 +124,40 @@ def test_every_term_has_one_identifier_and_every_row_its_annotation() -> None:
         identifiers.setdefault(row["tail"], set()).add(row["tail_id"])
         assert re.fullmatch(rf"{row['head_id']}( {row['tail_id']})?", row["source_id"])
     assert [name for name, found in identifiers.items() if len(found) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("head", "true", "kindred"),
+    [
+        ("Poliomyelitis", "CSF pleocytosis", "Hydrocephalus"),
+        ("Panhypophysitis", "Female hypogonadism", "Male hypogonadism"),
+        ("Wilson disease", "Female hypogonadism", "Male hypogonadism"),
+        ("KBG syndrome", "Bulbous nose", "Broad nasal tip"),
+        ("KBG syndrome", "Bulbous nose", "Prominent nose"),
+        ("Treacher-Collins syndrome", "Underdeveloped nasal alae", "Thick nasal alae"),
+        ("Pitt-Hopkins syndrome", "Underdeveloped nasal alae", "Short nose"),
+    ],
+)
+def test_sisters_parts_and_the_other_sex_of_what_is_true_or_barred_are_barred(head: str, true: str, kindred: str) -> None:
+    assert {(head, true), (head, kindred)} <= true_or_nearly()
+    assert all((negative.head, negative.tail) != (head, kindred) for seed in SEEDS for negative in drawn(seed))
+
+
+def test_the_kinds_are_those_of_the_build_and_each_pair_has_its_reason() -> None:
+    sys.path.insert(0, str(FOLDER))
+    build = importlib.import_module("build_rare_core")
+    said: dict[str, set[str]] = {}
+    also: dict[str, set[str]] = {}
+    for row in rows(""):
+        said.setdefault(row["head"], set()).update({row["tail"]} if row["relation"] == FINDING else set())
+    for row in rows(".also-true"):
+        also.setdefault(row["head"], set()).update(row["tail"].split(" | "))
+    parents: dict[str, set[str]] = {finding: set() for findings in said.values() for finding in findings}
+    for row in rows(".is-a"):
+        if row["name"] in parents:
+            parents[row["name"]].add(row["broader"])
+    made = [row for head, facts in said.items() for row in build.of_its_kind(head, facts, also.get(head, set()), parents)]
+    assert made == [list(row.values()) for row in rows(".learned")]
+    pairs = sum(len(row["tail"].split(" | ")) for row in rows(".learned"))
+    card = " ".join((FOLDER / "rare-core.md").read_text(encoding="utf-8").split())
+    assert f"{pairs} pairs of {len({row['head'] for row in rows('.learned')})} diseases, each with its reason" in card

@@ -267,4 +267,4 @@ def test_relations_without_prototypes_are_left_out_and_told() -> None:
     given = collection(*SMALL.facts, Fact("gout", "is worsened by", "urate"), Fact("gout", "is worsened by", "beer"))
     selection = chosen(given, canonical=load_pool("medfact").canonical)
     assert "is worsened by" not in {fact.relation for fact in (*selection.test, *selection.shots)}
-    assert "The pool has no prototypes for 'is worsened by': 2 facts are left out." in selection.notes
+    assert "We have no sentences for “is worsened by” yet: 2 facts are left out." in selection.notes

@@ -148,10 +148,12 @@ def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
 def test_what_is_doubtful_about_a_file_is_said_above_what_is_folded(visitor: Visitor) -> None:
     """A table whose relation is the wrong way round makes false sentences: nobody should have to unfold that."""
     pairs = {"gout": "allopurinol", "migraine": "sumatriptan", "asthma": "salbutamol", "epilepsy": "valproic acid"}
-    table = "head,relation,tail\n" + "".join(f"{disease},may treat,{drug}\n" for disease, drug in pairs.items())
+    table = "head,relation,tail\nlevodopa,may treat,Parkinson disease\n" + "".join(
+        f"{disease},may treat,{drug}\n" for disease, drug in pairs.items()
+    )
     said = str(visitor.act("take_file", visitor.upload("mine.csv", table.encode()))["fragments"])
-    assert "seems to be the wrong way round in 4 rows" in said
-    assert said.index("seems to be the wrong way round") < said.index("By relation")
+    assert "is the wrong way round in 4 rows of 5" in said
+    assert said.index("is the wrong way round") < said.index("By relation")
 
 
 def test_a_visitor_keeps_the_last_few_files(visitor: Visitor, laptop_home: Path) -> None:

@@ -139,4 +139,4 @@ def test_no_bundled_set_is_called_reversed(name: str) -> None:
 def test_the_command_line_says_so(medfact: Medfact, tmp_path: Path) -> None:
     file = table(tmp_path / "mine.csv", [(disease, "May Treat", drug) for drug, disease in TREATS])
     said = medfact("facts", "--facts", file).err
-    assert "'May Treat' seems to be the wrong way round in 6 rows, such as “gout, May Treat, allopurinol”" in said
+    assert "'May Treat' is the wrong way round in 6 rows of 6, such as “gout, May Treat, allopurinol”" in said

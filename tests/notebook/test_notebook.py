@@ -231,9 +231,9 @@ def test_the_run_of_a_function_is_resumed_with_a_function(frame: pandas.DataFram
     ("table", "columns", "said"),
     [
         (
-            {"disease": ["a"], "relation": ["r"], "tail": ["x"]},
+            {"thing": ["a"], "relation": ["r"], "tail": ["x"]},
             {},
-            "The data frame: the column head is missing; it has disease, relation, tail. Rename them, or say which of yours "
+            "The data frame: the column head is missing; it has thing, relation, tail. Rename them, or say which of yours "
             'they are: load_facts(table, head="…", relation="…", tail="…").',
         ),
         ({"head": ["a"], "relation": ["r"], "tail": ["x"]}, {"head": "disease"}, "The data frame has no column 'disease'."),

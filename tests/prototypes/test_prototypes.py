@@ -116,7 +116,8 @@ def test_the_projects_own_sentences_for_symptoms() -> None:
 
 
 DECIDING = [
-    "contraindicated in", "must not be combined with", "adverse effects", "caused by", "diagnosed by", "risk factors",
+    "contraindicated in", "must not be combined with", "contraindicated vaccines", "adverse effects",
+    "caused by", "diagnosed by", "risk factors",
     "first choice for", "drugs used in pregnancy",
 ]  # fmt: skip
 

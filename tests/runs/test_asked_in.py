@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,8 +46,7 @@ def test_a_pair_of_which_a_name_is_missing_is_left_out_whole(monkeypatch: pytest
     whole = plan(SPANISH)
     false = next(item.statement.fact for item in whole.statements if not item.statement.fact.positive)
     names: dict[str, Name] = {key: name for key, name in pool.names.items() if name.entity != false.tail}
-    renamed = SimpleNamespace(pool=replace(pool, names=names))
-    monkeypatch.setattr("medfact.runs.pool.load_language", lambda code: renamed)
+    monkeypatch.setattr("medfact.runs.pool.pool_of_table", lambda code, collection: replace(pool, names=names))
     fewer = plan(SPANISH)
     left = {of or own for own, of in facts(fewer)}
     assert false.negative_of not in left
@@ -89,7 +87,9 @@ def test_what_is_not_worded_in_other_languages_is_refused(more: dict[str, Any]) 
 
 
 def test_facts_without_names_in_a_language_are_refused_with_what_to_choose() -> None:
-    with pytest.raises(Mistake, match=r"No fact of biomedical-core can be asked in German: .* Choose English"):
+    with pytest.raises(
+        Mistake, match=r"No fact of biomedical-core can be asked in German\. .*have no German name yet.* Choose English"
+    ):
         plan(RunSpec(model="medfact-tiny", dataset="biomedical-core", limit=12, shots=0, asked_in="de"))
 
 

@@ -245,7 +245,11 @@ def test_mistakes_are_told_before_anything_is_recorded(
 
 def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is worsened by", "tail": "urate"}])
-    with pytest.raises(Mistake, match=r"No statement .* facts\.csv with the pool 'medfact'\..*The pool's relations are"):
+    with pytest.raises(
+        Mistake,
+        match=r"No fact of facts\.csv can be asked yet\. We have no sentences for “is worsened by” yet.*"
+        r"relation:is worsened by==",
+    ):
         plan(RunSpec(model="", facts=str(path)))
 
 
@@ -254,7 +258,7 @@ def test_facts_without_a_safe_partner_are_a_mistake_that_names_the_cause_alone(t
     with pytest.raises(Mistake) as refused:
         plan(RunSpec(model="", facts=path, limit=3, shots=0))
     assert str(refused.value) == (
-        "No statement can be made of one.csv with the pool 'medfact'. 1 fact has no safe false partner: too few other tails of "
+        "No fact of one.csv can be asked yet. 1 fact has no safe false partner: too few other tails of "
         "the same type are left. Add facts about other conditions with the same relation, or ask for no false partners "
         "(--negatives 0)."
     )

@@ -20,8 +20,9 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
-from medfact.store import COMPLETE, SCHEMA_VERSION, STOPPED, Answer, Rejection, Store
+from medfact.store import COMPLETE, SCHEMA_VERSION, STOPPED, Answer, Store
 from medfact.store.engine import open_engine
+from medfact.store.entities import PartnerDecision
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -211,7 +212,8 @@ def holds_everything(store: Store) -> None:
     assert [item.answer.raw for item in store.answers.asked(DONE) if item.answer is not None] == ["True"] * 16
     shots = (Demonstration("pain is a symptom of gout.", True), Demonstration("rash is a symptom of gout.", False))
     assert store.answers.demonstrations(RUN) == {"symptoms / none": shots}
-    assert store.decisions.rejected() == [Rejection("f1", "itch", "")]
+    assert store.decisions.on_partners() == [PartnerDecision("f1", "itch")]
+    assert store.decisions.of_partners().rejected == {("f1", "itch")}
 
 
 def test_it_opens_and_holds_what_it_held(old: str) -> None:

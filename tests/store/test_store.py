@@ -538,11 +538,11 @@ def test_answers_of_others_are_not_taken(store: Store) -> None:
 def test_rejected_partners_are_their_owners(store: Store) -> None:
     store.decisions.reject("f1", "itch", "true"), store.decisions.reject("f1", "itch"), store.decisions.reject("f1", "rash")
     Store(store.url, owner="visitor").decisions.reject("f1", "fever")
-    assert store.decisions.rejections() == {"f1": frozenset({"itch", "rash"})}
-    assert {item.tail: item.reason for item in store.decisions.rejected()} == {"itch": "true", "rash": ""}
-    store.decisions.unreject("f1", "itch"), store.decisions.unreject("f1", "fever")
-    assert store.decisions.rejections() == {"f1": frozenset({"rash"})}
-    assert Store(store.url, owner="visitor").decisions.rejections() == {"f1": frozenset({"fever"})}
+    assert store.decisions.of_partners().rejected == {("f1", "itch"), ("f1", "rash")}
+    assert {item.tail: item.reason for item in store.decisions.on_partners()} == {"itch": "true", "rash": ""}
+    store.decisions.take_back("f1", "itch"), store.decisions.take_back("f1", "fever")
+    assert store.decisions.of_partners().rejected == {("f1", "rash")}
+    assert Store(store.url, owner="visitor").decisions.of_partners().rejected == {("f1", "fever")}
 
 
 def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
@@ -610,7 +610,7 @@ def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store)
     record = store.run(run)
     assert (record.reason, record.name, record.note) == ("a reason\ufffd", "\ufffd", "\ufffd")
     assert store.events(run)[-1].said == "a reason\ufffd"
-    assert store.decisions.rejections() == {"f1": frozenset({"\ufffditch"})}
+    assert store.decisions.of_partners().rejected == {("f1", "\ufffditch")}
 
 
 def test_the_default_database_lies_at_home(home: Path) -> None:

@@ -102,7 +102,9 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
         assert "are erased" in visitor.act("erase", GAMES, of="game", game=1, fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", DECISIONS, of="facts", fields={"sure": "yes"})["fragments"]["said"]
-        assert own.verdicts.log(owners=[visitor.owner]) == own.prototype_edits.log("medfact") == own.decisions.rejected() == []
+        assert (
+            own.verdicts.log(owners=[visitor.owner]) == own.prototype_edits.log("medfact") == own.decisions.on_partners() == []
+        )
         assert theirs in str(store_of(home).verdicts.log(owners=[other.owner]))
     assert "nothing of yours" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
     assert "nothing of that name" in visitor.act("erase", "runs", of="review", fields={"sure": "yes"})["fragments"]["said"]
@@ -241,7 +243,7 @@ def test_each_kind_of_each_owner_is_erased_by_itself(fresh: Callable[[], str]) -
     assert store.contributions.bytes(ADA) == {}
     assert len(store.verdicts.log()) == 2
     assert store.of(BEN).prototype_edits.log("medfact")
-    assert store.of(BEN).decisions.rejected()
+    assert store.of(BEN).decisions.on_partners()
     assert store.of(BEN).decisions.draft_decisions("0" * 32)
     assert store.verdicts.statements_of([one.fact.fact_id]), "somebody else has judged it"
     assert [one.reviewer for one in store.curations.log(curation)] == ["ben"]

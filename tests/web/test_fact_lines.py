@@ -112,10 +112,10 @@ def test_what_a_file_denies_is_said_on_both_pages(visitor: Visitor) -> None:
 
 
 def test_a_file_with_other_columns_asks_which_is_which(visitor: Visitor) -> None:
-    path = visitor.upload("mine.csv", OWN.replace(b"head,relation,tail", b"disease,x,sign"))
+    path = visitor.upload("mine.csv", OWN.replace(b"head,relation,tail", b"a,b,c"))
     shown = visitor.act("take_file", path, "facts")
-    assert "which of its columns is which" in shown["fragments"]["mapping"]
-    fields = {"head": "disease", "relation": "x", "tail": "sign"}
+    assert "Match your columns" in shown["fragments"]["mapping"]
+    fields = {"head": "a", "relation": "b", "tail": "c"}
     used = visitor.act("use_columns", "", "facts", fields=fields)
     assert "12 true facts read" in used["fragments"]["said"]
     assert len(ids(used)) == 12

@@ -26,7 +26,7 @@ from medfact.runs.jobs.job import Snapshot
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, GOING, PAUSED, RUNNING, STOPPED, WAITING, Rejection
+from medfact.store import COMPLETE, GOING, PAUSED, RUNNING, STOPPED, WAITING
 from medfact.views.fragments import render
 from medfact.web.evaluate import plan as plans
 from medfact.web.pages import Action, Message, Visitor
@@ -485,12 +485,13 @@ def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, r
         return dict(json.loads(updates(visitor, PAGES["facts"], question)))
 
     assert "will not be drawn again" in press("reject", f"{fact_id}:itch", "sometimes")["fragments"]["said"]
-    assert services.store.of(OWNER).decisions.rejections() == {fact_id: frozenset({"itch"})}
+    assert [one.tail for one in services.store.of(OWNER).decisions.on_partners()] == ["itch"]
     assert "not “itch” (it is true of some patients)" in look(services, "facts")["fragments"]["rejected"]
     assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
-    assert services.store.of(OWNER).decisions.rejections() == {}
+    assert services.store.of(OWNER).decisions.on_partners() == []
     press("reject", f"{fact_id}:rash", "<rubbish>")
-    assert services.store.of(OWNER).decisions.rejected() == [Rejection(fact_id, "rash", "")]
+    (said,) = services.store.of(OWNER).decisions.on_partners()
+    assert (said.fact_id, said.tail, said.reason, said.confirmed) == (fact_id, "rash", "", False)
     assert "no false partner" in press("reject", "rubbish")["fragments"]["said"]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from medfact.errors import Mistake
+from medfact.languages import language_of
 from medfact.models import BUNDLED_MODEL, check_typed_address, provider_of
 from medfact.results.verdict import verdict
 from medfact.results.wording import run_name
@@ -16,7 +17,7 @@ from medfact.web.api.words import USUAL_DATA, USUAL_METHOD, DataSet, Protocol, R
 from medfact.web.evaluate.begin import begin
 from medfact.web.evaluate.form import MOST_PAIRS, ModelRow, Setup
 from medfact.web.evaluate.rows import LONGEST_KEY
-from medfact.web.services import Services
+from medfact.web.services import Services, collection_of
 
 MOST_SECONDS = 600
 
@@ -48,9 +49,11 @@ def evaluate(
     if (key or address) and not is_remote:
         raise Mistake(f"{model[:80]} is behind no service.", "Name a model of a service, or leave out key and address.")
     check_typed_address(row.model, row.address)
+    source = source_of(services, caller, data_set, rows)
     setup = Setup(
         dataset=data_set,
-        source={**source_of(services, caller, data_set, rows)} if rows else None,
+        source={**source} if rows else None,
+        file_in=language_of(collection_of(source)),
         protocol=protocol,
         models=[] if is_remote else [row.model],
         rows=[row] if is_remote else [],

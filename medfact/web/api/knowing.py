@@ -14,12 +14,13 @@ from medfact.exchange.rows import statement_row
 from medfact.facts import Fact, core_name, name_key, spelled
 from medfact.limits import limits
 from medfact.prototypes import load_pool
-from medfact.results.wording import FALSE_MARK, counted
+from medfact.results.wording import counted, label_in_words
+from medfact.runs.pool import asked_as_written
 from medfact.statements import Statement
 from medfact.web.api.caller import Caller
 from medfact.web.api.words import USUAL_DATA, USUAL_METHOD, DataSet, Name, Protocol, Row, Rows, Seed, source_of
 from medfact.web.evaluate.plan import planned
-from medfact.web.services import Services, spec_of
+from medfact.web.services import Services, collection_of, spec_of
 
 MOST_FACTS, MOST_FOUND = 25, 25
 """Of one answer."""
@@ -65,8 +66,9 @@ def statements(
     if head or relation or tail:
         return [marked(one) for one in _eight(Fact(head, relation, tail, positive=holds))]
     source = source_of(services, caller, data_set, rows)
-    spec = spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0)
-    plan = planned(spec, source, {}, most=limits().of(caller.owner).statements_a_run)
+    spec = asked_as_written(spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0), collection_of(source))
+    decided = services.store.of(caller.owner).decisions.of_partners()
+    plan = planned(spec, source, decided, most=limits().of(caller.owner).statements_a_run)
     return [marked(asked.statement) for asked in plan.statements if asked.draw == 0]
 
 
@@ -90,7 +92,7 @@ def marked(statement: Statement) -> Row:
 
 def mark(statement: Statement) -> str:
     """The mark of a statement that is false; "" for a true one."""
-    return "" if statement.label else FALSE_MARK
+    return "" if statement.label else label_in_words(False, statement.fact.presumed)
 
 
 # ------------------------------------------------------------------------------------------------ one sentence
@@ -173,4 +175,4 @@ def _names_one(words: str, names: Iterable[str]) -> bool:
 def _row(name: str, fact: Fact) -> Row:
     told = {one: getattr(fact, one) for one in ("head", "relation", "tail", "source", "source_id", "as_of")}
     bound = {one: value for one in ("until", "region", "population") if (value := getattr(fact, one))}
-    return {"data_set": name, **told, **bound, "mark": "" if fact.positive else FALSE_MARK}
+    return {"data_set": name, **told, **bound, "mark": "" if fact.positive else label_in_words(False)}

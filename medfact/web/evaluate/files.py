@@ -3,69 +3,92 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import bundled_names
-from medfact.datasets.columns import CONSTANT, RENAMED, REQUIRED
+from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.languages import language_of
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
-from medfact.web.evaluate.facts_step import ONE_RELATION
-from medfact.web.evaluate.form import EvaluateShow, Unmapped, changed, checked_source, setup_in
+from medfact.web.evaluate import relations_step
+from medfact.web.evaluate.columns_step import chosen_columns, guess_of, is_asked, waiting_for
+from medfact.web.evaluate.form import EvaluateShow, People, Unmapped, changed, setup_in
 from medfact.web.evaluate.fragments import passages_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
 
+CHOOSE = "you can choose another language under “Method and sentences”."
+
 
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Takes an uploaded file of facts; asks for its columns where their names do not say which they are."""
+    """Takes an uploaded file of facts; asks first where its columns are not clear, or may be about patients."""
     file = visitor.services.uploads.of(visitor.owner, action.about)
     show = _at_first(show)
     try:
+        headers, guess = guess_of(str(file), "")
+        if is_asked(guess):
+            return changed(visitor, show, **waiting_for(file, headers, personal=guess.personal)), Message()
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except ColumnsMissing as error:
-        mapping = Unmapped(path=str(file), columns=error.columns[:200])
-        reason = f"{file.name} is not in use yet: say which columns hold the condition, the relation and the finding."
-        return changed(visitor, show, mapping=mapping, pending=reason), Message(in_plain_words(error.public), "warn")
+        return changed(visitor, show, **waiting_for(file, error.columns)), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
         said = Message(in_plain_words(error.public), "warn")
         return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
 
 
-def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Takes the uploaded file with the columns that the visitor chose."""
-    mapping = setup_in(visitor, show).mapping
-    file = visitor.services.uploads.of(visitor.owner, mapping and mapping.path)
-    chosen = {name: action.fields.get(name, "") for name in ("head", "relation", "tail")}
-    if chosen["relation"] in ("", ONE_RELATION):
-        chosen["relation"] = f"={action.fields.get('constant', '').strip()}"
-    if not chosen["head"] or not chosen["tail"] or chosen["relation"] == "=":
-        raise Mistake("A column is missing.", "Choose one for each of the three, or type one relation for all rows.")
-    source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
+def say_people(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Goes on with a table of which a person has said that columns about patients are left out, or are about nobody."""
+    waiting = setup_in(visitor, show).mapping
+    file = visitor.services.uploads.of(visitor.owner, waiting and waiting.path)
+    people: People = "none" if action.about == "none" else "left out"
+    headers, guess = guess_of(str(file), people)
+    if is_asked(replace(guess, personal=())):
+        return changed(visitor, show, **waiting_for(file, headers, people)), Message()
+    source = {"facts": str(file), "columns": [[PATIENTS, f"{CONSTANT}{people}"]]}
     return _taken(visitor, _at_first(show), source, file.name)
 
 
+def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Takes the uploaded file with the columns that the visitor chose."""
+    setup = setup_in(visitor, show)
+    waiting, source = setup.mapping, setup.source or {}
+    file = visitor.services.uploads.of(visitor.owner, waiting.path if waiting else source.get("facts"))
+    said: dict[str, str] = {} if waiting else dict(source.get("columns", []))
+    people = waiting.people if waiting else said.get(PATIENTS, "").removeprefix(CONSTANT)
+    _, guess = guess_of(str(file), people)
+    if guess.personal and not people:
+        raise Mistake("Say first whether the table is about patients.", "Leave such columns out, or say that they are not.")
+    columns = chosen_columns(guess, people, action.fields)
+    columns |= {ours: theirs for ours, theirs in said.items() if ours.startswith(RENAMED)}
+    return _taken(visitor, _at_first(show), {"facts": str(file), "columns": [*map(list, columns.items())]}, file.name)
+
+
 def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: str) -> tuple[EvaluateShow, Message]:
-    facts = len(collection_of(source).known.facts)  # before anything is kept: who has to wait for a turn begins anew
-    said = Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
-    return changed(visitor, show, source=source, mapping=None, pending=""), said
+    collection = collection_of(source)  # before anything is kept: who has to wait for a turn begins anew
+    facts, language = len(collection.known.facts), language_of(collection)
+    show = changed(visitor, show, source=source, file_in=language, mapping=None, pending="")
+    asked, title = setup_in(visitor, show).language, language_titles()[language]
+    told = f" The table is in {title}, and is asked in {language_titles()[asked]}: {CHOOSE}" if language != ENGLISH else ""
+    return show, Message(f"{name}: {counted(facts, 'true fact')} read.{told}", "good")
 
 
 def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Takes rows that were pasted and came as a file; three columns without a name are condition, relation and finding."""
     services, owner = visitor.services, visitor.owner
     file = services.uploads.of(owner, action.about)
-    try:
-        collection_of({"facts": str(file), "columns": []})
-    except ColumnsMissing as error:
-        if len(error.columns) == len(REQUIRED):
+    with suppress(MedfactError):  # said below
+        names, guess = guess_of(str(file), "")
+        has_no_header = bool(guess.open) or any(row[1:2] == names[1:2] for row in guess.sample)
+        if len(names) == len(REQUIRED) and has_no_header:
             header = ("\t" if file.suffix == ".tsv" else ",").join(REQUIRED)
             file = services.uploads.put(owner, file.name, io.BytesIO(f"{header}\n".encode() + file.read_bytes()))
-    except MedfactError:
-        pass  # said below
     return take_file(visitor, show, Action(action.name, str(file)))
 
 
@@ -74,19 +97,6 @@ def use_set(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalu
     if action.about not in bundled_names():
         raise Mistake("There is no such data set.", "Choose one of the list.")
     return changed(visitor, _unsettled(visitor, show), source=None, dataset=action.about), Message()
-
-
-def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Says which known relation one of the file is; "" takes that back."""
-    if not (sent := setup_in(visitor, show).source):
-        raise Mistake("There is no file of yours in use.", "Choose one first.")
-    source = checked_source(visitor.services, visitor.owner, sent)
-    ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
-    said: Any = source["columns"]
-    columns = [pair for pair in said if pair[0] != ours]
-    if known:
-        columns.append([ours, f"{CONSTANT}{known}"])
-    return changed(visitor, _at_first(show), source={**source, "columns": columns}), Message()
 
 
 def drop_file(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
@@ -163,8 +173,9 @@ ON_FACTS: dict[str, Act] = {
     "take_file": take_file,
     "take_rows": take_rows,
     "use_set": use_set,
+    "say_people": say_people,
     "use_columns": use_columns,
-    "use_relation": use_relation,
+    **relations_step.ACTIONS,
     "drop_file": drop_file,
 }
 ON_DOCUMENTS: dict[str, Act] = {

@@ -85,8 +85,13 @@ def _known(prefix: str) -> str:
 
 KnownPrefix = Annotated[str, AfterValidator(_known)]
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
+Sentence = Annotated[str, Field(max_length=1_000)]
 OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
 """One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
+
+
+People = Literal["", "left out", "none"]
+"""What a person says of columns about patients: that they are left out, or are about nobody."""
 
 
 class Unmapped(BaseModel):
@@ -94,6 +99,7 @@ class Unmapped(BaseModel):
 
     path: str
     columns: list[str] = Field(max_length=200)
+    people: People = ""
 
 
 class AsTold(Lenient):
@@ -218,6 +224,8 @@ class Setup(AsTold):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     """The visitor's own file in use, and its columns; None for the bundled data set."""
+    file_in: Short = ENGLISH
+    """The language of that file."""
     mapping: Unmapped | None = None
     """A file of facts that waits for its columns."""
     pending: Annotated[str, Field(max_length=1_000)] = ""
@@ -241,6 +249,12 @@ class Setup(AsTold):
     """A writing whose accepted templates are used."""
     studio: str = ""
     """"POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it."""
+    worded: Short = ""
+    """A relation for which the visitor writes the four sentences that follow."""
+    plain: Sentence = ""
+    backwards: Sentence = ""
+    in_patient: Sentence = ""
+    in_patient_backwards: Sentence = ""
     reviewed: bool = False
     """Whether to ask only facts that reviewers have confirmed."""
     sourced: bool = False
@@ -276,8 +290,15 @@ class Setup(AsTold):
 
     @property
     def language(self) -> str:
-        """The language of the statements."""
-        return language_of(self.protocol, self.further.get("asked_in", ENGLISH))
+        """The language of the statements: the one that is chosen, or else that of the visitor's own file, where the method has
+        sentences in it.
+        """
+        told = {name: self.further[name] for name in ("stated", "pressure") if name in self.further}
+        pool = self.pool or self.drafts or self.studio or self.writing or None
+        spec = RunSpec("", protocol=self.protocol, pool=pool, retrieval=self.retrieval, **told)
+        can_be_own = self.source and (needs := SETTINGS["spec.asked_in"].needs) and needs.is_met(spec)
+        own = self.file_in if can_be_own else ENGLISH
+        return language_of(self.protocol, self.further.get("asked_in", own))
 
     @property
     def sets(self) -> list[str]:

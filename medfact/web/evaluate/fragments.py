@@ -15,7 +15,8 @@ from medfact.results.wording import counted, model_name
 from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
-from medfact.web.evaluate.facts_step import choice, facts_in_use, mapping
+from medfact.web.evaluate.columns_step import mapping
+from medfact.web.evaluate.facts_step import choice, facts_in_use
 from medfact.web.evaluate.form import EvaluateShow, Setup
 from medfact.web.evaluate.models_step import models
 from medfact.web.evaluate.size_step import bar, sizes
@@ -28,7 +29,7 @@ def fragments(visitor: Visitor, show: EvaluateShow, setup: Setup) -> dict[str, M
     """The parts of the set-up."""
     return {
         "choice": Markup() if setup.sets else choice(visitor, setup),
-        "mapping": sentence_sets(visitor, setup) if setup.sets else mapping(setup),
+        "mapping": sentence_sets(visitor, setup) if setup.sets else mapping(visitor, setup),
         "facts": facts_in_use(visitor, show, setup),
         "models": models(visitor, setup),
         "sizes": Markup() if setup.sets else sizes(visitor, setup),

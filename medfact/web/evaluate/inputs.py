@@ -12,7 +12,6 @@ import gradio as gr
 
 from medfact.datasets.documents import TEXTS
 from medfact.models.encoder import ENCODER
-from medfact.negatives import DIFFICULTIES
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import RETRIEVERS
@@ -33,7 +32,7 @@ LAST_CHOSEN = """() => new Promise((done) => {
 })"""
 """What the inputs are to show; the page's script may come after them."""
 
-TYPED = ("difficulty", "pool")
+TYPED = ("pool",)
 """Fields that are told when somebody chooses, not when a page opens: a file of the visitor's is none of their choices."""
 
 
@@ -75,18 +74,13 @@ def _method() -> Inputs:
             info=SETTINGS["spec.shots"].info,
             elem_id="shots",
         )
-        difficulty = _control(
-            "negative_difficulty",
-            "difficulty",
-            info="; ".join(f"{name}: {meaning}" for name, meaning in DIFFICULTIES.items())
-            + f"; as usual: {by_method(lambda name: PROTOCOLS[name].negative_difficulty)}",
-        )
         pools = [("the method's own", ""), *((load_pool(name).title, name) for name in pool_names())]
         pool = gr.Dropdown(pools, value="", label=LABELS["pool"], elem_id="pool", filterable=False)
         bring(Bring("Your own templates (.yaml, .json) …", "take_pool", (".yaml", ".yml", ".json"), "own-pool"))
         part("method", "pool-said")
-        further = {name: _control(name, f"setting-{name}") for name in FURTHER}
-    return {"protocol": protocol, "shots": shots, "difficulty": difficulty, "pool": pool, **further}
+        own = {"asked_in": {"value": ""}}
+        further = {name: _control(name, f"setting-{name}", **own.get(name, {})) for name in FURTHER}
+    return {"protocol": protocol, "shots": shots, "pool": pool, **further}
 
 
 def _control(name: str, element: str, **more: Any) -> Any:
@@ -101,8 +95,8 @@ def _control(name: str, element: str, **more: Any) -> Any:
     if default == ():
         return gr.CheckboxGroup(named, **{**settings, "value": []})
     if named:
-        usual = [("as usual with the method", "")] if default is None else []
-        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": default or ""})
+        usual = [("as usual with the method", "")] if default is None else [("as the facts are", "")] if "value" in more else []
+        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": more.get("value", default or "")})
     if declared.bounds:
         return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
     return gr.Textbox(max_length=300, **settings)

@@ -6,12 +6,14 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
-from medfact.datasets.selection import Held, Rejections
+from medfact.datasets.selection import Held
+from medfact.datasets.vouched import PartnerDecisions
 from medfact.errors import Mistake
 from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.plan import NOTHING_HELD, plan, too_many_statements
+from medfact.runs.start import as_decided
 from medfact.spec import RunSpec, check_numbers
 from medfact.store import Plan
 from medfact.web.evaluate.form import MOST_MODELS, Setup
@@ -36,9 +38,9 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     own_pool = edited_of(services, owner, setup)
     specs, most = specs_of(services, owner, setup, own_pool), limits().of(owner).statements_a_run
     if not setup.sets:
-        source, rejected = source_of(services, owner, setup), services.store.of(owner).decisions.rejections()
+        source, decided = source_of(services, owner, setup), services.store.of(owner).decisions.of_partners()
         held = services.held(reviewers) if setup.reviewed else {}
-        return [PlannedRun(spec, planned(spec, source, rejected, held, most, own_pool), own_pool) for spec in specs]
+        return [PlannedRun(spec, planned(spec, source, decided, held, most, own_pool), own_pool) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:
         raise Mistake(
             f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
@@ -55,6 +57,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     name = name if name in (PROTOTYPES, ORIGINALS) else services.writing(name).run
     most = limits().of(owner).statements_a_run
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
+    plan = as_decided(plan, services.store.of(owner).decisions.of_partners())
     if len(plan.statements) > most:
         raise too_many_statements(most)
     if setup.shots == 0:
@@ -65,7 +68,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
 def planned(
     spec: RunSpec,
     source: Source,
-    rejections: Rejections,
+    decided: PartnerDecisions,
     held: Held = NOTHING_HELD,
     most: float = inf,
     own_pool: EditedPool | None = None,
@@ -75,8 +78,7 @@ def planned(
     """
     check_numbers(spec)
     of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
-    rejected, confirmed = tuple(sorted(rejections.items())), tuple(sorted(held.items()))
-    return _planned(of_any_model, spec_of(source), rejected, most, confirmed, own_pool)
+    return _planned(of_any_model, spec_of(source), decided, most, tuple(sorted(held.items())), own_pool)
 
 
 def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Plan:
@@ -84,18 +86,18 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     Raises MedfactError.
     """
     services.check_files(owner, spec)
-    rejections = tuple(sorted(services.store.of(owner).decisions.rejections().items()))
-    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source_in(spec), rejections, most)
+    decided = services.store.of(owner).decisions.of_partners()
+    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source_in(spec), decided, most)
 
 
 @keep(100_000, lambda made: len(made.statements))
 def _planned(
     spec: RunSpec,
     source: RunSpec,
-    rejections: tuple[tuple[str, frozenset[str]], ...],
+    decided: PartnerDecisions,
     most: float,
     held: tuple[tuple[str, bool], ...] = (),
     own_pool: EditedPool | None = None,
 ) -> Plan:
     pool = own_pool.pool() if own_pool else None
-    return plan(spec, collection_of_spec(source), dict(rejections), dict(held), most, pool)
+    return plan(spec, collection_of_spec(source), decided, dict(held), most, pool)

@@ -188,6 +188,8 @@ def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
 
 def _name_of(visitor: Visitor, setup: Setup) -> str:
     """What the button evaluates."""
+    if setup.pending:
+        return ""
     if setup.sets:
         return "the written sentences"
     with suppress(MedfactError):

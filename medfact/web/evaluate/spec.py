@@ -109,7 +109,7 @@ def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool 
         spec_of(
             source,
             **evidence,
-            **setup.further,
+            **{"asked_in": setup.language, **setup.further},
             model=one.spec,
             service={"base_url": one.address or None},
             protocol=setup.protocol,

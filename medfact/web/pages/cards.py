@@ -38,13 +38,16 @@ class Reply:
 
 @dataclass(frozen=True)
 class StatementLine:
-    """A statement on a card, the models' replies to it, and a remark where its wording is doubtful. pool: that it is from."""
+    """A statement on a card, the models' replies to it, and a remark where its wording is doubtful. pool: that it is from.
+    presumed: whether nobody has checked its label.
+    """
 
     text: str
     label: bool
     replies: tuple[Reply, ...] = ()
     remark: str = ""
     pool: str = ""
+    presumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequenc
     rows = []
     for key in dict.fromkeys(statement.variant for statement, _ in statements):
         lines = [
-            (s, StatementLine(s.text, s.label, remark=remark, pool=s.pool)) for s, remark in statements if s.variant == key
+            (s, StatementLine(s.text, s.label, remark=remark, pool=s.pool, presumed=bool(s.fact.presumed)))
+            for s, remark in statements
+            if s.variant == key
         ]
         own, others = ([line for s, line in lines if (s.fact.positive is fact.positive) is same] for same in (True, False))
         rows.append(WayRow(VARIANTS[key], tuple(own), tuple(others)))
@@ -113,7 +118,11 @@ def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str],
         if variant == key:
             statement = replies[0][1].statement
             line = StatementLine(
-                text, statement.label, tuple(_reply(services, *reply) for reply in replies), pool=statement.pool
+                text,
+                statement.label,
+                tuple(_reply(services, *reply) for reply in replies),
+                pool=statement.pool,
+                presumed=bool(statement.fact.presumed),
             )
             (own if statement.fact.positive is about.positive else others).append(line)
     return WayRow(VARIANTS[key], tuple(own), tuple(others))

@@ -14,14 +14,15 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
 from medfact.datasets.search import holding
-from medfact.datasets.selection import Rejections, lost_partner_in
+from medfact.datasets.selection import lost_partner_in
 from medfact.datasets.statistics import statistics
+from medfact.datasets.vouched import PartnerDecisions
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase
 from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, in_direction, load_pool, pool_names
-from medfact.results.wording import in_plain_words
+from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.pool import pool_of
@@ -30,7 +31,8 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, mapping
+from medfact.web.evaluate.columns_step import mapping, says_columns
+from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, facts_asked
 from medfact.web.evaluate.files import ON_FACTS
 from medfact.web.evaluate.form import (
     OWN_DATA,
@@ -108,24 +110,34 @@ class Line:
 def view(visitor: Visitor, show: FactsShow) -> View:
     """One page of the facts that pass the filters."""
     kept = kept_setup(visitor.services, visitor.owner)
-    protocol = next(name for name in (show.protocol, kept.protocol, RunSpec.protocol) if name in PROTOCOLS)
-    pool = kept.pool if show.pool is None else show.pool
-    language = ENGLISH if pool else language_of(protocol, show.language or kept.language)
-    chosen = {"data": data_called(show.data, kept), "protocol": protocol, "pool": pool, "language": language}
-    show = show.model_copy(update=chosen)
+    show = _as_chosen(show, kept)
     try:
         return _page(visitor, show, kept)
     except MedfactError as error:
         return View({"cards": render("message", message=Message(error.public, "warn"))}, show, query="")
 
 
-def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
+def _as_chosen(show: FactsShow, kept: Setup) -> FactsShow:
+    """The view, with what was chosen on the page Evaluate where nothing is chosen here."""
+    protocol = next(name for name in (show.protocol, kept.protocol, RunSpec.protocol) if name in PROTOCOLS)
+    pool = kept.pool if show.pool is None else show.pool
+    language = ENGLISH if pool else language_of(protocol, show.language or kept.language)
+    chosen = {"data": data_called(show.data, kept), "protocol": protocol, "pool": pool, "language": language}
+    return show.model_copy(update=chosen)
+
+
+def _stated(visitor: Visitor, show: FactsShow, kept: Setup) -> tuple[Collection, Pool]:
+    """The facts that are shown, the way round in which their sentences state them, and these."""
     source = source_called(show.data, kept.source)
     pool_name = visitor.services.pool(visitor.owner, show.pool or "")
     collection = collection_of(source)
     spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
-    pool = pool_of(spec, collection.ready)
-    collection = in_direction(collection, pool)
+    pool = pool_of(spec, collection)
+    return in_direction(collection, pool), pool
+
+
+def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
+    collection, pool = _stated(visitor, show, kept)
     askable = pool.statable(collection.facts)
     found = list(_matching(askable, collection.known, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
@@ -137,8 +149,8 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     fragments = {
         "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
         "filters": _filters(show, kept.source, facts, pool.note_on(collection.facts)),
-        "in-use": _own_file(collection, show),
-        "mapping": mapping(kept),
+        "in-use": _own_file(visitor, collection, show, kept),
+        "mapping": mapping(visitor, kept) if kept.mapping or show.data == OWN_DATA else Markup(),
         "cards": render(
             "facts_list",
             lines=lines,
@@ -156,20 +168,20 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
 
 def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool, facts: Sequence[Fact]) -> Sequence[Line]:
     """The list, with the false partners as the method draws them."""
-    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
+    decided = visitor.services.store.of(visitor.owner).decisions.of_partners()
     protocol = PROTOCOLS[show.protocol]
-    group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, rejections)
+    group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, decided, pool.canonical)
     lines, lost = [], lost_partner_in(collection, protocol.negatives)
     for fact, *partners in map(group, facts):
         ways = len({statement.variant for statement in pool.statements(pool.statable([fact, *partners]))})
         is_open = fact.fact_id == show.fact
-        opened = _opened(visitor, show, collection, pool, rejections, [fact, *partners]) if is_open else None
+        opened = _opened(visitor, show, collection, pool, decided, [fact, *partners]) if is_open else None
         lines.append(Line(fact, partners, ways, opened, not partners and fact.fact_id in lost))
     return lines
 
 
 def _opened(
-    visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool, rejections: Rejections, facts: Sequence[Fact]
+    visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool, decided: PartnerDecisions, facts: Sequence[Fact]
 ) -> Opened:
     """The statements of a fact and its false partners, and what is known of them."""
     fact, *partners = facts
@@ -177,7 +189,7 @@ def _opened(
     return Opened(
         card_of_statements(fact, partners, [(one, _remark(one, pool)) for one in pool.statements(facts)]),
         _named(show.language, facts),
-        _explanation(fact, partners, collection.known, rejections),
+        _explanation(fact, partners, collection.known, decided),
         [partner.tail for partner in partners if partner.tail is not None and partner.negative_of is not None],
         _reviewed(said, facts),
     )
@@ -195,13 +207,14 @@ def _query(show: FactsShow, kept: Setup) -> str:
     return f"?{urlencode(told)}" if told else ""
 
 
-def _own_file(collection: Collection, show: FactsShow) -> Markup:
+def _own_file(visitor: Visitor, collection: Collection, show: FactsShow, kept: Setup) -> Markup:
     """That the visitor's own file is shown, and what is wrong with it."""
     if show.data != OWN_DATA:
         return Markup()
-    notes = list(map(in_plain_words, collection.notes))
+    notes = [in_plain_words(note) for note in collection.notes if not says_columns(note)]
     problems = summary(collection.problems)[:SHOWN_PROBLEMS]
-    return render("facts_own", name=collection.name, notes=notes, problems=problems)
+    unchecked = checked_by_nobody(facts_asked(visitor, kept))
+    return render("facts_own", name=collection.name, notes=notes, problems=problems, unchecked=unchecked)
 
 
 def _statistics(collection: Collection) -> Markup:
@@ -281,21 +294,22 @@ def _remark(statement: Statement, pool: Pool) -> str:
     return f"Labelled by the paper's rule: {why}." if why else ""
 
 
-def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
+def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, decided: PartnerDecisions) -> list[str]:
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
     if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
-    found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
+    found = explain(fact, known, decided.rejected_tails(fact, known))
     first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
 
 def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:
     """The rejected false partners of these facts, and why each was rejected."""
-    rejected = visitor.services.store.of(visitor.owner).decisions.rejected()
+    said = visitor.services.store.of(visitor.owner).decisions.on_partners()
+    rejected = [item for item in said if not item.confirmed]
     by_id = {fact.fact_id: fact for fact in facts}
     here = [(by_id[item.fact_id], item.tail, REASONS.get(item.reason, "")) for item in rejected if item.fact_id in by_id]
-    return render("facts_rejected", rejected=here) + (erasable(DECISIONS) if rejected else Markup())
+    return render("facts_rejected", rejected=here) + (erasable(DECISIONS) if said else Markup())
 
 
 # ------------------------------------------------------------------------------------------------ actions
@@ -312,14 +326,19 @@ def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
     reason = action.fields.get("reason", "")
-    visitor.services.log_of(visitor.owner, [tail]).decisions.reject(fact_id, tail, reason if reason in REASONS else "")
-    return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
+    kept = kept_setup(visitor.services, visitor.owner)
+    collection, _ = _stated(visitor, _as_chosen(show, kept), kept)
+    fact = next((fact for fact in collection.facts if fact.fact_id == fact_id), None)
+    store = visitor.services.log_of(visitor.owner, [tail, fact])
+    store.decisions.reject(fact_id, tail, reason if reason in REASONS else "", fact)
+    said = f"“{tail}” will not be drawn again for {fact.head if fact else 'this fact'}."
+    return show, Message(said, "good", undo=Action("accept", action.about))
 
 
 def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Takes a rejection back."""
     fact_id, tail = _fact_and_tail(action)
-    visitor.services.store.of(visitor.owner).decisions.unreject(fact_id, tail)
+    visitor.services.store.of(visitor.owner).decisions.take_back(fact_id, tail)
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 

@@ -24,7 +24,7 @@ NAMES = {
     VERDICTS: "verdicts and comments",
     GAMES: "answers in the game",
     EDITS: "edited sentences and sign-offs",
-    DECISIONS: "rejected false partners and decisions on drafts",
+    DECISIONS: "what was said of false partners and decisions on drafts",
     CHECKS: "decisions on facts that documents propose",
 }
 """Kind → what it is called."""

@@ -73,7 +73,7 @@ def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Stat
 def of_source(visitor: Visitor, source: Source, language: str) -> Material:
     """The facts of a source that our own sentences state in a language, each with its false partner."""
     spec = spec_of(source, asked_in=language)
-    pool = pool_of(spec, collection_of_spec(spec).ready)
+    pool = pool_of(spec, collection_of_spec(spec))
     return Material(_facts(spec), lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec), language)
 
 
@@ -93,7 +93,7 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     its true fact, so that its place tells nothing of it.
     """
     read = collection_of_spec(spec)
-    pool = pool_of(spec, read.ready)
+    pool = pool_of(spec, read)
     collection = in_direction(read, pool)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)

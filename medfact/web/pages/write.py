@@ -162,15 +162,15 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
     check_typed_address(setup.rows[0].spec, setup.rows[0].address)
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
-    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
+    decided = visitor.services.store.of(visitor.owner).decisions.of_partners()
     most = limits().of(visitor.owner).statements_a_run
     return PlannedRun(
         *planned_writing(
             show.kind,
             spec,
             collection_of(source),
-            rejections,
-            lambda spec, _, rejected: planned(spec, source, rejected, most=most),
+            decided,
+            lambda spec, _, decided: planned(spec, source, decided, most=most),
         )
     )
 
