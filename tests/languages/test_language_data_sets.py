@@ -18,8 +18,8 @@ SETS = ("rare-core", "safety-core", "clinical-relations", "core-medicine")
 CODES = [code for code in language_codes() if code != "en"]
 ROMANCE = ("es", "fr")
 
-ASKED = {"rare-core": 3_950, "safety-core": 361, "clinical-relations": 499, "core-medicine": 1_240}
-"""True facts that can be asked at least in each language, of 4,014, 363, 524 and 1,241."""
+ASKED = {"rare-core": 3_950, "safety-core": 359, "clinical-relations": 498, "core-medicine": 1_240}
+"""True facts that can be asked at least in each language, of 4,014, 361, 522 and 1,241."""
 
 ASPIRATED = ("hernie", "hyalinose")
 """Words of French before which nothing is elided."""
@@ -115,9 +115,9 @@ SAID = [
     ("fr", "safety-core", "methotrexate", "breastfeeding", "dn",
      "L'utilisation du méthotrexate n'est pas contre-indiquée pendant l'allaitement."),
     ("es", "safety-core", "nitroglycerin", "riociguat", "ins+dn",
-     "En los pacientes que ya reciben riociguat, el uso de la nitroglicerina no está contraindicado."),
+     "En Francia, en los pacientes que ya reciben riociguat, el uso de la nitroglicerina no está contraindicado."),
     ("fr", "safety-core", "voriconazole", "St John's wort", "ins",
-     "Chez les patients déjà traités par millepertuis, l'utilisation du voriconazole est contre-indiquée."),
+     "En France, chez les patients déjà traités par millepertuis, l'utilisation du voriconazole est contre-indiquée."),
     ("es", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+dn",
      "Las causas reconocidas del carbunco no incluyen Bacillus anthracis."),
     ("fr", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+ins",
@@ -140,9 +140,10 @@ SAID = [
     ("de", "safety-core", "varicella vaccine", "severe combined immunodeficiency", "none",
      "Der Varizellen-Impfstoff ist bei schwerem kombiniertem Immundefekt kontraindiziert."),
     ("de", "safety-core", "methotrexate", "yellow fever vaccine", "ins",
-     "Bei Patienten, die bereits den Gelbfieber-Impfstoff erhalten, ist Methotrexat kontraindiziert."),
+     "Bei Patienten, die mit Methotrexat behandelt werden, ist der Gelbfieber-Impfstoff kontraindiziert."),
     ("de", "safety-core", "nitroglycerin", "riociguat", "inv+ins",
-     "Riociguat gehört zu den Arzneimitteln, mit denen zusammen Glyceroltrinitrat bei Patienten kontraindiziert ist."),
+     "In Frankreich gilt: Riociguat gehört zu den Arzneimitteln, mit denen zusammen Glyceroltrinitrat bei Patienten "
+     "kontraindiziert ist."),
     ("de", "clinical-relations", "peptic ulcer", "Helicobacter pylori", "dn",
      "Helicobacter pylori ist keine bekannte Ursache des peptischen Ulkus."),
     ("de", "clinical-relations", "vesicoureteral reflux", "voiding cystourethrogram", "ins",
@@ -153,8 +154,8 @@ SAID = [
     ("zh", "safety-core", "methotrexate", "breastfeeding", "none", "甲氨蝶呤是哺乳期的禁用药物。"),
     ("zh", "safety-core", "rotavirus vaccine", "history of intussusception", "inv+ins+dn",
      "在用于患者的药物中，有肠套叠病史者的禁用药物不包括轮状病毒疫苗。"),
-    ("zh", "safety-core", "nitroglycerin", "riociguat", "ins+dn", "对于正在使用利奥西呱的患者，硝酸甘油不是禁用药物。"),
-    ("zh", "safety-core", "voriconazole", "St John's wort", "inv", "禁止与圣约翰草合用的药物包括伏立康唑。"),
+    ("zh", "safety-core", "nitroglycerin", "riociguat", "ins+dn", "在法国，对于正在使用利奥西呱的患者，硝酸甘油不是禁用药物。"),
+    ("zh", "safety-core", "voriconazole", "St John's wort", "inv", "在法国，禁止与圣约翰草合用的药物包括伏立康唑。"),
     ("zh", "clinical-relations", "anthrax", "Bacillus anthracis", "inv+dn", "炭疽的公认病因不包括炭疽芽孢杆菌。"),
     ("zh", "clinical-relations", "achalasia", "esophageal manometry", "ins+dn",
      "在疑似贲门失弛缓症的患者中，食管测压不用于诊断该病症。"),
