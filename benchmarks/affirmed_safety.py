@@ -99,7 +99,6 @@ class Labels:
                 if found := words.search(text):
                     yield text[max(0, found.start() - 100) : found.end() + 60]
 
-
     def about_vaccine(self, fact: Fact) -> Iterator[str]:
         """What CDC's rules say against the vaccine in patients whose immune system a drug suppresses."""
         of = re.fullmatch(r"(?:recombinant )?(.+) vaccine", fact.tail or "")
