@@ -18,7 +18,7 @@ SETS = ("rare-core", "safety-core", "clinical-relations", "core-medicine")
 CODES = [code for code in language_codes() if code != "en"]
 ROMANCE = ("es", "fr")
 
-ASKED = {"rare-core": 3_950, "safety-core": 359, "clinical-relations": 497, "core-medicine": 1_240}
+ASKED = {"rare-core": 3_950, "safety-core": 359, "clinical-relations": 512, "core-medicine": 1_240}
 """True facts that can be asked at least in each language, of 4,014, 361, 522 and 1,241."""
 
 ASPIRATED = ("hernie", "hyalinose")
@@ -219,17 +219,12 @@ GIVEN_AWAY = [
     ("acarbose", "zh"),  # 阿卡波糖, beside 糖尿病酮症酸中毒
     ("Borrelia burgdorferi", "de"),  # of Lyme-Borreliose
     ("plague", "de"),
-    ("plague", "zh"),
     ("liver biopsy", "de"),  # Leberbiopsie, beside Leberzirrhose
     ("liver biopsy", "zh"),
     ("mammography", "de"),  # Mammographie, beside Mammakarzinom
-    ("mammography", "zh"),
-    ("varicella-zoster virus", "zh"),
     ("variola virus", "zh"),
     ("Burkholderia pseudomallei", "zh"),  # of 类鼻疽
-    ("bone marrow examination", "zh"),  # 骨髓检查, beside 多发性骨髓瘤
     ("kidney biopsy", "zh"),
-    ("tonometry", "zh"),  # 眼压, beside 青光眼
 ]
 
 

@@ -153,29 +153,29 @@ def test_what_is_exported_is_read_as_the_languages_file(visitor: Visitor, tmp_pa
 
 
 NEW = {
-    "none": "[Y] {es|son} un efecto adverso reconocido de [X].",
-    "inv": "Los efectos adversos reconocidos de [X] incluyen [Y].",
-    "ins": "En los pacientes que reciben ~[X], [Y] {es|son} un efecto adverso reconocido del fármaco.",
-    "inv+ins": "[X] {es|son} uno de los fármacos de los que [Y] {es|son} un efecto adverso reconocido en los pacientes.",
+    "none": "[Y] {es|son} un efecto reconocido de [X].",
+    "inv": "Los efectos reconocidos de [X] incluyen [Y].",
+    "ins": "En los pacientes que reciben ~[X], [Y] {es|son} un efecto reconocido del fármaco.",
+    "inv+ins": "[X] {es|son} uno de los fármacos de los que [Y] {es|son} un efecto reconocido en los pacientes.",
 }
 DENIED = {f"{form}+dn".removeprefix("none+"): text.replace(" {es", " no {es", 1) for form, text in NEW.items()}
 DENIED["inv+dn"] = NEW["inv"].replace(" incluyen ", " no incluyen ")
 
 
 def test_a_relation_that_a_language_lacks_is_written_here(visitor: Visitor, tmp_path: Path) -> None:
-    relation = "adverse effects"
+    relation = "has physiologic effect"
     assert relation not in load_language("es").pool.relations, "else this test needs another one"
-    shown = visitor.look("studio", pool="medfact-es", relation=relation, data="clinical-relations")
+    shown = visitor.look("studio", pool="medfact-es", relation=relation, data="biomedical-core")
     assert f"{relation} (new: no sentences yet)" in shown["fragments"]["choice"]
     assert ">new</span>" in shown["fragments"]["relation"]
     assert "Spanish has no sentences for this relation yet" in shown["fragments"]["relation"]
-    written = {**typed(relation, {**NEW, **DENIED}), "data": "clinical-relations"}
+    written = {**typed(relation, {**NEW, **DENIED}), "data": "biomedical-core"}
     shown = act(visitor, "save", "", written)
     assert "Saved the sentences of" in shown["fragments"]["said"]
     assert row(shown, "dn").count("FALSE (test statement)") == 3
     pool = exported(visitor, tmp_path)
     assert pool.relations[relation].sentences == {**NEW, **DENIED}
-    assert any(pool.statements(fact for fact in load_bundled("clinical-relations").facts if fact.relation == relation))
+    assert any(pool.statements(fact for fact in load_bundled("biomedical-core").facts if fact.relation == relation))
 
 
 def test_no_relation_is_begun_in_a_language_that_english_lacks(visitor: Visitor) -> None:
