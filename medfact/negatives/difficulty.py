@@ -15,10 +15,13 @@ import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache
+from typing import TypeVar
 
 from medfact.assets import ASSETS
 from medfact.facts import KnowledgeBase
 from medfact.negatives.closeness import Closeness
+
+Key = TypeVar("Key")
 
 NEAR, FAR, JUDGED, CLOSEST = "near", "far", "judged", "closest"
 DIFFICULTIES = {
@@ -65,14 +68,16 @@ class Nearness:
     def is_near(self, relation: str, head: str, tail: str) -> bool:
         """Whether a tail that is not true of the head is near it."""
         this, false = self._entity(head), self._entity(tail)
-        if false in self._common:
-            return False
-        if this not in self._neighbors and false not in self._neighbors:
-            return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
-        akin = self._neighbors.get(false, set()) | self._of_one_use.get(false, set())
-        is_akin_to_own = not akin.isdisjoint(self._stated.get((relation, this), ()))
-        neighbors = self._neighbors.get(this, ())
-        return is_akin_to_own or any(false in self._stated.get((relation, other), ()) for other in neighbors)
+        if this in self._neighbors or false in self._neighbors or false in self._common:
+            return false in self.tails(relation, head)
+        return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
+
+    def tails(self, relation: str, head: str) -> set[str]:
+        """The entities that NEIGHBORS makes near tails of a head: true of its neighbors, or neighbors of its own tails."""
+        this = self._entity(head)
+        own = self._stated.get((relation, this), set())
+        of_neighbors = _all(self._stated, ((relation, other) for other in self._neighbors.get(this, ())))
+        return (of_neighbors | _all(self._neighbors, own) | _all(self._of_one_use, own)) - self._common
 
 
 @cache
@@ -142,6 +147,6 @@ class Kinship:
         return reached
 
 
-def _all(sets: Mapping[str, Set[str]], keys: Iterable[str]) -> set[str]:
+def _all(sets: Mapping[Key, Set[str]], keys: Iterable[Key]) -> set[str]:
     """The union of the sets under these keys."""
     return set().union(*(sets.get(key, ()) for key in keys))

@@ -148,7 +148,7 @@ class _Draws:
         self.known = known
         closeness = cache(partial(Closeness, known))
         self.nearness = Nearness(known, closeness)
-        self._relation_of = cache(partial(_Relation, known, Kinship(known), closeness))
+        self._relation_of = cache(partial(_Relation, known, Kinship(known), self.nearness, closeness))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in known.judged:
             self._judged[negative.relation, known.entity(negative.head)].append(negative)
@@ -228,11 +228,12 @@ class _Relation:
         self,
         known: KnowledgeBase,
         kinship: Kinship,
+        nearness: Nearness,
         closeness: Callable[[], Closeness],
         relation: str,
         tail_type: str | None,
     ) -> None:
-        self.known, self.kinship, self.closeness, self.relation = known, kinship, closeness, relation
+        self.known, self.kinship, self.nearness, self.closeness, self.relation = known, kinship, nearness, closeness, relation
         self.candidates = Candidates(known, relation, tail_type)
         self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
         for fact in known.facts:
@@ -313,9 +314,11 @@ class _Relation:
         return np.where(self._safe_places(head)[1], _KINSHIP[preference], 1.0)
 
     def _ranked(self, head: str) -> Places:
-        """Of each of the head's safe tails, its place in the order of closeness: 1 is the closest."""
-        names = [self.candidates.tails[place].name for place in self._safe_places(head)[0]]
-        return self.closeness().ranks(self.relation, head, names)
+        """Of each of the head's safe tails, its place in the order of closeness, near ones first: 1 is the closest."""
+        places, near = self._safe_places(head)[0], self.nearness.tails(self.relation, head)
+        ranks = self.closeness().ranks(self.relation, head, [self.candidates.tails[place].name for place in places])
+        is_far = np.array([self.candidates.entities[place] not in near for place in places], dtype=np.int64)
+        return np.argsort(np.lexsort((ranks, is_far))) + 1
 
     def _fitted(self, preference: str) -> Weights:
         """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.
