@@ -54,8 +54,7 @@ class _Shared:
 
     def between(self, one: str, other: str) -> float:
         """How alike two different things are, as in `likeness`; 0 where nothing is known of one of them."""
-        shared = self._has.get(one, frozenset()) & self._has.get(other, frozenset())
-        weight = math.fsum(self._weight[each] for each in shared)
+        weight = math.fsum(self._weight[shared] for shared in self._has.get(one, set()) & self._has.get(other, set()))
         return weight and float(weight / (self._lengths[self.place[one]] * self._lengths[self.place[other]]))
 
 

@@ -117,9 +117,8 @@ def difficulty_of(negative: Fact, known: KnowledgeBase) -> str | None:
 
 def closest_negative(fact: Fact, known: KnowledgeBase) -> Fact | None:
     """The false partner that comes closest to being true, which a draw of CLOSEST prefers; None without a safe tail."""
-    if (tail := _draws_of(known).relation(fact).closest_tail(fact.head)) is None:
-        return None
-    return replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST, source=None, source_id=None)
+    tail = _draws_of(known).relation(fact).closest_tail(fact.head)
+    return None if tail is None else replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST)
 
 
 def _draws_of(known: KnowledgeBase) -> _Draws:
@@ -313,8 +312,8 @@ class _Relation:
         """Of each of the head's safe tails, its place in the order of closeness, near ones first: 1 is the closest."""
         places, near = self._safe_places(head)[0], self.nearness.tails(self.relation, head)
         ranks = self.closeness().ranks(self.relation, head, [self.candidates.tails[place].name for place in places])
-        is_far = np.array([self.candidates.entities[place] not in near for place in places], dtype=np.int64)
-        return np.argsort(np.lexsort((ranks, is_far))) + 1
+        far = [len(places) * (self.candidates.entities[place] not in near) for place in places]
+        return np.argsort(np.argsort(ranks + np.array(far, dtype=np.int64))) + 1
 
     def _fitted(self, preference: str) -> Weights:
         """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.

@@ -144,9 +144,8 @@ def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         facts = [fact for fact in plan.facts if fact.positive]
         if facts:
             place = show.first % len(facts)
-            statements = _statements_of(plan, facts[place])
-            preview = render("facts_preview", fact=facts[place], place=place, of=len(facts), statements=statements)
-            return preview + _difficulty(visitor, setup, facts[place], plan)
+            shown = {"fact": facts[place], "place": place, "of": len(facts), "statements": _statements_of(plan, facts[place])}
+            return render("facts_preview", **shown) + _difficulty(visitor, setup, facts[place], plan)
     return Markup()
 
 
@@ -155,12 +154,13 @@ def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Marku
     usual = _partner(any_plan(visitor, setup.changed(difficulty="")), fact)
     if usual is None or usual.difficulty is None:
         return Markup()
-    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
     return render(
         "difficulty_choice",
         fact=fact,
         usual=usual,
-        hard=_partner(plan, fact) if setup.difficulty == CLOSEST else closest_negative(fact, collection.known),
+        hard=_partner(plan, fact)
+        if setup.difficulty == CLOSEST
+        else closest_negative(fact, collection_of(source_of(visitor.services, visitor.owner, setup)).known),
         chosen=setup.difficulty,
         of_method=PROTOCOLS[setup.protocol].negative_difficulty,
     )
