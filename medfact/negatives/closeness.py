@@ -54,10 +54,8 @@ class _Shared:
 
     def between(self, one: str, other: str) -> float:
         """How alike two different things are, as in `likeness`; 0 where nothing is known of one of them."""
-        shared = self._has.get(one, frozenset()) & self._has.get(other, frozenset())
-        if not (weight := math.fsum(self._weight[each] for each in shared)):
-            return 0.0
-        return float(weight / (self._lengths[self.place[one]] * self._lengths[self.place[other]]))
+        weight = math.fsum(self._weight[shared] for shared in self._has.get(one, set()) & self._has.get(other, set()))
+        return weight and float(weight / (self._lengths[self.place[one]] * self._lengths[self.place[other]]))
 
 
 class Closeness:
@@ -107,8 +105,7 @@ class Closeness:
     def to_own(self, relation: str, head: str, tail: str) -> float:
         """How alike a tail that is not true of a head is to the head's own tails, their mean, from 0 to 1; 0 without any."""
         own = {self._known.entity(name) for name in self._own.get((relation, self._known.entity(head)), ())}
-        entity = self._known.entity(tail)
-        return math.fsum(self._tails.between(entity, one) for one in own) / max(len(own), 1)
+        return math.fsum(self._tails.between(self._known.entity(tail), one) for one in own) / max(len(own), 1)
 
     def _letters(self, relation: str, head: str, tails: Iterable[str]) -> list[float]:
         """Of each tail, from 0 to 1, the share of its pairs of letters that are in the names of the head's own tails, too."""

@@ -15,6 +15,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache
+from typing import Any
 
 from medfact.assets import ASSETS
 from medfact.facts import KnowledgeBase
@@ -48,31 +49,26 @@ NEAR_TO_OWN = 0.4
 class Nearness:
     """Which pairs of a head and a tail are near, by NEIGHBORS and the facts of a knowledge base."""
 
-    def __init__(self, known: KnowledgeBase, closeness: Callable[[], Closeness]) -> None:
-        self._entity, self._closeness = known.entity, closeness
-        self._neighbors: defaultdict[str, set[str]] = defaultdict(set)
-        self._of_one_use: defaultdict[str, set[str]] = defaultdict(set)
-        self._common: set[str] = set()
-        self._stated = stated_tails(known)
+    def __init__(self, kinship: Kinship, closeness: Callable[[], Closeness]) -> None:
+        self._entity, self._stated, self._closeness = kinship.known.entity, kinship.stated, closeness
+        self._neighbors, self._of_one_use, self._common = (defaultdict[str, set[str]](set) for _ in range(3))
         for kind, names in neighbor_groups():
-            group = set(map(known.entity, names))
-            if kind == "common":
-                self._common |= group
-                continue
+            group = set(map(self._entity, names))
             for one in group:
-                (self._of_one_use if kind == "use" else self._neighbors)[one] |= group - {one}
+                {"use": self._of_one_use, "common": self._common}.get(kind, self._neighbors)[one] |= group - {one}
 
     def is_near(self, relation: str, head: str, tail: str) -> bool:
         """Whether a tail that is not true of the head is near it."""
         this, false = self._entity(head), self._entity(tail)
-        if false in self._common:
-            return False
-        if this not in self._neighbors and false not in self._neighbors:
-            return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
-        akin = self._neighbors.get(false, set()) | self._of_one_use.get(false, set())
-        is_akin_to_own = not akin.isdisjoint(self._stated.get((relation, this), ()))
-        neighbors = self._neighbors.get(this, ())
-        return is_akin_to_own or any(false in self._stated.get((relation, other), ()) for other in neighbors)
+        if this in self._neighbors or false in self._neighbors or false in self._common:
+            return false in self.tails(relation, head)
+        return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
+
+    def tails(self, relation: str, head: str) -> set[str]:
+        """The entities that NEIGHBORS makes near tails of a head: true of its neighbors, or neighbors of its own tails."""
+        own = self._stated.get((relation, this := self._entity(head)), set())
+        of_neighbors = _all(self._stated, ((relation, other) for other in self._neighbors.get(this, ())))
+        return (of_neighbors | _all(self._neighbors, own) | _all(self._of_one_use, own)) - self._common.keys()
 
 
 @cache
@@ -80,15 +76,6 @@ def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The groups of NEIGHBORS: of which kind they are, and their names."""
     with NEIGHBORS.open(encoding="utf-8", newline="") as file:
         return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
-
-
-def stated_tails(known: KnowledgeBase) -> defaultdict[tuple[str, str], set[str]]:
-    """Relation and head → the tails that facts state, as entities."""
-    stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for fact in known.facts:
-        if fact.tail is not None:
-            stated[fact.relation, known.entity(fact.head)].add(known.entity(fact.tail))
-    return stated
 
 
 class Kinship:
@@ -103,7 +90,7 @@ class Kinship:
         self.known = known
         self._tails: defaultdict[str, set[str]] = defaultdict(set)
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
-        self._stated = stated_tails(known)
+        self.stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
         self._tails_of = cache(self._kindred_tails)
@@ -113,6 +100,7 @@ class Kinship:
             head, tail = known.entity(fact.head), known.entity(fact.tail)
             self._tails[head].add(tail)
             self._heads[tail].add(head)
+            self.stated[fact.relation, head].add(tail)
             if fact.specialty:
                 self._specialties[head].add(fact.specialty)
                 self._members[fact.specialty].add(head)
@@ -122,8 +110,8 @@ class Kinship:
         return self._tails_of(relation, self.known.entity(head))
 
     def _kindred_tails(self, relation: str, head: str) -> frozenset[str]:
-        kindred = [self._stated.get((relation, other), ()) for other in self._kindred(head)]
-        branches = [self._branch(tail) for tail in self._stated.get((relation, head), ()) if self.known.is_a]
+        kindred = [self.stated.get((relation, other), ()) for other in self._kindred(head)]
+        branches = [self._branch(tail) for tail in self.stated.get((relation, head), ()) if self.known.is_a]
         return frozenset().union(*kindred, *branches)
 
     def _kindred(self, head: str) -> set[str]:
@@ -142,6 +130,6 @@ class Kinship:
         return reached
 
 
-def _all(sets: Mapping[str, Set[str]], keys: Iterable[str]) -> set[str]:
+def _all(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
     """The union of the sets under these keys."""
     return set().union(*(sets.get(key, ()) for key in keys))

@@ -117,9 +117,8 @@ def difficulty_of(negative: Fact, known: KnowledgeBase) -> str | None:
 
 def closest_negative(fact: Fact, known: KnowledgeBase) -> Fact | None:
     """The false partner that comes closest to being true, which a draw of CLOSEST prefers; None without a safe tail."""
-    if (tail := _draws_of(known).closest_tail(fact)) is None:
-        return None
-    return replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST, source=None, source_id=None)
+    tail = _draws_of(known).relation(fact).closest_tail(fact.head)
+    return None if tail is None else replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST)
 
 
 def _draws_of(known: KnowledgeBase) -> _Draws:
@@ -147,8 +146,8 @@ class _Draws:
     def __init__(self, known: KnowledgeBase) -> None:
         self.known = known
         closeness = cache(partial(Closeness, known))
-        self.nearness = Nearness(known, closeness)
-        self._relation_of = cache(partial(_Relation, known, Kinship(known), closeness))
+        self.nearness = Nearness(kinship := Kinship(known), closeness)
+        self._relation_of = cache(partial(_Relation, known, kinship, self.nearness, closeness))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in known.judged:
             self._judged[negative.relation, known.entity(negative.head)].append(negative)
@@ -158,24 +157,20 @@ class _Draws:
         if preference == PUBLISHED:
             return self._published(fact, seed)
         if preference == ANY:
-            return self._relation(fact).safe_tails(fact, seed, preference)
+            return self.relation(fact).safe_tails(fact, seed, preference)
         return self._in_turns(fact, seed, preference)
 
     def by_structure(self, fact: Fact, tail: str) -> str:
         """Whether this tail is near the fact's head or far from it."""
         return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
 
-    def closest_tail(self, fact: Fact) -> Tail | None:
-        """The safe tail that comes closest to being true of the fact's head."""
-        return self._relation(fact).closest_tail(fact.head)
-
-    def _relation(self, fact: Fact) -> _Relation:
+    def relation(self, fact: Fact) -> _Relation:
         return self._relation_of(fact.relation, fact.tail_type)
 
     def _in_turns(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """One of each difficulty in turn, each entity once. The first is what is preferred, or else what the draw gives."""
         judged = list(self._judged_of(fact, seed))
-        safe = self._relation(fact).safe_tails(fact, seed, preference)
+        safe = self.relation(fact).safe_tails(fact, seed, preference)
         drawn_first = next(safe, None)
         stream = chain(judged, [drawn_first] if drawn_first else [], safe)
         waiting: dict[str, deque[_False]] = {kind: deque() for kind in DIFFICULTIES}
@@ -207,7 +202,7 @@ class _Draws:
         for negative in sorted(found, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
             if negative.tail is None or self.known.entity(negative.tail) in linked:
                 continue
-            if self._relation(fact).as_strong(fact, negative.tail):
+            if self.relation(fact).as_strong(fact, negative.tail):
                 yield _False(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
 
     def _published(self, fact: Fact, seed: int) -> Iterator[_False]:
@@ -217,7 +212,7 @@ class _Draws:
         }
         tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
-            if name_key(name) not in listed and self._relation(fact).as_strong(fact, name):
+            if name_key(name) not in listed and self.relation(fact).as_strong(fact, name):
                 yield _False(name, tails[name].identifier, FAR)
 
 
@@ -228,11 +223,12 @@ class _Relation:
         self,
         known: KnowledgeBase,
         kinship: Kinship,
+        nearness: Nearness,
         closeness: Callable[[], Closeness],
         relation: str,
         tail_type: str | None,
     ) -> None:
-        self.known, self.kinship, self.closeness, self.relation = known, kinship, closeness, relation
+        self.known, self.kinship, self.nearness, self.closeness, self.relation = known, kinship, nearness, closeness, relation
         self.candidates = Candidates(known, relation, tail_type)
         self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
         for fact in known.facts:
@@ -316,9 +312,11 @@ class _Relation:
         return np.where(self._safe_places(head)[1], _KINSHIP[preference], 1.0)
 
     def _ranked(self, head: str) -> Places:
-        """Of each of the head's safe tails, its place in the order of closeness: 1 is the closest."""
-        names = [self.candidates.tails[place].name for place in self._safe_places(head)[0]]
-        return self.closeness().ranks(self.relation, head, names)
+        """Of each of the head's safe tails, its place in the order of closeness, near ones first: 1 is the closest."""
+        places, near = self._safe_places(head)[0], self.nearness.tails(self.relation, head)
+        ranks = self.closeness().ranks(self.relation, head, [self.candidates.tails[place].name for place in places])
+        far = [len(places) * (self.candidates.entities[place] not in near) for place in places]
+        return np.argsort(np.argsort(ranks + np.array(far, dtype=np.int64))) + 1
 
     def _fitted(self, preference: str) -> Weights:
         """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.

@@ -232,3 +232,34 @@ def test_what_is_ticked_while_an_older_answer_is_on_its_way_stays_ticked(page: P
     )
     expect(page.locator("#evaluate")).to_contain_text("Evaluate 2 models")
     assert [box.is_checked() for box in boxes.all()] == [False, False, False, True, True]
+
+
+def test_usual_or_hard_partners_are_chosen_with_an_example_of_each(page: Page, address: str) -> None:
+    """By keyboard; a reload keeps it, and the kinds under "more" are the same setting."""
+    page.goto(f"{address}evaluate")
+    cards = page.get_by_role("radiogroup", name="how hard the false partners are")
+    usual, hard = cards.get_by_role("radio", name="Usual"), cards.get_by_role("radio", name="Hard")
+    expect(usual).to_be_checked()
+    for card in cards.locator("label").all():
+        expect(card.locator(".mf-fact-line")).to_have_count(2)
+    true, false, also_true, hard_one = cards.locator(".mf-fact-line").all_inner_texts()
+    assert true == also_true
+    assert len({true, false, hard_one}) == 3
+    usual.focus()
+    page.keyboard.press("ArrowRight")
+    expect(hard).to_be_checked()
+    more = page.locator("select[data-choose=difficulty]")
+    expect(more).to_have_value("closest")
+    page.reload()
+    expect(hard).to_be_checked()
+    page.get_by_text("More kinds of partners").click()
+    more.select_option("any")
+    expect(hard).not_to_be_checked()
+    expect(usual).not_to_be_checked()
+    page.reload()
+    expect(more).to_be_visible()
+    expect(more).to_have_value("any")
+    more.select_option("")
+    expect(usual).to_be_checked()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390

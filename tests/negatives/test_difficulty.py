@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
 from medfact.datasets import load_bundled
-from medfact.facts import Fact, KnowledgeBase, Tail
+from medfact.facts import Fact, KnowledgeBase, Tail, name_key
 from medfact.metrics import Names, Records, measure
 from medfact.negatives import (
     ANY,
-    CLOSEST,
-    DIFFICULTIES,
     FAR,
     JUDGED,
     NEAR,
@@ -23,6 +22,7 @@ from medfact.negatives import (
     difficulty_of,
     draw_negatives,
 )
+from medfact.negatives.difficulty import Kinship, neighbor_groups
 from medfact.negatives.rules import Rules
 
 
@@ -48,27 +48,27 @@ def drawn(preference: str, count: int = 1, known: KnowledgeBase = KNOWN) -> Coun
     return Counter((negative.tail, negative.difficulty) for negative in found)
 
 
-def test_near_is_what_is_true_of_the_same_specialty() -> None:
-    assert drawn(NEAR)["syncope", NEAR] >= 58  # one far tail has 1/3000 of the weight of the near one, two have 1/1500
+def test_kindred_ones_are_drawn_first_near_or_not() -> None:
+    """Stenosis is of angina's specialty; nobody takes it for angina, and chest pain is no neighbor of syncope."""
+    assert drawn(NEAR)["syncope", FAR] >= 58  # one other tail has 1/3000 of the weight of the kindred one, two have 1/1500
     assert set(drawn(FAR)) == {("itching", FAR), ("scaling", FAR)}
-    assert set(drawn(ANY)) == {("syncope", NEAR), ("itching", FAR), ("scaling", FAR)}
+    assert set(drawn(ANY)) == {("syncope", FAR), ("itching", FAR), ("scaling", FAR)}
 
 
 def test_judged_ones_come_with_their_source() -> None:
     (negative,) = draw_negatives(CLINIC[0], KNOWN, 1, 0, difficulty=JUDGED)
     assert (negative.tail, negative.difficulty, negative.source, negative.source_id) == ("scaling", JUDGED, "a guideline", "7")
     (other,) = draw_negatives(CLINIC[2], KNOWN, 1, 0, difficulty=JUDGED)
-    assert other.difficulty == NEAR, "no source judges eczema"
+    assert other.tail == "scaling", "no source judges eczema: as with near, what is true of its specialty comes first"
 
 
-def test_three_negatives_are_one_of_each_difficulty() -> None:
+def test_of_three_negatives_one_is_kindred_one_is_not_and_one_is_judged() -> None:
     for preference in (NEAR, FAR, JUDGED):
         three = draw_negatives(CLINIC[0], KNOWN, 3, 0, difficulty=preference)
-        assert {n.difficulty for n in three} == set(DIFFICULTIES) - {CLOSEST}, "which is drawn only where it is asked for"
-        assert len({n.tail for n in three}) == 3
+        assert {(n.tail, n.difficulty) for n in three} == {("syncope", FAR), ("itching", FAR), ("scaling", JUDGED)}
 
 
-def test_nearness_weakens_no_rule() -> None:
+def test_kinship_weakens_no_rule() -> None:
     known = KnowledgeBase(CLINIC, also_true=(("angina", "syncope"),))
     assert set(drawn(NEAR, known=known)) == {("itching", FAR), ("scaling", FAR)}
 
@@ -78,27 +78,75 @@ def test_the_papers_draw_knows_only_the_lists() -> None:
     assert {tail for tail, _ in drawn(PUBLISHED, known=known)} == {"syncope", "itching", "scaling"}
 
 
-def test_without_a_specialty_a_shared_tail_makes_two_heads_kindred() -> None:
-    known = KnowledgeBase(
-        (
-            fact("flu", "fever"),
-            fact("measles", "fever"),
-            fact("measles", "rash"),
-            fact("gout", "swelling"),
-            fact("lice", "itching"),
-        )
+NEIGHBORS = KnowledgeBase(
+    (
+        fact("gout", "podagra", "rheumatology"),
+        fact("rheumatoid arthritis", "ulnar deviation", "rheumatology"),
+        fact("rheumatoid arthritis", "fatigue", "rheumatology"),
+        fact("fibromyalgia", "allodynia", "rheumatology"),
+        fact("osteoporosis", "kyphosis", "rheumatology"),
+        fact("scurvy", "gingival bleeding", "nutrition"),
     )
-    assert difficulty_of(Fact("flu", "symptoms", "rash", positive=False), known) == NEAR
-    assert difficulty_of(Fact("flu", "symptoms", "swelling", positive=False), known) == FAR
+)
 
 
-def test_in_a_hierarchy_the_same_branch_is_near() -> None:
+def near(head: str, tail: str, known: KnowledgeBase = NEIGHBORS) -> bool:
+    return difficulty_of(Fact(head, "symptoms", tail, positive=False), known) == NEAR
+
+
+def test_what_is_true_of_a_differential_diagnosis_is_near() -> None:
+    """Gout is taken for rheumatoid arthritis, and a tophus is a sign of a joint like podagra. Fibromyalgia is of the same
+    specialty, no more; fatigue is common everywhere."""
+    assert near("gout", "ulnar deviation")
+    assert near("gout", "tophus"), "which no fact states: it is akin to podagra"
+    assert not near("gout", "allodynia")
+    assert not near("gout", "fatigue")
+    assert not near("gout", "gingival bleeding")
+
+
+def test_a_neighbor_is_one_under_any_of_its_names() -> None:
+    known = replace(NEIGHBORS, synonyms=(("gout", "gouty arthritis"), ("ulnar deviation", "ulnar drift")))
+    assert near("gouty arthritis", "ulnar drift", known)
+
+
+def test_nearness_is_of_the_relation() -> None:
+    assert difficulty_of(Fact("gout", "causes", "ulnar deviation", positive=False), NEIGHBORS) == FAR
+
+
+def test_a_drug_of_the_same_use_is_near() -> None:
+    known = KnowledgeBase((Fact("pyelonephritis", "drugs", "ceftriaxone"), Fact("hypothyroidism", "drugs", "levothyroxine")))
+    assert difficulty_of(Fact("pyelonephritis", "drugs", "doxycycline", positive=False), known) == NEAR
+    assert difficulty_of(Fact("pyelonephritis", "drugs", "levothyroxine", positive=False), known) == FAR
+
+
+def test_names_that_are_in_no_list_are_near_by_the_heads_that_they_share() -> None:
+    """As with closeness, what few have counts more.
+
+    sign-b is true of P and Q, sign-a of P, Q and X. Of three signs P and Q have two each, which counts log(3/2)² = 0.164, and X
+    one: log(3)² = 1.207. They are alike by 2 · 0.164 / (√(2 · 0.164) · √(2 · 0.164 + 1.207)) = 0.46; sign-c shares nothing.
+    """
+    rows = (("P", "sign-a"), ("P", "sign-b"), ("Q", "sign-a"), ("Q", "sign-b"), ("X", "sign-a"), ("Y", "sign-c"))
+    known = KnowledgeBase(tuple(fact(f"syndrome {head}", tail) for head, tail in rows))
+    assert near("syndrome X", "sign-b", known)
+    assert not near("syndrome X", "sign-c", known)
+
+
+def test_kindred_without_a_specialty() -> None:
+    """What is true of a head that shares a tail; in a hierarchy the tails of the same branch."""
+    alike = KnowledgeBase((fact("flu", "fever"), fact("measles", "fever"), fact("measles", "rash"), fact("gout", "swelling")))
+    assert Kinship(alike).tails("symptoms", "flu") == {"fever", "rash"}
     known = KnowledgeBase(
         (fact("flu", "fever"), fact("gout", "chills"), fact("lice", "itching")),
         is_a=(("fever", "temperature"), ("chills", "temperature"), ("itching", "skin sign")),
     )
-    assert difficulty_of(Fact("flu", "symptoms", "chills", positive=False), known) == NEAR
-    assert difficulty_of(Fact("flu", "symptoms", "itching", positive=False), known) == FAR
+    assert Kinship(known).tails("symptoms", "flu") == {"fever", "chills", "temperature"}
+
+
+def test_every_name_of_the_list_of_neighbors_stands_once_in_a_group() -> None:
+    kinds = Counter(kind for kind, _ in neighbor_groups())
+    assert set(kinds) == {"condition", "drug", "use", "finding", "common", "site", "procedure", "test", "cause"}
+    for kind, names in neighbor_groups():
+        assert 1 < len(names) == len({*map(name_key, names)}), (kind, names)
 
 
 def test_a_files_negative_with_a_source_is_judged() -> None:
@@ -111,14 +159,16 @@ def auc(true: list[float], false: list[float]) -> float:
     return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / len(true) / len(false))
 
 
-@pytest.mark.parametrize(("name", "near"), [("clinical-core", 0.6), ("biomedical-core", 0.6), ("rare-core", 0.5)])
-def test_most_are_near_and_a_tail_does_not_tell_the_label(name: str, near: float) -> None:
-    """In rare-core the kin of what is annotated are no candidates, so that few near ones are left."""
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("clinical-core", 0.09, 0.13), ("core-medicine", 0.07, 0.11), ("rare-core", 0.17, 0.24)]
+)
+def test_near_is_the_smaller_part_and_a_tail_does_not_tell_the_label(name: str, least: float, most: float) -> None:
+    """What a reader has to think about: of 100 pairs called so by kinship alone, 14 made one pause (benchmarks/README.md)."""
     collection = load_bundled(name)
     draws = {seed: [(f, *draw_negatives(f, collection.known, 1, seed)) for f in collection.facts] for seed in range(6)}
     false = [group[1] for group in draws[0] if len(group) > 1]
     true = [group[0] for group in draws[0] if len(group) > 1]
-    assert np.mean([n.difficulty == NEAR for n in false]) >= near
+    assert least <= np.mean([n.difficulty == NEAR for n in false]) <= most
     ups, downs = Counter[tuple[str, str | None]](), Counter[tuple[str, str | None]]()
     for seed in range(1, 6):
         for group in draws[seed]:

@@ -161,10 +161,16 @@ def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Marku
     usual = _partner(any_plan(visitor, setup.changed(difficulty="")), fact)
     if usual is None or usual.difficulty is None:
         return Markup()
-    known = collection_of(source_of(visitor.services, visitor.owner, setup)).known
-    hard = _partner(plan, fact) if setup.difficulty == CLOSEST else closest_negative(fact, known)
-    of_method = PROTOCOLS[setup.protocol].negative_difficulty
-    return render("difficulty_choice", fact=fact, usual=usual, hard=hard, chosen=setup.difficulty, of_method=of_method)
+    return render(
+        "difficulty_choice",
+        fact=fact,
+        usual=usual,
+        hard=_partner(plan, fact)
+        if setup.difficulty == CLOSEST
+        else closest_negative(fact, collection_of(source_of(visitor.services, visitor.owner, setup)).known),
+        chosen=setup.difficulty,
+        of_method=PROTOCOLS[setup.protocol].negative_difficulty,
+    )
 
 
 def _partner(plan: Plan, fact: Fact) -> Fact | None:
