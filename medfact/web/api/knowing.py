@@ -66,8 +66,12 @@ def statements(
         return [marked(one) for one in _eight(Fact(head, relation, tail, positive=holds))]
     source = source_of(services, caller, data_set, rows)
     spec = spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0)
-    decided = services.store.of(caller.owner).decisions.of_partners()
-    plan = planned(spec, source, decided, most=limits().of(caller.owner).statements_a_run)
+    plan = planned(
+        spec,
+        source,
+        services.store.of(caller.owner).decisions.of_partners(),
+        most=limits().of(caller.owner).statements_a_run,
+    )
     return [marked(asked.statement) for asked in plan.statements if asked.draw == 0]
 
 

@@ -151,8 +151,13 @@ def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         facts = [fact for fact in plan.facts if fact.positive]
         if facts:
             place = show.first % len(facts)
-            unchecked = checked_by_nobody(plan.facts)
-            return render("facts_preview", card=_card_of(plan, facts[place]), place=place, of=len(facts), unchecked=unchecked)
+            return render(
+                "facts_preview",
+                card=_card_of(plan, facts[place]),
+                place=place,
+                of=len(facts),
+                unchecked=checked_by_nobody(plan.facts),
+            )
     return Markup()
 
 
