@@ -532,7 +532,7 @@
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
-    const acts = !typed && !keysAreOff();
+    const acts = !typed && !event.repeat && !keysAreOff(); // a key that is held down is pressed once
     const hot = !acts ? null : within.querySelector(`[data-hotkey~="${CSS.escape(event.key)}"]`);
     if (acts && answerByKey(event.key)) event.preventDefault();
     hot?.closest("details")?.setAttribute("open", "");

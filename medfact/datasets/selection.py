@@ -80,9 +80,7 @@ def select(
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(heads_aside), sourced)
     lent = chain(*loans.values()) if heads_aside else ()
-    group, shown = (
-        grouping(collection, count, seed, difficulty, decided, canonical) for count in (negatives, max(negatives, 1))
-    )
+    group, shown = (grouping(collection, k, seed, difficulty, decided, canonical) for k in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
@@ -162,9 +160,12 @@ def grouping(
     lost, is_own = lost_partner_in(collection, negatives), collection.name not in bundled_names()
 
     def checked(negative: Fact) -> Fact:
-        vouched = negative.source or decided.confirms(negative)
-        vouched = vouched or is_vouched(negative, canonical(negative.relation) or negative.relation)
-        return negative if vouched else replace(negative, presumed=True)
+        is_checked = (
+            negative.source
+            or decided.confirms(negative)
+            or is_vouched(negative, canonical(negative.relation) or negative.relation)
+        )
+        return negative if is_checked else replace(negative, presumed=True)
 
     def group(fact: Fact) -> Group:
         if not fact.positive:

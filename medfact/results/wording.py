@@ -413,8 +413,11 @@ def checked_by_nobody(facts: Iterable[Fact]) -> list[str]:
 
 def unchecked_in_words(presumed: int, false: int) -> list[str]:
     """That so many of so many false facts are presumed, in a sentence; nothing where none is."""
-    were = "was" if presumed == 1 else "were"
-    return [f"{presumed:,} of {counted(false, 'false fact')} {were} checked by nobody."] if presumed else []
+    return (
+        [f"{presumed:,} of {counted(false, 'false fact')} {'was' if presumed == 1 else 'were'} checked by nobody."]
+        if presumed
+        else []
+    )
 
 
 CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
@@ -539,8 +542,10 @@ def remarks(report: Report) -> list[str]:
 def about_unchecked(report: Report) -> list[str]:
     """How many of its false facts nobody has checked; nothing where that is none."""
     said = unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
-    why = "They were drawn among what the table does not state. Some may be true: answers to those are scored wrongly."
-    return [f"{words} {why}" for words in said]
+    return [
+        f"{words} They were drawn among what the table does not state. Some may be true: answers to those are scored wrongly."
+        for words in said
+    ]
 
 
 def about_demonstrations(report: Report) -> list[str]:

@@ -59,8 +59,8 @@ def test_two_services_are_chosen_tested_and_compared_in_eight_clicks(page: Page,
     page.goto(f"{address}evaluate")
     with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other:
         upload(page, own(tmp_path))
-        expect(page.locator(".mf-preview li")).to_have_count(8)
-        expect(page.locator(".mf-preview").get_by_text("FALSE (test statement)")).to_have_count(4)
+        expect(page.locator(".mf-preview .mf-variant:not(.mf-head)")).to_have_count(8)
+        expect(page.locator(".mf-preview").get_by_text("FALSE (test statement)")).to_have_count(8)
         page.locator("#models").get_by_role("checkbox", name="medfact-tiny", exact=True).click()
         for service, key, model in ((one, ONE, "first"), (other, OTHER, "second")):
             add_service(page, service.base_url, key, model)
@@ -113,7 +113,7 @@ def test_a_wrong_key_never_leaves_the_form(page: Page) -> None:
 
 def is_as_chosen(page: Page) -> None:
     expect(page.locator("#choice .mf-own")).to_contain_text("own12.csv")
-    expect(page.locator(".mf-preview li")).to_have_count(8)
+    expect(page.locator(".mf-preview .mf-variant:not(.mf-head)")).to_have_count(8)
     expect(page.get_by_role("checkbox", name="a coin")).to_be_checked()
     expect(page.locator("#pairs input")).to_have_value("10")
     expect(page.locator(".mf-row").get_by_role("textbox", name="address")).to_have_value("http://127.0.0.1:9/v1")

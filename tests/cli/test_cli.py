@@ -66,8 +66,9 @@ def test_pools(medfact: Medfact) -> None:
 
 def test_facts(medfact: Medfact, facts_file: Path) -> None:
     rows = medfact("facts", "--facts", facts_file).rows
-    assert list(rows[0]) == FACT_COLUMNS.split()
+    assert list(rows[0]) == FACT_COLUMNS.replace("role", "presumed role").split()
     assert len(rows) == 42 * 2
+    assert [row["presumed"] for row in rows] == [None, True] * 42
     assert [row["positive"] for row in rows] == [True, False] * 42
     assert sum(row["role"] == "shots" for row in rows) == 2 * (10 + 5)  # five heads of two relations
     ids = {row["fact_id"] for row in rows if row["positive"]}
@@ -76,7 +77,7 @@ def test_facts(medfact: Medfact, facts_file: Path) -> None:
 
 def test_statements(medfact: Medfact, facts_file: Path) -> None:
     rows = medfact("statements", "--facts", facts_file, "--limit", 3).rows
-    assert list(rows[0]) == STATEMENT_COLUMNS.split()
+    assert list(rows[0]) == [*STATEMENT_COLUMNS.split(), "presumed"]
     assert len(rows) == 3 * 2 * 8
     assert [row["variant"] for row in rows] == [*IMPLICATIONS] * 6
     for row in rows:
@@ -242,6 +243,7 @@ def test_every_command_that_makes_data_writes_every_format(
 def test_facts_that_are_written_are_the_same_facts_when_read(medfact: Medfact, facts_file: Path, tmp_path: Path) -> None:
     options = ("--negatives", 2)
     before = sorted(medfact("facts", "--facts", facts_file, *options).rows, key=lambda row: row["fact_id"])
+    assert {row.pop("presumed") for row in before} == {None, True}  # of the file that is read, they are stated
     for ending in (".csv", ".tsv", ".jsonl", ".parquet"):
         path = tmp_path / f"again{ending}"
         medfact("facts", "--facts", facts_file, *options, "-o", path)

@@ -149,10 +149,9 @@ def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         facts = [fact for fact in plan.facts if fact.positive]
         if facts:
             place = show.first % len(facts)
-            unchecked = checked_by_nobody(plan.facts)
-            card = _card_of(plan, facts[place])
-            preview = render("facts_preview", card=card, place=place, of=len(facts), unchecked=unchecked)
-            return preview + _difficulty(visitor, setup, facts[place], plan)
+            card, unchecked = _card_of(plan, facts[place]), checked_by_nobody(plan.facts)
+            shown = render("facts_preview", card=card, place=place, of=len(facts), unchecked=unchecked)
+            return shown + _difficulty(visitor, setup, facts[place], plan)
     return Markup()
 
 

@@ -18,7 +18,7 @@ from medfact.datasets.selection import lost_partner_in
 from medfact.datasets.statistics import statistics
 from medfact.datasets.vouched import PartnerDecisions
 from medfact.errors import MedfactError, Mistake
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, in_direction, load_pool, pool_names
@@ -307,8 +307,9 @@ def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:
     """The rejected false partners of these facts, and why each was rejected."""
     said = visitor.services.store.of(visitor.owner).decisions.on_partners()
     rejected = [item for item in said if not item.confirmed]
-    by_id = {fact.fact_id: fact for fact in facts}
-    here = [(by_id[item.fact_id], item.tail, REASONS.get(item.reason, "")) for item in rejected if item.fact_id in by_id]
+    own = {name_key(fact.head): fact for fact in reversed(facts)} | {fact.fact_id: fact for fact in facts}
+    about = ((own.get(item.fact_id) or own.get(name_key(item.head)), item) for item in rejected)
+    here = [(fact, item, REASONS.get(item.reason, "")) for fact, item in about if fact is not None]
     return render("facts_rejected", rejected=here) + (erasable(DECISIONS) if said else Markup())
 
 

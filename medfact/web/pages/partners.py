@@ -21,9 +21,6 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import collection_of
 
-KEEP = "keep_false"
-"""The button that keeps a partner as false."""
-
 
 @dataclass(frozen=True)
 class PartnerCard:
@@ -60,8 +57,8 @@ def stack_of(visitor: Visitor) -> Stack:
         if fact.presumed and not statement.label and fact.negative_of in true:
             key = triplet_key(fact.head, relation_within_bounds(fact), fact.tail or "")
             cards.setdefault(key, PartnerCard(true[fact.negative_of], statement))
-    known = collection_of(source_of(visitor.services, visitor.owner, setup)).known.facts
-    names = {name_key(name) for fact in known for name in (fact.head, fact.tail or "")}
+    known = collection_of(source_of(visitor.services, visitor.owner, setup)).known
+    names = {name_key(name) for pair in known.pairs() for name in pair}
     said = [one for one in visitor.services.store.of(visitor.owner).decisions.on_partners() if name_key(one.head) in names]
     return Stack(list(cards.values()), said, frozenset(fact.negative_of for fact in plan.facts if fact.negative_of))
 
@@ -83,7 +80,7 @@ def decide(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]
         raise Mistake("That false partner is not among those to be checked any more.", "Go on with the one that is shown.")
     decisions = visitor.services.log_of(visitor.owner, [card.sentence]).decisions
     fact, tail = card.true_fact, card.sentence.fact.tail or ""
-    if action.name == KEEP:
+    if action.name == "keep_false":
         decisions.confirm(fact, tail)
         return show, Message()
     decisions.reject(fact.fact_id, tail, "true", fact)
@@ -103,6 +100,6 @@ PAGE = Page(
     ("partners", "said", "kept"),
     Show,
     view,
-    {KEEP: decide, "can_be_true": decide, "back": back, **ERASE},
+    {"keep_false": decide, "can_be_true": decide, "back": back, **ERASE},
     is_listed=False,
 )
