@@ -1,8 +1,9 @@
 """The index of names: which things of the bundled sets a name may mean, whatever somebody calls them.
 
-A name is looked up by its spelling, by the names that the sets, `source_names.csv`, `lay_names.csv` and the four languages have
-for a thing, and by its words without such as "acute" or "disease" (`without_qualifiers`). What a thing is called in the sets is
-its *own name*; the index speaks of things by the keys of their own names (`spelling_key`).
+A name is looked up by its spelling, by the names that the sets, `source_names.csv`, `lay_names.csv` (of the sets, and of the
+four languages) and `names.csv` of each language have for a thing, and by its words without such as "acute" or "disease"
+(`without_qualifiers`). What a thing is called in the sets is its *own name*; the index speaks of things by the keys of their
+own names (`spelling_key`).
 """
 
 from __future__ import annotations
@@ -158,6 +159,7 @@ def _all_names() -> Iterator[tuple[str, str, bool]]:
     for row in rows_of("source_names.csv"):
         yield from ((row["name"], name, True) for name in row["also"].split(" | ") if name)
     yield from ((name, lay, True) for lay, name in lay_names())
+    yield from ((row["name"], row["lay"], False) for _, row in read_table(ASSETS / "languages" / "lay_names.csv")[1])
     for file in sorted((ASSETS / "languages").glob("*/names.csv")):
         for _, row in read_table(file)[1]:
             yield from ((row["entity"], name, False) for name in (row["name"], *row["synonyms"].split(" | ")) if name)

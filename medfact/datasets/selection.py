@@ -67,19 +67,17 @@ def select(
 ) -> Selection:
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
-    negatives: per positive fact, of shots at least one; those that the file pairs with it count. difficulty: of the drawn ones
+    negatives: per positive fact, of shots at least one; those that the file pairs with it count. difficulty: of drawn ones
     (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: tested instead, after all others.
     limit, per_relation: positive facts with all their negatives, and of their heads the unpaired ones; None: all not aside.
-    canonical: a relation's name in the pool; facts without one are left out. decided: what a person said of drawn ones. held:
-    only facts that reviewers hold as they are labelled; sourced: only those that a source states; each with its negatives.
-    one_tail: one per head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
+    canonical: a relation's name in the pool; others are left out. decided: what a person said of drawn ones. held: only facts
+    that reviewers hold so; sourced: that a source states. one_tail: one per head and relation. lender: of missing shots.
     """
     limited, stated = _is_limited(limit, per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
     loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation, decided)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(heads_aside), sourced)
-    lent = chain(*loans.values()) if heads_aside else ()
     group, shown = (grouping(collection, k, seed, difficulty, decided, canonical) for k in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
@@ -87,7 +85,7 @@ def select(
     lone = [f for f in _stating(_lone(stated, held), sourced) if limited or head(f) not in aside[relation(f)]]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
-        shots=tuple(chain(*map(shown, shots), *lent)),
+        shots=tuple(chain(*map(shown, shots), *chain(*loans.values() if heads_aside else ()))),
         without_negative=(lacking := lacking_of(incomplete, collection, negatives)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),

@@ -54,8 +54,8 @@ PREFERENCES = {
     FAR: "those of no kindred condition, mostly far ones, where a safe one is left",
     JUDGED: "those that a source calls false, where there are any; else as with near",
     CLOSEST: "those that come closest to being true: of the diseases with most in common",
-    ANY: "every safe tail alike",
-    PUBLISHED: "the papers' draw: any tail of the relation that is not listed for the head",
+    ANY: "every safe one alike",
+    PUBLISHED: "the papers' draw: all that the relation lists elsewhere and not here",
 }
 """Which negatives come first. With several per fact, kindred, other, judged and closest ones take turns, except under ANY and
 PUBLISHED. Kindred ones (`difficulty.Kinship`) belong to the same specialty; only some of them are called near.

@@ -61,7 +61,7 @@ def test_pools(medfact: Medfact) -> None:
     papers = [row for row in rows if row["pool"] == "pretexttrans-disek"]
     assert len(papers) == 4 * 8
     assert papers[2]["prototype"] == "If a patient has [X], they are very likely to have symptoms of [Y]."
-    assert len([row for row in rows if row["pool"] == "medfact"]) == 28 * 8 + 5 * 8  # "a" in all relations, "a common" in five
+    assert len([row for row in rows if row["pool"] == "medfact"]) == 29 * 8 + 5 * 8  # "a" in all relations, "a common" in five
 
 
 def test_facts(medfact: Medfact, facts_file: Path) -> None:
@@ -556,7 +556,7 @@ def test_rows_that_are_left_out_are_told_on_stderr(medfact: Medfact, tmp_path: P
     assert outcome.code == 0
     assert "row 3: the tail is empty" in outcome.err
     assert "300 rows (the first is row 4): it repeats an earlier row" in outcome.err
-    assert [row["tail"] for row in outcome.rows if row["role"] == "test"] == ["pain"]
+    assert [row["tail"] for row in outcome.rows if row["role"] == "test" and row["positive"]] == ["pain"]
 
 
 def test_a_database_that_cannot_be_used_is_told_in_one_line(medfact: Medfact, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from small_facts import write_csv
 from medfact.datasets import grouping, load
 from medfact.datasets.bundled import lay_names, rows_of
 from medfact.datasets.names import called, is_common, may_mean, names_of
+from medfact.datasets.vouched import PartnerDecisions
 from medfact.facts import Fact
 from medfact.spec import RunSpec
 
@@ -103,7 +104,7 @@ def test_a_common_finding_is_no_partner_of_a_condition_that_nobody_knows(tmp_pat
 def test_a_fact_without_a_partner_in_its_table_gets_one_that_a_bundled_set_would_draw(tmp_path: Path) -> None:
     path = table(tmp_path, ("gout", "tophi"))
     collection = load(RunSpec("", facts=str(path)))
-    group = grouping(collection, 2, 0, "near", {collection.facts[0].fact_id: frozenset({"fever"})})
+    group = grouping(collection, 2, 0, "near", PartnerDecisions(frozenset({("gout", "fever")})))
     fact, *false = group(collection.facts[0])
     assert fact == Fact("gout", SYMPTOMS, "tophi")
     assert [(one.negative_of, one.k) for one in false] == [(fact.fact_id, 1), (fact.fact_id, 2)]

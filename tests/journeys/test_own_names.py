@@ -10,7 +10,7 @@ import pytest
 from medfact.datasets import load, load_bundled, load_file
 from medfact.datasets.elsewhere import reversed_notes
 from medfact.datasets.isolated import load_isolated
-from medfact.facts import Fact
+from medfact.facts import Elsewhere, Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
@@ -77,7 +77,7 @@ def test_a_users_table_keeps_its_fingerprint_and_its_ids(tmp_path: Path) -> None
 
 def test_names_that_no_bundled_set_has_change_nothing(tmp_path: Path) -> None:
     file = table(tmp_path / "mine.csv", [(f"drug {n}", "may treat", f"disease {n}") for n in "abcdef"])
-    assert load(RunSpec("", facts=str(file))).known.elsewhere == ()
+    assert load(RunSpec("", facts=str(file))).known.elsewhere == (Elsewhere("may treat", "may treat", ()),)
 
 
 # ------------------------------------------------------------------------------------------- direction

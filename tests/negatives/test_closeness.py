@@ -118,25 +118,25 @@ def test_in_a_bundled_set_they_are_safe_close_and_false_as_often_as_true() -> No
 
 
 PINNED = {
-    ANY: "c2cb27d5f4a9c459",
-    FAR: "78dc4cefb58d8a74",
-    JUDGED: "057ffcb94839cf5e",
-    NEAR: "057ffcb94839cf5e",
-    PUBLISHED: "0bf3340c95924d69",
+    ANY: "2441932841232691",
+    FAR: "9911ae55fcf5ebed",
+    JUDGED: "87ddf0ecdaf2d2a0",
+    NEAR: "87ddf0ecdaf2d2a0",
+    PUBLISHED: "1eddaa88904c8be0",
 }
-"""Hashes of what was drawn of safety-core before there were closest ones: recorded runs hold these false partners."""
+"""Hashes of what is drawn of safety-core: recorded runs hold these false partners."""
 
 USUAL = {
     "biomedical-core": "a93b3234cbc30e9c",
     "clinical-core": "02a884a4af60a4f3",
-    "clinical-relations": "cc608653102988e0",
-    "core-medicine": "db57036c3a7fa817",
+    "clinical-relations": "176b66c932421038",
+    "core-medicine": "1090c8c3fcfb71c0",
     "not-indicated": "8231c389c0b2f272",
-    "rare-core": "2060b55fe898edd9",
-    "safety-core": "057ffcb94839cf5e",
+    "rare-core": "aec11fb290fac62a",
+    "safety-core": "87ddf0ecdaf2d2a0",
     "was-true": "04346936d8a6368b",
 }
-"""Hashes of what was drawn of each bundled set before *near* meant what it does now."""
+"""Hashes of what is drawn of each bundled set. A change of them makes other facts of what recorded runs asked."""
 
 
 def drawn_of(name: str, preference: str) -> str:

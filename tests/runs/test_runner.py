@@ -254,7 +254,7 @@ def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
 
 
 def test_facts_without_a_safe_partner_are_a_mistake_that_names_the_cause_alone(tmp_path: Path) -> None:
-    path = str(write_csv(tmp_path / "one.csv", [{"head": "gout", "relation": "symptoms", "tail": "pain"}]))
+    path = str(write_csv(tmp_path / "one.csv", [{"head": "marsh frog disease", "relation": "symptoms", "tail": "pain"}]))
     with pytest.raises(Mistake) as refused:
         plan(RunSpec(model="", facts=path, limit=3, shots=0))
     assert str(refused.value) == (

@@ -37,6 +37,8 @@ def made_18(url: str) -> str:
         for name in NEW:
             connection.execute(sql.text(f"ALTER TABLE facts DROP COLUMN {name}"))
         connection.execute(sql.text("ALTER TABLE verdicts DROP COLUMN language"))
+        for name in ("head", "relation", "confirmed"):
+            connection.execute(sql.text(f"ALTER TABLE rejections DROP COLUMN {name}"))
         connection.execute(sql.text("UPDATE schema_version SET version = 18"))
     return run
 
