@@ -10,37 +10,30 @@ from dataclasses import dataclass
 from medfact.assets import table_words
 from medfact.datasets.elsewhere import fit_of
 from medfact.facts import Fact, spelled
-from medfact.prototypes.pool import Pool, RelationPrototypes, fill, split_words
-
-MOST_FACTS = 200
-"""Facts of a relation whose names are looked up."""
+from medfact.prototypes.pool import Pool, fill, split_words
 
 WEIGHT_OF_WORDS = 2.0
 """Weight of a word that hints at one relation alone, against names that are all of the right kinds."""
-
-STEM = 6
-"""Letters of a word that are compared."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A known relation that another may mean."""
+    """A known relation that another may mean.
+
+    name: the relation, or a name of it from its other end.
+    text: its description with the names of a fact.
+    about: the kind of thing that the heads would be, such as condition or drug; "" for any other.
+    is_turned: whether the facts would have head and tail exchanged.
+    """
 
     relation: str
     name: str
-    """The relation, or a name of it from its other end."""
-
     text: str
-    """Its description with the names of a fact."""
-
     about: str
-    """The kind of thing that the heads would be, such as condition or drug; "" for any other."""
-
     score: float
     is_turned: bool
-    """Whether the facts would have head and tail exchanged."""
 
 
 def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
@@ -48,9 +41,12 @@ def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
     relations and hints in five languages, and by the kinds of things that the facts' names are known as.
     """
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"
-    pairs = [(fact.head, fact.tail or "") for fact in facts[:MOST_FACTS]]
+    pairs = [(fact.head, fact.tail or "") for fact in facts[:200]]  # whose names are looked up
     exchanged = [(there, here) for here, there in pairs]
-    words = {one.name: _words_of(one) for one in pool.relations.values()}
+    hinting = table_words()["relation_hints"]
+    words = {
+        one.name: _stems([one.name, *one.aliases, *one.inverse, *hinting.get(one.name, ())]) for one in pool.relations.values()
+    }
     often = Counter(word for of in words.values() for word in of)
     asked = _stems([facts[0].relation])
     readings: list[Reading] = []
@@ -92,58 +88,54 @@ def kind_of(thing: str) -> str:
     return next((kind for kind, named in kinds if not set(thing.casefold().split()).isdisjoint(named)), "")
 
 
-def _words_of(relation: RelationPrototypes) -> frozenset[str]:
-    hints = table_words()["relation_hints"].get(relation.name, ())
-    return _stems([relation.name, *relation.aliases, *relation.inverse, *hints])
-
-
 def _stems(texts: Iterable[str]) -> frozenset[str]:
-    """The beginnings of the words of texts that may hint at a relation; of Chinese, each two signs that stand together."""
+    """The first six letters of each word that may hint at a relation; of Chinese, each two signs that stand together."""
     words = [word for text in texts for word in _WORD.findall(spelled(split_words(text)))]
     linking = table_words()["relation_hints"]["linking"]
-    latin = {word[:STEM] for word in words if word.isascii() and len(word) > 3 and word not in linking}
+    latin = {word[:6] for word in words if word.isascii() and len(word) > 3 and word not in linking}
     return frozenset(latin | {word[at : at + 2] for word in words if not word.isascii() for at in range(len(word) - 1)})
 
 
 # ------------------------------------------------------------------------------------------------ sentences to begin from
 
-_LEADING = re.compile(r"(?:(?P<be>is|are|was|were|can be|may be|be)|has|have|shows) (?P<rest>.+)")
+_HELPING = re.compile(r"(?:is|are|was|were|can be|may be|be|has|have|shows) (?=.)")
 _ARTICLE = re.compile(r"(?:a|an|the) ")
-_OPEN = re.compile(r"(?P<phrase>.+) (?P<preposition>by|with|for|from|in|on|through|after|before|to|of|at|against|during)")
+_OPEN = re.compile(r"(.+) (by|with|for|from|in|on|through|after|before|to|of|at|against|during)")
 _PARTICIPLE = re.compile(r"\w+(?:ed|en|wn|ght|ound|ung)\b")
-_NOUN_IN_S = re.compile(r"\w*(?:ss|us|is|[io]ns|ents|ors|ers|ies|nces|ics|ings|oms|gns|[st]ures|ects|ests|ds)")
+_VERB = re.compile(r"(?!\w*(?:ss|us|is|[io]ns|ents|ors|ers|ies|nces|ics|ings|oms|gns|[st]ures|ects|ests|ds)\b)\w+s\b")
 
 
 def begun_sentences(relation: str, about: str = "") -> tuple[str, ...]:
     """Four sentences with the words of a relation: plain, from the other end, about a patient, and both. They say the same, and
     each can be denied. about: the kind of the heads.
     """
-    split = " ".join(split_words(relation.replace("_", " ")).split())
-    words = split if split.casefold() == relation.casefold() else split.lower()
-    words = words if words[:2].isupper() else words[:1].lower() + words[1:]
-    leading, first = _LEADING.fullmatch(words), words.partition(" ")[0]
-    phrase = leading["rest"] if leading else words
-    of_drug, has_open_end = about == "drug", _OPEN.fullmatch(phrase)
-    patients, thing = ("In patients who take [X]", "drug") if of_drug else ("In patients with [X]", "condition")
-    is_passive = bool(has_open_end) and not _ARTICLE.match(phrase) and (leading or _PARTICIPLE.match(phrase))
-    is_verb = not leading and first.endswith("s") and not _NOUN_IN_S.fullmatch(first)
-    if is_passive or is_verb:
-        whole = f"is {phrase}" if is_passive else f"is something that {phrase}"
-        end = f"is {phrase}" if is_passive else phrase
+    split = split_words(relation.replace("_", " ")).split()
+    words = " ".join(word if word[:2].isupper() else word[:1].lower() + word[1:] for word in split)
+    phrase = _HELPING.sub("", words, count=1) if _HELPING.match(words) else words
+    open_end = _OPEN.fullmatch(phrase)
+    patients, thing = ("In patients who take [X]", "drug") if about == "drug" else ("In patients with [X]", "condition")
+    is_passive = open_end and not _ARTICLE.match(phrase) and (phrase != words or _PARTICIPLE.match(phrase))
+    if is_passive or (phrase == words and _VERB.match(words)):
+        whole, end = (f"is {phrase}", f"is {phrase}") if is_passive else (f"is something that {phrase}", phrase)
         return (
             f"[X] {whole} [Y].",
             f"[Y] is one of the things that [X] {end}.",
             f"{patients}, the {thing} {whole} [Y].",
             f"[Y] is one of the things that [X] {end} in patients.",
         )
-    phrase, preposition = (has_open_end["phrase"], has_open_end["preposition"]) if has_open_end else (phrase, "of")
-    noun = re.sub(r"(?<=[^sui])s$", "", re.sub(r"ies$", "y", _ARTICLE.sub("", phrase, count=1)))
-    noun = f"{'an' if noun[:1].lower() in {*'aeiou'} else 'a'} {noun}"
-    patients, thing = ("In patients with [X]", "condition") if has_open_end else (patients, thing)
-    texts = (
-        f"[Y] is {noun} {preposition} [X].",
+    noun, preposition = open_end.groups() if open_end else (phrase, "of")
+    noun = re.sub(r"(?<=[^sui])s$", "", re.sub(r"ies$", "y", _ARTICLE.sub("", noun, count=1)))
+    noun = f"an {noun}" if noun[:1].lower() in {*"aeiou"} else f"a {noun}"
+    if open_end:
+        return (
+            f"[X] is {noun} {preposition} [Y].",
+            f"[Y] has [X] as {noun}.",
+            f"In patients with [Y], [X] is {noun} {preposition} the condition.",
+            f"[Y] is one of the conditions {preposition} which [X] is {noun} in patients.",
+        )
+    return (
+        f"[Y] is {noun} of [X].",
         f"[X] has [Y] as {noun}.",
-        f"{patients}, [Y] is {noun} {preposition} the {thing}.",
-        f"[X] is one of the {thing}s {preposition} which [Y] is {noun} in patients.",
+        f"{patients}, [Y] is {noun} of the {thing}.",
+        f"[X] is one of the {thing}s of which [Y] is {noun} in patients.",
     )
-    return tuple(fill(text, "[Y]", "[X]") for text in texts) if has_open_end else texts

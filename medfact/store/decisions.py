@@ -32,13 +32,13 @@ class Decisions(Part):
     def _decide(self, fact_id: str, tail: str, reason: str, fact: Fact | None, confirmed: bool) -> None:
         row = schema.rejections.c
         head, relation = (fact.head, relation_within_bounds(fact)) if fact else ("", "")
-        values = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now(), "reason": reason}
+        said = {"tail": tail, "rejected_at": now(), "reason": reason, "confirmed": confirmed}
+        values = {"owner": self.owner, "fact_id": fact_id, "head": head, "relation": relation, **said}
         with self.database.writing() as connection:
             same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
             differs = row.confirmed.is_not(confirmed) | (row.head != head)
             connection.execute(schema.rejections.delete().where(*same, differs))
-            place = {"head": head, "relation": relation, "confirmed": confirmed}
-            connection.execute(self.database.insert_new(schema.rejections), [values | place])
+            connection.execute(self.database.insert_new(schema.rejections), [values])
 
     def take_back(self, fact_id: str, tail: str) -> None:
         """Takes back what was said of a false partner, under whatever ids its true fact has."""

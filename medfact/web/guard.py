@@ -25,14 +25,13 @@ from medfact.limits import acting_for
 from medfact.web import only_invited
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
-from medfact.web.at_once import STREAMS_AT_ONCE, AtOnce
 from medfact.web.clients import address_of, is_behind_proxy, name_in, warn_of_unread_addresses
 from medfact.web.host import is_host, opened
 from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import NO_ROOM, NotNow, UploadGate
+from medfact.web.upload_gate import NO_ROOM, STREAMS_AT_ONCE, AtOnce, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, MEGABYTE, Uploads
 from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
 

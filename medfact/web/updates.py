@@ -35,19 +35,22 @@ PROCESS = secrets.token_hex(8)
 
 
 class Question(BaseModel):
-    """What a page asks."""
+    """What a page asks.
+
+    address: the query of the page's address, where it was not answered yet.
+    show: what it shows.
+    setup: what is chosen in its inputs; None before they have shown what was chosen last.
+    settled: whether nothing was chosen there since the last answer: two pages of a visitor do not take turns at what is
+    kept.
+    drawn: the fingerprints of its fragments.
+    """
 
     page: str = Field(max_length=40)
     address: str = ""
-    """The query of the page's address, where it was not answered yet."""
     show: dict[str, str | int | float | bool | None] = Field(default={}, max_length=MOST_VALUES)
-    """What it shows."""
     setup: dict[str, Any] | None = Field(default=None, max_length=MOST_VALUES)
-    """What is chosen in its inputs; None before they have shown what was chosen last."""
     settled: bool = False
-    """Whether nothing was chosen there since the last answer: two pages of a visitor do not take turns at what is kept."""
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
-    """The fingerprints of its fragments."""
     action: Action | None = None
 
     @property

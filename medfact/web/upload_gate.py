@@ -1,4 +1,6 @@
-"""How uploads arrive: so many at once, and so many files and bytes an hour, of one visitor and of all; one file a form."""
+"""How much arrives: so many requests of one network address at the same time, which share the threads of the server, and so
+many uploads at once and files and bytes an hour, of one visitor and of all; one file a form.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from medfact.errors import MedfactError
-from medfact.limits import Share, limits, takes_runs_from_files
+from medfact.limits import Share, is_public_server, limits, takes_runs_from_files
 from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT
 from medfact.web.uploads import HOUR_SECONDS, Uploads, plain_name
 from medfact.web.visitors import owner_of
@@ -47,6 +49,33 @@ class NotNow(MedfactError):
         minutes = ceil(self.seconds / 60)
         wait = f"{self.seconds} seconds" if self.seconds < 120 else f"{minutes} minutes"
         super().__init__(problem, f"Try again in {'a second' if self.seconds == 1 else wait}.")
+
+
+AT_ONCE, STREAMS_AT_ONCE = 12, 64
+"""So many requests and streams of one address, on a public server. A stream tells how a run goes, or sends a finished file."""
+
+
+class AtOnce:
+    """Requests that are being answered, by address. most: of one; says: what they are, to one who has too many."""
+
+    def __init__(self, most: int = AT_ONCE, says: str = "requests of your network address are being answered") -> None:
+        self._busy: Counter[str] = Counter()
+        self._most, self._says = most, says
+
+    @contextmanager
+    def one_more(self, address: str) -> Iterator[None]:
+        """Meanwhile one more is answered. Raises NotNow where its address has many."""
+        if not is_public_server():
+            yield
+            return
+        if self._busy[address] >= self._most:
+            raise NotNow(f"{self._most} {self._says}, which is the most at once.", 1)
+        self._busy[address] += 1
+        try:
+            yield
+        finally:
+            self._busy[address] -= 1
+            self._busy += Counter()  # without those at nought
 
 
 class UploadGate:

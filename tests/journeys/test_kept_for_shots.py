@@ -90,7 +90,7 @@ def test_the_table_of_relations_keeps_nothing_for_demonstrations_that_are_not_sh
         assert (row.facts, row.tested, row.aside, row.out) == (HEADS, HEADS - aside, aside, 0)
         none = dict.fromkeys(("own", "may_drop", "drafts", "studio", "reviewed", "confirmed", "one_tail", "sourced"), "")
         lists = {"relations": [row], "notes": [], "alone": [], "problems": [], "more_problems": 0, "rows_with_problems": 0}
-        lists |= {"unknown": [], "renamed": [], "turned": [], "tested": HEADS, "stated": 0}
+        lists |= {"unknown": [], "renamed": {}, "turned": [], "tested": HEADS, "stated": 0}
         drawn = str(render("facts_in_use", name="twelve.csv", facts=HEADS, **none, **lists))
         assert ("kept for worked examples" in drawn) == (aside > 0)
 

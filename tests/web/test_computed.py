@@ -16,10 +16,9 @@ from medfact import computing as places
 from medfact.computing import AT_ONCE
 from medfact.web import downloads, embed
 from medfact.web.api.caller import Caller
-from medfact.web.at_once import AtOnce
 from medfact.web.services import Services
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import UploadGate
+from medfact.web.upload_gate import AtOnce, UploadGate
 
 SOON = 20.0
 

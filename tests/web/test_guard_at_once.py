@@ -12,11 +12,10 @@ import httpx
 import pytest
 
 from medfact.web.api.caller import Caller
-from medfact.web.at_once import AT_ONCE, STREAMS_AT_ONCE, AtOnce
 from medfact.web.guard import Guarded
 from medfact.web.pace import Neighbours
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import NotNow, UploadGate
+from medfact.web.upload_gate import AT_ONCE, STREAMS_AT_ONCE, AtOnce, NotNow, UploadGate
 from medfact.web.uploads import Uploads
 
 CARD = "/download/x/card.png"

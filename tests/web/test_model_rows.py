@@ -22,7 +22,7 @@ from waiting import until
 from medfact.errors import Mistake
 from medfact.runs.costs import bill_of
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
-from medfact.web.evaluate import found
+from medfact.web.evaluate import trial
 from medfact.web.evaluate.form import ModelRow, Setup
 from medfact.web.trials import MOST_OF_ONE, Trials
 
@@ -306,9 +306,9 @@ def test_consent_and_key_are_of_one_service() -> None:
 
 def test_services_on_this_machine_are_found_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     with MockService(Behaviour(lists=("llama3.2", "mistral:7b"))) as service:
-        ollama = replace(found.service_named("ollama:"), address=service.base_url)  # type: ignore[type-var]
-        monkeypatch.setattr(found, "service_named", lambda prefix: ollama if prefix == "ollama:" else None)
-        local = found.LocalServices()
+        ollama = replace(trial.service_named("ollama:"), address=service.base_url)  # type: ignore[type-var]
+        monkeypatch.setattr(trial, "service_named", lambda prefix: ollama if prefix == "ollama:" else None)
+        local = trial.LocalServices()
         until(lambda: local.now() == [(ollama, ("llama3.2", "mistral:7b"))])
         monkeypatch.setenv("MEDFACT_PUBLIC", "1")
         assert local.now() == []
@@ -316,9 +316,9 @@ def test_services_on_this_machine_are_found_without_waiting(monkeypatch: pytest.
 
 def test_a_public_server_looks_for_no_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    monkeypatch.setattr(found, "names_at", lambda settings: pytest.fail("it was asked"))
-    local = found.LocalServices()
-    assert (local.now(), local._looked_at) == ([], -found.FRESH_SECONDS)
+    monkeypatch.setattr(trial, "names_at", lambda settings: pytest.fail("it was asked"))
+    local = trial.LocalServices()
+    assert (local.now(), local._looked_at) == ([], -trial.FRESH_SECONDS)
 
 
 def test_a_local_model_two_services_and_one_that_thinks_are_compared(visitor: Visitor, app_home: Path) -> None:

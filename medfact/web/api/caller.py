@@ -14,12 +14,11 @@ from fastapi.concurrency import run_in_threadpool
 from medfact.computing import computing
 from medfact.limits import acting_for
 from medfact.spec import LOCAL_OWNER
-from medfact.web.at_once import AtOnce
 from medfact.web.clients import address_of
 from medfact.web.host import is_host
 from medfact.web.services import Services
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import UploadGate
+from medfact.web.upload_gate import AtOnce, UploadGate
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, user_header
 
 _SALT = secrets.token_hex(16)

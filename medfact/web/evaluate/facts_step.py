@@ -4,7 +4,7 @@ their sentences."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,30 +12,34 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
+from medfact.assets import ENGLISH
 from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.bundled import about, true_facts
 from medfact.datasets.collection import summary
+from medfact.datasets.columns import CONSTANT, RENAMED
 from medfact.datasets.sources import has_source
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import CLOSEST, RULES, closest_negative, explain
-from medfact.prototypes import in_direction
+from medfact.prototypes import Pool, in_direction, is_about
 from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.nearest import begun_sentences, likeliest, readings_of
 from medfact.results.wording import checked_by_nobody, in_plain_words
+from medfact.reviews.studio import EditedRelation, edited, edits, with_denials
+from medfact.reviews.studio_pools import editable
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
+from medfact.statements import VARIANTS
 from medfact.store import Plan
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.columns_step import says_columns
-from medfact.web.evaluate.form import EvaluateShow, Setup
+from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, changed, checked_source, columns_in, setup_in
 from medfact.web.evaluate.plan import planned_runs
-from medfact.web.evaluate.relations_step import as_stated, is_told, read_turned, renamed_relations, unknown_relations
 from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
-from medfact.web.pages import Message, Visitor
+from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.services import Source, collection_of, collection_of_spec, spec_of
 
@@ -43,6 +47,10 @@ MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
 SHOWN_PROBLEMS = 12
 SHOWN_WITHOUT_PARTNER = 5
+SHOWN_UNKNOWN = 5
+CANNOT_DENY = "it cannot be denied by one word. Say it with is, are, has, can or include."
+SENTENCES = {"plain": "none", "backwards": "inv", "in_patient": "ins", "in_patient_backwards": "inv+ins"}
+"""Field of the set-up → the form whose sentence is written in it."""
 
 EXAMPLE = """condition,relation,finding
 gout,symptoms,podagra
@@ -75,12 +83,15 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         return Markup()
     try:
         source = source_of(visitor.services, visitor.owner, setup)
-        collection = as_stated(visitor, setup, source)
-        unknown = unknown_relations(visitor, setup, source, collection)
+        collection, pool = _stated(visitor, setup, source)
     except MedfactError as error:
         return render("message", message=Message(in_plain_words(error.public), "warn"))
     positive = sum(fact.positive for fact in collection.facts)
-    problems, turned = summary(collection.problems), read_turned(collection)
+    problems, turned = summary(collection.problems), _read_turned(collection)
+    unknown = _unknown_relations(setup, pool, collection) if pool else []
+    unsaid = tuple(f"We have no sentences for “{relation['name']}” yet" for relation in unknown)
+    told = {said for _, _, said in turned}
+    renamed = {ours.removeprefix(RENAMED): known for ours, known in columns_in(source).items() if ours.startswith(RENAMED)}
     counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
     counts, notes, alone = _counts_of(visitor, setup, source, positive) if counted_here else ((), (), ())
     return render(
@@ -98,16 +109,16 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
         notes=[
-            in_plain_words(one)
-            for one in (*collection.notes, *notes)
-            if not (says_columns(one) or is_told(one, unknown, turned))
+            in_plain_words(note)
+            for note in (*collection.notes, *notes)
+            if not (says_columns(note) or note in told or note.startswith(unsaid))
         ],
         alone=alone,
         problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
         unknown=unknown if "facts" in source else [],
-        renamed=renamed_relations(source),
+        renamed=renamed,
         turned=turned,
     ) + _preview(visitor, show, setup)
 
@@ -124,6 +135,137 @@ def _confirmed(visitor: Visitor, collection: Collection) -> int:
     """How many true facts reviewers hold true."""
     held = visitor.services.held(visitor.reviewers)
     return sum(fact.positive and held.get(fact.fact_id, False) for fact in collection.facts) if held else 0
+
+
+def says_columns(note: str) -> bool:
+    """Whether a note tells the command line what was guessed, which the page shows."""
+    return note.endswith("; say otherwise with --column.")
+
+
+# ------------------------------------------------------------------------------------------------ relations of a table
+
+
+def _stated(visitor: Visitor, setup: Setup, source: Source) -> tuple[Collection, Pool | None]:
+    """The facts of a source, the way round in which the chosen sentences state them, and these; None without a method."""
+    collection = collection_of(source)
+    if setup.protocol not in PROTOCOLS:
+        return collection, None
+    if own := edited_of(visitor.services, visitor.owner, setup):
+        pool = own.pool()
+    else:
+        name = visitor.services.pool(visitor.owner, setup.pool) or None
+        pool = pool_of(spec_of(source, protocol=setup.protocol, pool=name, asked_in=setup.language), collection)
+    return in_direction(collection, pool), pool
+
+
+def _unknown_relations(setup: Setup, pool: Pool, collection: Collection) -> list[dict[str, object]]:
+    """The relations of true facts for which the chosen sentences have none, the most frequent first."""
+    facts_of: dict[str, list[Fact]] = {}
+    for fact in collection.facts:
+        if fact.positive and fact.fact_id not in pool.ready and pool.canonical(fact.relation) is None:
+            facts_of.setdefault(fact.relation, []).append(fact)
+    shown = sorted(facts_of.values(), key=lambda facts: -len(facts))[:SHOWN_UNKNOWN]
+    return [_unknown(setup, pool, facts) for facts in shown]
+
+
+def _unknown(setup: Setup, pool: Pool, facts: Sequence[Fact]) -> dict[str, object]:
+    """Some facts' relation, for which there are no sentences: the known ones that it may mean, by what they would say of its
+    first fact, and the sentences that are being written. A visitor can add to the project's own in English.
+    """
+    name, readings = facts[0].relation, readings_of(pool, facts)
+    likely = likeliest(readings)
+    is_own = setup.protocol == RunSpec.protocol and setup.pool in ("", RunSpec.protocol) and setup.language == ENGLISH
+    return {
+        "name": name,
+        "facts": len(facts),
+        "first": facts[0],
+        "why_withheld": pool.why_withheld(name) or "",
+        "likely": likely,
+        "others": [reading for reading in readings if reading not in likely],
+        "can_write": is_own and not setup.drafts and setup.studio.partition(":")[0] in ("", RunSpec.protocol),
+        "written": _written(setup, facts[0]) if setup.worded == name else (),
+    }
+
+
+def _read_turned(collection: Collection) -> list[tuple[str, str, str]]:
+    """The relations of a file that are read from their other end: each with what it is read as, and what is said of it."""
+    turned = sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
+    return [(theirs, known, " ".join(note for note in collection.notes if is_about(note, theirs))) for theirs, known in turned]
+
+
+def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Says which known relation one of the file is; "" takes that back."""
+    if not (sent := setup_in(visitor, show).source):
+        raise Mistake("There is no file of yours in use.", "Choose one first.")
+    source = checked_source(visitor.services, visitor.owner, sent)
+    ours, known = f"{RENAMED}{action.about}", action.fields.get("known", "")
+    columns = [[name, value] for name, value in columns_in(source).items() if name != ours]
+    if known:
+        columns.append([ours, f"{CONSTANT}{known}"])
+    show = show.model_copy(update={"first": 0})
+    return changed(visitor, show, source={**source, "columns": columns}, worded=""), Message()
+
+
+# ------------------------------------------------------------------------------------------------ sentences of one's own
+
+
+def _sentences(setup: Setup) -> dict[str, str]:
+    """What is written, by form, with the denials that follow."""
+    typed = {form: " ".join(str(getattr(setup, name)).split()) for name, form in SENTENCES.items()}
+    return with_denials(editable(RunSpec.protocol).pool, typed)
+
+
+def _problems(relation: str, sentences: Mapping[str, str]) -> dict[str, str]:
+    """Form that affirms → why its sentence, or the denial of it, cannot be used."""
+    found = editable(RunSpec.protocol).problems(EditedRelation(relation, {}, sentences))
+    denials = {
+        VARIANTS[form].form: why if sentences[form] else CANNOT_DENY for form, why in found.items() if VARIANTS[form].negated
+    }
+    return {**denials, **{form: why for form, why in found.items() if not VARIANTS[form].negated}}
+
+
+def _written(setup: Setup, fact: Fact) -> list[tuple[str, str, str, str, str]]:
+    sentences = _sentences(setup)
+    problems, pool = _problems(fact.relation, sentences), editable(RunSpec.protocol)
+    denied = {VARIANTS[form].form: pool.filled(text, fact) for form, text in sentences.items() if VARIANTS[form].negated}
+    return [
+        (name, str(getattr(setup, name)), problems.get(form, ""), pool.filled(sentences[form], fact), denied[form])
+        for name, form in SENTENCES.items()
+    ]
+
+
+def write_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Begins to write sentences for a relation: those that this visitor has saved of it, or else some with its words. Without a
+    relation, leaves off.
+    """
+    setup = setup_in(visitor, show)
+    source = source_of(visitor.services, visitor.owner, setup)
+    collection, _ = _stated(visitor, setup, source)
+    facts = [fact for fact in collection.facts if fact.positive and fact.relation == action.about]
+    if not facts:
+        return changed(visitor, show, worded=""), Message()
+    pool = editable(RunSpec.protocol).pool
+    saved = edited(pool, visitor.services.store.of(visitor.owner).prototype_edits.log(pool.name)).get(action.about)
+    likely = likeliest(readings_of(pool, facts))
+    begun = begun_sentences(action.about, likely[0].about if likely else "")
+    texts = [saved.sentences.get(form, "") for form in SENTENCES.values()] if saved else begun
+    texts = [text.replace("{is|are}", "is").replace("{has|have}", "has") for text in texts]
+    return changed(visitor, show, worded=action.about, **dict(zip(SENTENCES, texts, strict=True))), Message()
+
+
+def use_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Saves what is written of a relation, with its denials, and asks this file's facts with it."""
+    setup = setup_in(visitor, show).changed(**{name: action.fields.get(name, "")[:1_000] for name in SENTENCES})
+    sentences = _sentences(setup)
+    show = changed(visitor, show, **{name: getattr(setup, name) for name in SENTENCES})
+    if problems := _problems(action.about, sentences):
+        form, why = next(iter(problems.items()))
+        return show, Message(f"The sentence “{sentences[form]}” cannot be used: {why}", "warn")
+    pool = editable(RunSpec.protocol).pool
+    made = edits(pool, action.about, {}, sentences)
+    visitor.services.log_of(visitor.owner, made).prototype_edits.record(made)
+    show = changed(visitor, show, worded="").model_copy(update={"studio": f"{pool.name}:{OWN_DATA}", "first": 0})
+    return show, Message(f"“{action.about}” is asked in your sentences.", "good")
 
 
 # ------------------------------------------------------------------------------------------------ in their sentences
@@ -237,3 +379,6 @@ def _without_partner(selection: Selection, collection: Collection) -> Iterator[s
         reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.removed.items())
         said = f"{bounds_before(fact)}{fact.head} — {fact.relation} → {fact.tail}"
         yield f"{said}: of {found.candidates} other findings, {reasons or 'none is left'}."
+
+
+ACTIONS: dict[str, Act] = {"use_relation": use_relation, "write_sentences": write_sentences, "use_sentences": use_sentences}

@@ -3,28 +3,129 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import bundled_names
-from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED
+from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED, SPLIT, named_columns
+from medfact.datasets.guessing import COMMAS, Guess
+from medfact.datasets.isolated import count_passages, fails_again, guess_isolated
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.kept import keep
 from medfact.languages import language_of
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
 from medfact.spec import NO_RETRIEVAL
-from medfact.web.evaluate import relations_step
-from medfact.web.evaluate.columns_step import chosen_columns, guess_of, is_asked, waiting_for
-from medfact.web.evaluate.form import EvaluateShow, People, Unmapped, changed, setup_in
-from medfact.web.evaluate.fragments import passages_in
+from medfact.views.fragments import render
+from medfact.web.evaluate import facts_step
+from medfact.web.evaluate.form import EvaluateShow, People, Setup, Unmapped, changed, columns_in, setup_in
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
 
-IN_ITS_LANGUAGE = "The table is in {}, and is asked so, unless you choose another language under “Method and sentences”."
+ONE_RELATION = "(one relation for all rows)"
+ROLES = {"head": "condition", "relation": "relation", "tail": "finding"}
+SHOWN_CELL = 60
+
+guess_of = keep(64, fails=fails_again)(guess_isolated)
+"""The headers of a visitor's table, and what is guessed of it. Raises FactsError."""
+
+
+def is_asked(guess: Guess) -> bool:
+    """Whether a person has to say or confirm something before the table is read."""
+    return bool(guess.personal or guess.open or guess.wide or guess.marks or guess.splits)
+
+
+def waiting_for(file: Path, headers: Sequence[str], people: People = "", personal: Sequence[str] = ()) -> dict[str, object]:
+    """What of the set-up changes where a table waits for a person. personal: columns that may be about patients."""
+    asks_people = personal and not people
+    reason = f"First say whether {file.name} is about patients." if asks_people else f"First match the columns of {file.name}."
+    return {"mapping": Unmapped(path=str(file), columns=list(headers[:200]), people=people), "pending": reason}
+
+
+def mapping(visitor: Visitor, setup: Setup) -> Markup:
+    """The columns of a file that waits for them, or of that in use. Nothing of a table that may be about patients is shown
+    before a person has said what to do.
+    """
+    try:
+        file, given, people, headers, guess = _table(visitor, setup)
+    except MedfactError:
+        return Markup()  # said where the facts stand
+    is_plain = not given and named_columns(list(headers)).keys() >= ROLES.keys() and not guess.personal
+    if setup.mapping is None and is_plain:
+        return Markup()  # nothing was guessed
+    if guess.personal and not people:
+        return render("facts_personal", name=file.name, personal=guess.personal)
+    guessed = {"relation": f"{CONSTANT}{guess.relation}"} if guess.relation else {}
+    columns = {**guessed, **guess.columns, **given}
+    relation = columns.get("relation", "")
+    shown = [name for name in headers if name not in guess.personal]
+    places = [at for at, name in enumerate(headers) if name in shown]
+    return render(
+        "facts_mapping",
+        name=file.name,
+        waiting=setup.mapping is not None,
+        roles=[(role, label, columns.get(role, ""), role in guess.open) for role, label in ROLES.items()],
+        headers=shown,
+        left_out=guess.personal,
+        rows=[[row[at][:SHOWN_CELL] if at < len(row) else "" for at in places] for row in guess.sample],
+        one_relation=ONE_RELATION,
+        constant=relation.removeprefix(CONSTANT) if relation.startswith(CONSTANT) else "",
+        wide=guess.wide,
+        marks=guess.marks,
+        splits=list(_splits(headers, guess, given)),
+    )
+
+
+def _table(visitor: Visitor, setup: Setup) -> tuple[Path, dict[str, str], str, tuple[str, ...], Guess]:
+    """The file that waits for its columns, or that in use: what was said of its columns, and of those about patients, its
+    headers, and what is guessed of it. Raises MedfactError.
+    """
+    waiting = setup.mapping
+    given = {} if waiting else columns_in(setup.source)
+    people = waiting.people if waiting else given.get(PATIENTS, "").removeprefix(CONSTANT)
+    file = visitor.services.uploads.of(visitor.owner, waiting.path if waiting else (setup.source or {}).get("facts"))
+    return file, given, people, *guess_of(str(file), people)
+
+
+def _splits(headers: tuple[str, ...], guess: Guess, given: Mapping[str, str]) -> Iterator[tuple[str, list[str], bool]]:
+    """A cell with several names of each column that has such, the names, and whether it is likely a list."""
+    for name, sign in guess.splits.items():
+        at = headers.index(name)
+        cells = [row[at] for row in guess.sample if at < len(row) and sign in row[at]]
+        cell = cells[0] if cells else f"…{sign}…"
+        whole = f"{CONSTANT}none"
+        is_likely = given.get(f"{SPLIT}:{name}", whole) != whole if given else sign not in COMMAS
+        yield " ".join(cell.split()), [part.strip() for part in cell.split(sign) if part.strip()], is_likely
+
+
+def chosen_columns(guess: Guess, people: str, fields: Mapping[str, str]) -> dict[str, str]:
+    """The column map of what a person chose. Raises Mistake, which names what is missing."""
+    chosen = {role: fields.get(role, "") for role in ROLES}
+    spread = guess.column_map() if (guess.wide or guess.marks) and not chosen["tail"] else {}
+    if spread and chosen["relation"] not in ("", ONE_RELATION):
+        spread["relation"] = chosen["relation"]
+    constant = fields.get("constant", "").strip()
+    if chosen["relation"] in ("", ONE_RELATION):
+        chosen["relation"] = f"{CONSTANT}{constant}" if constant and not guess.wide else ""
+    said = {role: name for role, name in chosen.items() if name}
+    in_spread = {"tail"} | ({"relation"} if guess.wide else set()) if spread else set()
+    if missing := [label for role, label in ROLES.items() if role not in said.keys() | in_spread]:
+        raise Mistake(
+            f"Which column holds the {missing[0]}?",
+            "Choose it, or type one relation for all rows." if missing[0] == ROLES["relation"] else "Choose one.",
+        )
+    splits = {f"{SPLIT}:{name}": f"{CONSTANT}{sign if 'split' in fields else 'none'}" for name, sign in guess.splits.items()}
+    return {**spread, **said, **splits, **({PATIENTS: f"{CONSTANT}{people}"} if people else {})}
+
+
+# ------------------------------------------------------------------------------------------------ facts
 
 
 def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -57,12 +158,7 @@ def say_people(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Ev
 
 def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Takes the uploaded file with the columns that the visitor chose."""
-    setup = setup_in(visitor, show)
-    waiting, source = setup.mapping, setup.source or {}
-    file = visitor.services.uploads.of(visitor.owner, waiting.path if waiting else source.get("facts"))
-    said: dict[str, str] = {} if waiting else dict(source.get("columns", []))
-    people = waiting.people if waiting else said.get(PATIENTS, "").removeprefix(CONSTANT)
-    _, guess = guess_of(str(file), people)
+    file, said, people, _, guess = _table(visitor, setup_in(visitor, show))
     if guess.personal and not people:
         raise Mistake("Say first whether the table is about patients.", "Leave such columns out, or say that they are not.")
     columns = chosen_columns(guess, people, action.fields)
@@ -74,8 +170,11 @@ def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: s
     collection = collection_of(source)  # before anything is kept: who has to wait for a turn begins anew
     facts, language = len(collection.known.facts), language_of(collection)
     show = changed(visitor, show, source=source, file_in=language, mapping=None, pending="")
-    told = f" {IN_ITS_LANGUAGE.format(language_titles()[language])}" if language != ENGLISH else ""
-    return show, Message(f"{name}: {counted(facts, 'true fact')} read.{told}", "good")
+    said = f"{name}: {counted(facts, 'true fact')} read."
+    if language != ENGLISH:
+        title = language_titles()[language]
+        said += f" The table is in {title}, and is asked so, unless you choose another language under “Method and sentences”."
+    return show, Message(said, "good")
 
 
 def take_rows(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -95,17 +194,12 @@ def use_set(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalu
     """Takes a bundled data set, in place of a file."""
     if action.about not in bundled_names():
         raise Mistake("There is no such data set.", "Choose one of the list.")
-    return changed(visitor, _unsettled(visitor, show), source=None, dataset=action.about), Message()
+    return changed(visitor, _at_first(show), mapping=None, pending="", source=None, dataset=action.about), Message()
 
 
 def drop_file(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
     """Goes back to the bundled data set."""
-    return changed(visitor, _unsettled(visitor, show), source=None), Message("")
-
-
-def _unsettled(visitor: Visitor, show: EvaluateShow) -> EvaluateShow:
-    """The view without a file that waits for anything."""
-    return changed(visitor, _at_first(show), mapping=None, pending="")
+    return changed(visitor, _at_first(show), mapping=None, pending="", source=None), Message("")
 
 
 def _at_first(show: EvaluateShow) -> EvaluateShow:
@@ -132,6 +226,9 @@ def take_pool(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
 
 # ------------------------------------------------------------------------------------------------ documents
 
+passages_in = keep(64, fails=fails_again)(count_passages)
+"""How many passages a file of documents holds."""
+
 
 def take_documents(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Takes uploaded documents; asks for the column with the text where it is not clear."""
@@ -157,8 +254,8 @@ def use_column(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Ev
 
 def _documents_taken(visitor: Visitor, show: EvaluateShow, file: Path, column: str) -> tuple[EvaluateShow, Message]:
     number = passages_in(str(file), column or None)
-    retrieval = setup_in(visitor, show).retrieval
-    retrieval = "sparse" if retrieval == NO_RETRIEVAL else retrieval
+    chosen = setup_in(visitor, show).retrieval
+    retrieval = "sparse" if chosen == NO_RETRIEVAL else chosen
     show = changed(visitor, show, corpus=str(file), corpus_column=column, retrieval=retrieval, untold=None)
     return show, Message(f"{file.name}: {counted(number, 'passage')} read.", "good")
 
@@ -174,7 +271,7 @@ ON_FACTS: dict[str, Act] = {
     "use_set": use_set,
     "say_people": say_people,
     "use_columns": use_columns,
-    **relations_step.ACTIONS,
+    **facts_step.ACTIONS,
     "drop_file": drop_file,
 }
 ON_DOCUMENTS: dict[str, Act] = {

@@ -36,14 +36,8 @@ MOST_MODELS = 8
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
 
-LONGEST_PATH = 1_000
-"""Characters of what names a file of the visitor's."""
-
 LONGEST_KEPT = 16_000
 """Characters of a set-up that is kept."""
-
-FINE_TUNED = "ft"
-"""How OpenAI's own names of models begin that have a colon."""
 
 OF_SPEC = {"pairs": "limit", "difficulty": "negative_difficulty"}
 """Field of the set-up → the field of a spec that it is, where they are called otherwise."""
@@ -86,7 +80,7 @@ def _known(prefix: str) -> str:
 KnownPrefix = Annotated[str, AfterValidator(_known)]
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 Sentence = Annotated[str, Field(max_length=1_000)]
-OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
+OwnFile = Annotated[str, AfterValidator(lambda path: path[:1_000])]
 """One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
 
 
@@ -116,22 +110,24 @@ class AsTold(Lenient):
 
 
 class ModelRow(AsTold):
-    """A model beside the bundled ones: on this machine, or behind a service. Its key is never among this."""
+    """A model beside the bundled ones: on this machine, or behind a service. Its key is never among this.
+
+    service: how the specs of the chosen service begin; OpenAI's stands for any other one, too, at an address.
+    model: a repository, a folder or a GGUF file; or what the service calls the model.
+    address: of the service as it was typed, "" for the usual one.
+    budget: US dollars, 0 for any sum.
+    is_open: whether its fields are shown.
+    had_key: whether a key was typed, which is asked for again where it is not in memory any more.
+    """
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,16}$")] = "row"
     where: Literal["machine", "service"] = "service"
     service: KnownPrefix = OPENAI_PREFIX
-    """How the specs of the chosen service begin; OpenAI's stands for any other one, too, at an address."""
     model: Short = ""
-    """A repository, a folder or a GGUF file; or what the service calls the model."""
     address: Short = ""
-    """Of the service as it was typed, "" for the usual one."""
     budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
-    """US dollars, 0 for any sum."""
     is_open: bool = True
-    """Whether its fields are shown."""
     had_key: bool = False
-    """Whether a key was typed, which is asked for again where it is not in memory any more."""
 
     @classmethod
     def of(cls, spec: str, address: str = "", **more: Any) -> Self:
@@ -191,8 +187,8 @@ class ModelRow(AsTold):
     def check(self) -> None:
         """Raises Mistake where what was chosen cannot be, such as a model at OpenAI that begins like a spec."""
         super().check()
-        prefix, colon, _ = self.model.partition(":")
-        if colon and self.spec == f"{OPENAI_PREFIX}{self.model}" and prefix != FINE_TUNED and self.place in OPENAI_URL:
+        prefix, colon, _ = self.model.partition(":")  # OpenAI's own names that have one begin with "ft"
+        if colon and self.spec == f"{OPENAI_PREFIX}{self.model}" and prefix != "ft" and self.place in OPENAI_URL:
             services = ", ".join(service.prefix for service in named_services())
             raise Mistake(
                 f"{prefix[:40]}: begins no name of a model at OpenAI.",
@@ -219,60 +215,62 @@ def rows_in(record: Mapping[str, Any]) -> Any:
 
 
 class Setup(AsTold):
-    """The values of the inputs."""
+    """The values of the inputs.
+
+    source: the visitor's own file in use, and its columns; None for the bundled data set.
+    file_in: the language of that file.
+    mapping: a file of facts that waits for its columns.
+    pending: why nothing can be evaluated yet.
+    rows: models beside these: on this machine or behind services, each at an address of its own.
+    agreed: to which services own facts and documents may go (`consent_of`).
+    shots: −1 for the usual number (`shots_of`).
+    difficulty: which false partners come first; "" for the method's own.
+    writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the
+    facts are those of the first.
+    drafts: a writing whose accepted templates are used.
+    studio: "POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it.
+    worded: a relation for which the visitor writes the four sentences that follow.
+    reviewed: whether to ask only facts that reviewers have confirmed.
+    sourced: whether to ask only facts that a source states.
+    settings: with which of WITHOUT, READ and RELATED each model is asked.
+    corpus: the visitor's own documents, "" for the known facts.
+    untold: documents that wait for their column.
+    encoder: of dense retrieval, "" for the usual.
+    race: whether the runs end as soon as it is decided which is better.
+    further: settings whose inputs are drawn as they are declared.
+    """
 
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
-    """The visitor's own file in use, and its columns; None for the bundled data set."""
     file_in: Short = ENGLISH
-    """The language of that file."""
     mapping: Unmapped | None = None
-    """A file of facts that waits for its columns."""
     pending: Annotated[str, Field(max_length=1_000)] = ""
-    """Why nothing can be evaluated yet."""
     protocol: Short = RunSpec.protocol
     pool: OwnFile = ""
     models: list[Short] = Field(default_factory=lambda: [BUNDLED_MODEL], max_length=MOST_MODELS)
     rows: list[ModelRow] = Field(default_factory=list, max_length=MOST_MODELS)
-    """Models beside these: on this machine or behind services, each at an address of its own."""
     agreed: list[Short] = Field(default_factory=list, max_length=MOST_MODELS)
-    """To which services own facts and documents may go (`consent_of`)."""
     pairs: int = Field(default=DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(default=-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
-    """−1 for the usual number (`shots_of`)."""
     difficulty: Short = ""
-    """Which false partners come first; "" for the method's own."""
     writing: str = ""
-    """Sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts are
-    those of the first."""
     drafts: str = ""
-    """A writing whose accepted templates are used."""
     studio: str = ""
-    """"POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it."""
     worded: Short = ""
-    """A relation for which the visitor writes the four sentences that follow."""
     plain: Sentence = ""
     backwards: Sentence = ""
     in_patient: Sentence = ""
     in_patient_backwards: Sentence = ""
     reviewed: bool = False
-    """Whether to ask only facts that reviewers have confirmed."""
     sourced: bool = False
-    """Whether to ask only facts that a source states."""
     retrieval: Short = NO_RETRIEVAL
     settings: list[Short] = Field(default_factory=lambda: [WITHOUT, READ], max_length=3)
-    """With which of WITHOUT, READ and RELATED each model is asked."""
     corpus: OwnFile = ""
-    """The visitor's own documents, "" for the known facts."""
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     untold: Unmapped | None = None
-    """Documents that wait for their column."""
     encoder: Short = ""
-    """Of dense retrieval, "" for the usual."""
     race: bool = False
-    """Whether the runs end as soon as it is decided which is better."""
     further: dict[str, Any] = Field(default_factory=dict)
-    """Settings whose inputs are drawn as they are declared."""
 
     @model_validator(mode="before")
     @classmethod
@@ -357,23 +355,25 @@ def shots_of(protocol: str) -> int:
 
 
 class EvaluateShow(ResultsShow):
-    """What a visitor looks at on the page Evaluate, and the set-up there."""
+    """What a visitor looks at on the page Evaluate, and the set-up there.
+
+    setup: what is chosen; None where the page has not told it yet: then it is what this visitor chose last.
+    settled: whether the page had told that before.
+    uploading: the file that is on its way.
+    writing: with `drafts`, `studio`, `reviewed` and `sourced` of the set-up, too: these stand in the page's address or its
+    fragments.
+    first: which of the facts is shown in its sentences beside the inputs.
+    """
 
     setup: Setup | None = Field(None, exclude=True)
-    """What is chosen; None where the page has not told it yet: then it is what this visitor chose last."""
     settled: bool = Field(False, exclude=True)
-    """Whether the page had told that before."""
     uploading: str = Field("", max_length=300)
-    """The file that is on its way."""
     writing: str = Field("", max_length=400)
-    """With `drafts`, `studio`, `reviewed` and `sourced` of the set-up, too: these stand in the page's address or its
-    fragments."""
     drafts: str = Field("", max_length=40)
     studio: str = Field("", max_length=200)
     reviewed: bool = False
     sourced: bool = False
     first: int = Field(0, ge=0, le=10**9)
-    """Which of the facts is shown in its sentences beside the inputs."""
 
     def with_setup(self, setup: Setup) -> EvaluateShow:
         """The same with another set-up."""
@@ -382,8 +382,6 @@ class EvaluateShow(ResultsShow):
 
 FROM_SHOW = {"writing", "drafts", "studio", "reviewed", "sourced"}
 """What of the set-up stands in the page's address or its fragments, and not in its inputs."""
-
-CONSENT = {"agreed"}
 
 
 def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
@@ -416,7 +414,7 @@ def keep_setup(visitor: Visitor, setup: Setup) -> None:
         source = None
         with suppress(MedfactError):
             source = checked_source(visitor.services, visitor.owner, setup.source) if setup.source else None
-        told = setup.model_copy(update={"source": source}).model_dump(exclude=FROM_SHOW | CONSENT, exclude_defaults=True)
+        told = setup.model_copy(update={"source": source}).model_dump(exclude={*FROM_SHOW, "agreed"}, exclude_defaults=True)
         text = orjson.dumps(told).decode()
         kept = visitor.services.set_ups
         if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (kept.last(visitor.owner) or "{}"):
@@ -426,9 +424,14 @@ def keep_setup(visitor: Visitor, setup: Setup) -> None:
 def checked_source(services: Services, owner: str, record: Source) -> Source:
     """A source as a browser sends it back. Raises Mistake where its file is not this visitor's."""
     file = services.uploads.of(owner, record.get("facts"))
-    columns = record.get("columns")
+    return {"facts": str(file), "columns": [[*pair] for pair in columns_in(record).items()]}
+
+
+def columns_in(source: Source | None) -> dict[str, str]:
+    """What was said of the columns of a file; {} of anything that a browser would not send."""
+    columns = (source or {}).get("columns")
     pairs = [pair for pair in columns if isinstance(pair, list) and len(pair) == 2] if isinstance(columns, list) else []
-    return {"facts": str(file), "columns": [[str(ours), str(theirs)] for ours, theirs in pairs]}
+    return {str(ours): str(theirs) for ours, theirs in pairs}
 
 
 def own_source(visitor: Visitor) -> Source | None:

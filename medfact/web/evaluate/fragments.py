@@ -8,15 +8,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from medfact.datasets.isolated import count_passages, fails_again
 from medfact.errors import MedfactError
-from medfact.kept import keep
 from medfact.results.wording import counted, model_name
 from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
-from medfact.web.evaluate.columns_step import mapping
 from medfact.web.evaluate.facts_step import choice, facts_in_use
+from medfact.web.evaluate.files import mapping, passages_in
 from medfact.web.evaluate.form import EvaluateShow, Setup
 from medfact.web.evaluate.models_step import models
 from medfact.web.evaluate.size_step import bar, sizes
@@ -50,9 +48,6 @@ def _method(setup: Setup) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ documents
-
-passages_in = keep(64, fails=fails_again)(count_passages)
-"""How many passages a file of documents holds."""
 
 
 def _documents(visitor: Visitor, setup: Setup) -> Markup:

@@ -91,7 +91,7 @@ def _control(name: str, element: str, **more: Any) -> Any:
     if isinstance(default, bool):
         return gr.Checkbox(**settings)
     meanings = declared.choices if isinstance(declared.choices, Mapping) else dict.fromkeys(declared.choices, "")
-    named = [*map(_named, meanings.items())]
+    named = [(f"{name}: {meaning}" if meaning else name, name) for name, meaning in meanings.items()]
     if default == ():
         return gr.CheckboxGroup(named, **{**settings, "value": []})
     if named:
@@ -100,12 +100,6 @@ def _control(name: str, element: str, **more: Any) -> Any:
     if declared.bounds:
         return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
     return gr.Textbox(max_length=300, **settings)
-
-
-def _named(choice: tuple[str, str]) -> tuple[str, str]:
-    """A choice of a list, with what it means, and its name."""
-    name, meaning = choice
-    return f"{name}: {meaning}" if meaning else name, name
 
 
 def _evidence() -> Inputs:

@@ -16,9 +16,8 @@ from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.wording import model_name
 from medfact.spec import RunSpec
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
-from medfact.web.evaluate.found import LOCAL_SERVICES
 from medfact.web.evaluate.lent_keys import lent_key
-from medfact.web.evaluate.trial import names_at, tried
+from medfact.web.evaluate.trial import LOCAL_SERVICES, names_at, tried
 from medfact.web.hub_tokens import router
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services

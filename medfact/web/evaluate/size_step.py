@@ -69,7 +69,8 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
     fewer = (value for value in (DEFAULT_PAIRS, STANDARD_PAIRS) if value < _positive(every))
     found = {value: _tested(visitor, setup, value) for value in fewer} | {MOST_PAIRS: every}
     names = {DEFAULT_PAIRS: "Quick", STANDARD_PAIRS: "Standard", MOST_PAIRS: "All"}
-    if _positive(every) == MOST_PAIRS < _true_facts(visitor, setup):
+    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
+    if _positive(every) == MOST_PAIRS < _positive(collection.facts):
         names[MOST_PAIRS] = "Most"
     return [
         Size(
@@ -86,11 +87,6 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
 
 def _positive(facts: Sequence[Fact]) -> int:
     return sum(fact.positive for fact in facts)
-
-
-def _true_facts(visitor: Visitor, setup: Setup) -> int:
-    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
-    return _positive(collection.facts)
 
 
 def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:

@@ -1,8 +1,11 @@
 """One call to a service before anything is asked there: can it be reached, is the key accepted, the model known, and does it
-give probabilities?"""
+give probabilities? And the services on this machine that a person need not set up: Ollama and LM Studio, found where they
+listen by default."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,8 +13,10 @@ from dataclasses import replace
 from medfact.answers.formats import make_prompt
 from medfact.errors import MedfactError, Mistake
 from medfact.extras import importing
+from medfact.limits import acting_for, is_restricted
 from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
 from medfact.models.services.addresses import parsed_address
+from medfact.models.services.named import NamedService, service_named
 from medfact.models.services.policy import check_new_run, host_of
 from medfact.models.services.prices import age_of
 from medfact.web.trials import Trial
@@ -84,3 +89,43 @@ def _price(spec: str) -> str:
     if price is None:
         return "list price not known" if provider_of(spec).is_paid else "nothing to pay"
     return f"${price.input:g} and ${price.output:g} a million tokens in and out ({age_of(price.as_of)})"
+
+
+# ------------------------------------------------------------------------------------------------ found on this machine
+
+LOOKED_FOR = ("ollama:", "lmstudio:")
+
+FRESH_SECONDS = 20.0
+"""How long what was found counts, before it is looked for again."""
+
+
+class LocalServices:
+    """The services that were found, each with the names of its models. A public server looks for none."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, ...]] = {}
+        self._looked_at = -FRESH_SECONDS
+        self._lock = threading.Lock()
+
+    def now(self) -> list[tuple[NamedService, tuple[str, ...]]]:
+        """What was found last. Where that is a while ago, a thread looks again meanwhile: nobody waits for it."""
+        if is_restricted():
+            return []
+        with self._lock:
+            is_due = time.monotonic() - self._looked_at >= FRESH_SECONDS
+            if is_due:
+                self._looked_at = time.monotonic()
+        if is_due:
+            threading.Thread(target=self._look, daemon=True, name="local-services").start()
+        services = (service_named(prefix) for prefix in LOOKED_FOR)
+        return [(one, self._found[one.prefix]) for one in services if one and self._found.get(one.prefix)]
+
+    def _look(self) -> None:
+        for prefix in LOOKED_FOR:
+            if service := service_named(prefix):
+                with suppress(ImportError), acting_for(host=True):  # this install may ask no service
+                    self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
+
+
+LOCAL_SERVICES = LocalServices()
+"""Those of this machine, the same for all who look."""

@@ -70,12 +70,13 @@ class Lenient(BaseModel):
 class Show(Lenient):
     """What a visitor looks at: the fields of a page's address and of its controls. Each page has its own. Most are told by the
     page's script alone; anybody can write a link, so only a page's `address` fields come from one.
+
+    setup: what is chosen in the inputs of a page that has any.
     """
 
     model_config = ConfigDict(extra="ignore", str_max_length=20_000)
 
     setup: Any = Field(None, exclude=True)
-    """What is chosen in the inputs of a page that has any."""
 
 
 MOST_SECONDS = 3_600.0
@@ -192,38 +193,39 @@ class Bring:
 class Page:
     """A page, told once: its addresses, its place in the navigation and what the server lets through follow from it. A module
     of this folder that declares one as `PAGE` is on the site (`every.py`).
+
+    name: the last part of its address, and what its script calls it.
+    title: in the navigation, and on the browser's tab.
+    parts: the places of its fragments from top to bottom, and buttons for files between them.
+    show: what a visitor looks at.
+    view: what is shown then.
+    actions: its buttons, by name.
+    says: button → the part that says what it did; "said" for most.
+    address: the fields of its view that it takes from its address: what is looked at, never what is to be done.
+    stops: the fields whose change is a step that the browser's back button takes back.
+    introduction: what stands above its parts, as Markdown.
+    place: in the navigation, from the left.
+    is_listed: whether the navigation names it; other pages lead to it where not.
+    under: the name of the page among whose tabs it stands; "" for none.
+    tab: what it is called there; the page that the others stand under has a tab, too.
+    build: lays out what follows its parts, with inputs of the page library, given the library's site.
     """
 
     name: str
-    """The last part of its address, and what its script calls it."""
     title: str
-    """In the navigation, and on the browser's tab."""
     parts: tuple[str | Bring, ...]
-    """The places of its fragments from top to bottom, and buttons for files between them."""
     show: type[Show]
-    """What a visitor looks at."""
     view: Callable[[Visitor, Any], View]
-    """What is shown then."""
     actions: Mapping[str, Act] = field(default_factory=dict)
-    """Its buttons, by name."""
     says: Mapping[str, str] = field(default_factory=dict)
-    """Button → the part that says what it did; "said" for most."""
     address: tuple[str, ...] = ()
-    """The fields of its view that it takes from its address: what is looked at, never what is to be done."""
     stops: tuple[str, ...] = ()
-    """The fields whose change is a step that the browser's back button takes back."""
     introduction: str = ""
-    """What stands above its parts, as Markdown."""
     place: int = 100
-    """In the navigation, from the left."""
     is_listed: bool = True
-    """Whether the navigation names it; other pages lead to it where not."""
     under: str = ""
-    """The name of the page among whose tabs it stands; "" for none."""
     tab: str = ""
-    """What it is called there; the page that the others stand under has a tab, too."""
     build: Callable[[Any], None] | None = None
-    """Lays out what follows its parts, with inputs of the page library, given the library's site."""
 
     @property
     def path(self) -> str:

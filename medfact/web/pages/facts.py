@@ -31,9 +31,8 @@ from medfact.statements import Statement
 from medfact.store.contributions import DECISIONS
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
-from medfact.web.evaluate.columns_step import mapping, says_columns
-from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, facts_asked
-from medfact.web.evaluate.files import ON_FACTS
+from medfact.web.evaluate.facts_step import SHOWN_PROBLEMS, facts_asked, says_columns
+from medfact.web.evaluate.files import ON_FACTS, mapping
 from medfact.web.evaluate.form import (
     OWN_DATA,
     EvaluateShow,

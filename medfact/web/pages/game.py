@@ -68,12 +68,14 @@ class Played:
 
 
 class GameShow(Show):
-    """What a visitor looks at on the page Game."""
+    """What a visitor looks at on the page Game.
+
+    game: the packet, 0 for none: nobody's clock runs before they have said so.
+    clock: whether time is short.
+    """
 
     game: int = Field(0, ge=0, le=10**4)
-    """The packet, 0 for none: nobody's clock runs before they have said so."""
     clock: bool = True
-    """Whether time is short."""
 
 
 def view(visitor: Visitor, show: GameShow) -> View:

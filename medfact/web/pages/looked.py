@@ -21,37 +21,41 @@ RESULTS_STOPS = (
 
 
 class ResultsShow(Show):
-    """run: ids of the runs that are shown, with commas. missing: whether the address named one that is not there."""
+    """What a visitor looks at in results.
+
+    run: ids of the runs that are shown, with commas.
+    missing: whether the address named one that is not there.
+    group: by what right answers are told apart in “Groups”.
+    statistics: which part of “Statistics” is open.
+    only: the filter of facts.
+    within: the group of facts, such as "relation:symptoms"; "" for any.
+    model: the run that the filter is about, −1 for any.
+    fact: the row of the fact that is open, −1 for none.
+    chosen: the run of which `fact` is the number of a pair, as older links and the lists of one run say it; −1 for none.
+    change: with `flips`, whose answers that passages turned are listed, and which.
+    sort: the score by which models are sorted, "" for the first.
+    estimand: what intervals are about.
+    frequencies: the visitor's table of how often names occur.
+    case: of the case study.
+    """
 
     run: str = ""
     missing: bool = False
     tab: str = Field("summary", max_length=40)
     group: Literal["relation", "kind", "specialty", "difficulty"] = "relation"
-    """By what right answers are told apart in “Groups”."""
     statistics: Literal["runs", "answers", "rarity", "papers"] = "runs"
-    """Which part of “Statistics” is open."""
     only: str = Field("all", max_length=40)
-    """The filter of facts."""
     within: str = Field("", max_length=600)
-    """The group of facts, such as "relation:symptoms"; "" for any."""
     model: int = Field(-1, ge=-1, le=10)
-    """The run that the filter is about, −1 for any."""
     search: str = Field("", max_length=200)
     pattern: str = Field("", max_length=40)
     page: int = Field(0, ge=0, le=10**9)
     fact: int = Field(-1, ge=-1, le=10**9)
-    """The row of the fact that is open, −1 for none."""
     chosen: int = Field(-1, ge=-1, le=10)
-    """The run of which `fact` is the number of a pair, as older links and the lists of one run say it; −1 for none."""
     change: int = Field(0, ge=0, le=10**4)
-    """With `flips`, whose answers that passages turned are listed, and which."""
     flips: Literal["helped", "harmed"] = "helped"
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
     sort: str = Field("", max_length=60)
-    """The score by which models are sorted, "" for the first."""
     estimand: Literal["like", "these"] = "like"
-    """What intervals are about."""
     frequencies: str = Field("", max_length=1_000)
-    """The visitor's table of how often names occur."""
     case: int = Field(0, ge=0, le=10**9)
-    """Of the case study."""

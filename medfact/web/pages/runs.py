@@ -60,10 +60,11 @@ SORTS = {"newest": "newest first", "oldest": "oldest first", "name": "by name", 
 
 class RunsShow(Show):
     """chosen: runs that are ticked to be compared; told: runs whose history is open; edited: the run whose name is edited;
-    drift: models whose course over time is open, each by its first run."""
+    drift: models whose course over time is open, each by its first run.
+    of: whose runs: one's own, or those that the host shows to all.
+    """
 
     of: Literal["", "published"] = ""
-    """Whose runs: one's own, or those that the host shows to all."""
     search: str = Field("", max_length=200)
     state: Literal["", "going", "resumable", "complete"] = ""
     sort: Literal["newest", "oldest", "name", "score"] = "newest"

@@ -64,11 +64,13 @@ class Story:
 
 
 class TourShow(Show):
-    """What a visitor looks at on the page Tour."""
+    """What a visitor looks at on the page Tour.
+
+    pair: the ids of the two runs, with a comma; "" until they are asked.
+    """
 
     step: int = Field(1, ge=1, le=LAST_STEP)
     pair: str = Field("", max_length=100)
-    """The ids of the two runs, with a comma; "" until they are asked."""
 
 
 def view(visitor: Visitor, show: TourShow) -> View:
