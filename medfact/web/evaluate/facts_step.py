@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -302,16 +302,12 @@ def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Marku
     usual = _partner(any_plan(visitor, setup.changed(difficulty="")), fact)
     if usual is None or usual.difficulty is None:
         return Markup()
-    return render(
-        "difficulty_choice",
-        fact=fact,
-        usual=usual,
-        hard=_partner(plan, fact)
-        if setup.difficulty == CLOSEST
-        else closest_negative(fact, collection_of(source_of(visitor.services, visitor.owner, setup)).known),
-        chosen=setup.difficulty,
-        of_method=PROTOCOLS[setup.protocol].negative_difficulty,
-    )
+    hard = _partner(plan, fact)
+    if setup.difficulty != CLOSEST:
+        hard = closest_negative(fact, collection_of(source_of(visitor.services, visitor.owner, setup)).known)
+        hard = hard and replace(hard, presumed=bool(setup.source) or None)
+    of_method = PROTOCOLS[setup.protocol].negative_difficulty
+    return render("difficulty_choice", fact=fact, usual=usual, hard=hard, chosen=setup.difficulty, of_method=of_method)
 
 
 def _partner(plan: Plan, fact: Fact) -> Fact | None:
