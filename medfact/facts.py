@@ -33,19 +33,18 @@ ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What becomes of a column of facts. All are recorded with a run, and in its file."""
+    """What becomes of a column of facts. All are recorded with a run, and in its file.
+
+    is_read: whether a file of facts may have it. exported: whether tables of facts that medfact writes have it.
+    of_the_source: whether it describes where a fact comes from, which says nothing of its false partners.
+    file_format: the format of a run's file from which on it is there (`exchange.lines.FORMAT`): older versions of medfact
+    refuse it.
+    """
 
     is_read: bool = True
-    """Whether a file of facts may have it."""
-
     exported: str = NEVER
-    """Whether tables of facts that medfact writes have it."""
-
     of_the_source: bool = False
-    """Whether it describes where a fact comes from, which says nothing of its false partners."""
-
     file_format: int = 0
-    """The format of a run's file from which on it is there (`exchange.lines.FORMAT`): older versions of medfact refuse it."""
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
@@ -106,12 +105,8 @@ class Fact:
         sign = None if self.positive else "does not hold"
         entry = (self.source_id,) if ready_sentence is not None and self.source_id else ()
         names = (self.head, self.relation, self.tail, self.head_id, self.tail_id)
-        return digest(*names, ready_sentence, sign, *entry, *self._bounds())
-
-    def _bounds(self) -> tuple[str, ...]:
-        """Where and of whom it is said, as its id has it: nothing of a fact about everybody everywhere."""
-        named = (("region", self.region), ("population", self.population))
-        return tuple(f"{name}\x1e{text}" for name, text in named if text)
+        bounds = (f"{name}\x1e{text}" for name, text in (("region", self.region), ("population", self.population)) if text)
+        return digest(*names, ready_sentence, sign, *entry, *bounds)
 
     @property
     def tail_key(self) -> str:
@@ -191,9 +186,6 @@ IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_SHORT}|[A-Z]{{2,10}}_\d+|
 _CODE_FIRST = re.compile(rf"[#*%+^]?(?:{_CODE}|{_SHORT}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
 _CODE_LAST = re.compile(rf"(?!\d)(?:{_CODE})\Z|(?<=[-–—|,] )(?:{_SHORT}|\d{{6,18}})\Z")
 _IN_BRACKETS = re.compile(rf"(?:{_CODE}|{_SHORT})(?: ?[,;/] ?(?:{_CODE}|{_SHORT}))?")
-_BEFORE = re.compile(r"\A\[(?:D|X|V|M|SO|Q)\]\s*")
-"""The prefixes of Read codes, "[D]Chest pain"."""
-
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>")
 _LANGUAGE = re.compile(r"(?<=[\w\"'”’)])@[a-z]{2,3}(?:-[A-Za-z]{2,4})?\Z")
 _ADDRESS = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
@@ -260,7 +252,10 @@ def _peeled(name: str) -> str:
     if "|" in core:
         parts = [part.strip() for part in core.split("|")]
         core = parts[1] if len(parts) in (2, 3) and IDENTIFIER.fullmatch(parts[0]) and parts[1] else core
-    core = _BEFORE.sub("", core, count=1) if core[:1] == "[" else _ADDRESS.sub("", core, count=1) if ":" in core else core
+    if core[:1] == "[":  # a Read code's prefix, "[D]Chest pain"
+        core = re.sub(r"\A\[(?:D|X|V|M|SO|Q)\]\s*", "", core)
+    elif ":" in core:
+        core = _ADDRESS.sub("", core, count=1)
     if first := _CODE_FIRST.match(core):
         core = core[first.end() :]
     return _without_last_code(_untagged(core)).strip()
@@ -493,21 +488,12 @@ class KnowledgeBase:
         return self._relatives(_NONE.union([entity], *(of.tails.get(entity, _NONE) for of in self._known_in(relation))))
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
-        placed, found = entities & self._in_hierarchy, self._relatives_of
         above, below = self.hierarchy
+        placed = {entity for entity in entities if entity in above or entity in below}
+        found: dict[str, frozenset[str]] = self.memo.setdefault("relatives", {})
         for entity in placed - found.keys():
             found[entity] = frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
         return frozenset[str]().union(*(found[entity] for entity in placed))
-
-    @cached_property
-    def _in_hierarchy(self) -> frozenset[str]:
-        above, below = self.hierarchy
-        return frozenset(above.keys() | below.keys())
-
-    @cached_property
-    def _relatives_of(self) -> dict[str, frozenset[str]]:
-        """Entity → its relatives, of those that somebody has asked for."""
-        return {}
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:

@@ -104,10 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except OSError as error:
-        if not _is_closed_pipe(error):
+        # nobody reads the output any more; Windows calls that an invalid argument
+        if not isinstance(error, BrokenPipeError) and (error.errno != errno.EINVAL or error.filename is not None):
             raise
-        for stream in (sys.stdout, sys.stderr):
-            _write_nowhere(stream)
+        for stream in (sys.stdout, sys.stderr):  # what is left in them would end the interpreter with an error
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return OK
 
 
@@ -134,14 +136,3 @@ def _run(arguments: Sequence[str] | None) -> int:
         kept = f" All answers so far are saved; `{how}` continues." if how else ""
         say(f"medfact: stopped.{kept}")
         return MISTAKE
-
-
-def _is_closed_pipe(error: OSError) -> bool:
-    """Whether nobody reads the output any more. Windows calls that an invalid argument."""
-    return isinstance(error, BrokenPipeError) or (error.errno == errno.EINVAL and error.filename is None)
-
-
-def _write_nowhere(stream: Any) -> None:
-    """What is left in a stream would end the interpreter with an error."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -30,8 +30,6 @@ from medfact.runs.run import answer
 from medfact.runs.start import recorded_plan, start_planned
 from medfact.store import COMPLETE, Plan, Run, Store
 
-ENDING = ".medfact.jsonl.gz"
-
 
 def baseline(options: argparse.Namespace) -> int:
     """Writes a run as a baseline: its statements and answers, without the model's replies."""
@@ -40,7 +38,7 @@ def baseline(options: argparse.Namespace) -> int:
     if record.spec.writes or record.state != COMPLETE:
         problem = "wrote sentences" if record.spec.writes else f"is not complete ({record.state})"
         raise Mistake(f"Run {record.run} {problem}.", "A baseline is a complete run that judged statements.")
-    path = Path(options.output or f"baseline{ENDING}")
+    path = Path(options.output or "baseline.medfact.jsonl.gz")
     with being_written(path), path.open("wb") as file:
         export_run(store, record.run, file, without=("raw",))
     say(f"baseline {record.run} ({record.model}) written to {path}")
@@ -94,28 +92,26 @@ def _print(gate: Gate, options: argparse.Namespace) -> int:
 
 @contextmanager
 def _opened(against: str, db: str | None) -> Iterator[tuple[Store, Run]]:
-    """The baseline with the store that holds it: a run of the database, or a file, read into a database of its own."""
+    """The baseline with the store that holds it: a run of the database, or a file, read into a database of its own. Raises
+    Mistake where there is neither.
+    """
     path = Path(against)
     if not path.is_file():
         store = kept(db)
-        yield store, _judged(_named(store, against))
+        try:
+            record = store.run(against)
+        except UnknownName:
+            raise Mistake(
+                f"There is no file {against!r}, and no run {against!r}.",
+                f"Name what `baseline` wrote. {latest('run', store.url)}",
+            ) from None
+        yield store, _judged(record)
         return
     with tempfile.TemporaryDirectory(prefix="medfact-baseline-") as folder:
         store = Store(f"sqlite:///{folder}/baseline.db")
         with path.open("rb") as file:
             run = import_run(store, file, path.name)
         yield store, _judged(store.run(run))
-
-
-def _named(store: Store, against: str) -> Run:
-    """The run of this name. Raises Mistake where there is neither a file nor a run of that name."""
-    try:
-        return store.run(against)
-    except UnknownName:
-        raise Mistake(
-            f"There is no file {against!r}, and no run {against!r}.",
-            f"Name what `baseline` wrote. {latest('run', store.url)}",
-        ) from None
 
 
 def _judged(record: Run) -> Run:

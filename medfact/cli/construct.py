@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from medfact.cli import MISTAKE, OK, print_data
@@ -22,10 +21,6 @@ from medfact.models import BUNDLED_MODEL, key_of_named, provider_of
 from medfact.runs.costs import costs
 from medfact.runs.run import answer
 from medfact.store import Store
-
-
-class _Refused(Mistake):
-    """The model could not be asked; the reason has been printed."""
 
 
 def make(options: argparse.Namespace) -> int:
@@ -47,7 +42,7 @@ def make(options: argparse.Namespace) -> int:
     def ask(run: str) -> None:
         codes.append(show_progress(answer(run, store, key=key_of_named(spec.model, spec.service)), spec.model))
         if codes[-1] == MISTAKE:
-            raise _Refused("The construction stopped there.", "Run the same command again to go on.")
+            raise Mistake("The construction stopped there.", "Run the same command again to go on.")
 
     settings = Settings(
         questions=digest(*questions),
@@ -59,7 +54,7 @@ def make(options: argparse.Namespace) -> int:
         per_term=RELATIONS_PER_TERM if options.per_term is None else options.per_term,
     )
     for step in construct(folder, questions, settings, umls, spec, store, ask, options.accept_drafts):
-        print_data(json_line(dataclasses.asdict(step)), flush=True)
+        print_data(json_line(asdict(step)), flush=True)
     return max(codes)
 
 

@@ -33,12 +33,10 @@ from medfact.facts import visible
 from medfact.results.wording import counted
 from medfact.store import Candidate, Curation, Store
 
-UNDO = "undo"
 DECIDED = {"accept": ACCEPTED, "mend": MENDED, "refuse": REFUSED}
 """What is typed → the decision."""
 
 _HOW = ("per_relation", "passages", "controls", "seed")
-_TO_BEGIN = ("diseases", "relations", "names", "column", "name", "encoder", "reviewers", *_HOW)
 _TO_MEND = ("head", "relation", "tail")
 _OF_A_PROJECT = ("reviewer", "decide", "number", "note", "export", "by", "erase", "close", *_TO_MEND)
 
@@ -48,7 +46,12 @@ def curate(options: argparse.Namespace) -> int:
     if options.documents:
         _check_unused(options, ("project", *_OF_A_PROJECT), "it belongs to a curation that is begun", "Leave out DOCUMENTS.")
         return _begun(options)
-    _check_unused(options, _TO_BEGIN, "there are no documents", "Name a file or a folder of documents first.")
+    _check_unused(
+        options,
+        ("diseases", "relations", "names", "column", "name", "encoder", "reviewers", *_HOW),
+        "there are no documents",
+        "Name a file or a folder of documents first.",
+    )
     store = kept(options.db)
     if not options.project:
         _check_unused(options, _OF_A_PROJECT, "no curation is named", "Add --project ID; `curate` alone lists them.")
@@ -107,7 +110,11 @@ def _with_project(options: argparse.Namespace, store: Store, curation: Curation)
     if options.close:
         rest = ("output", *(name for name in _OF_A_PROJECT if name != "close"))
         _check_unused(options, rest, "--close ends the checking", "Leave one of the two out; export afterwards.")
-        return _closed(store, curation)
+        progress = progress_of(curation, standing(store.curations.log(curation.curation)))
+        check_closable(progress)
+        store.curations.close(curation.curation)
+        say(f"{curation.name} is closed; facts are what {progress.wanted} or more have checked: add --export FILE")
+        return OK
     _check_unused(options, ("output",), "a curation that is begun writes its facts", "Use --export FILE.")
     if options.export:
         of_a_reviewer = (name for name in _OF_A_PROJECT if name not in ("export", "by", "erase"))
@@ -122,15 +129,6 @@ def _with_project(options: argparse.Namespace, store: Store, curation: Curation)
         print_data(json_line(outcome_row(curation, candidates, said)))
     else:
         print("\n".join(map(one_line, outcome_text(curation, candidates, said))))
-    return OK
-
-
-def _closed(store: Store, curation: Curation) -> int:
-    """Ends the checking, although not all have finished."""
-    progress = progress_of(curation, standing(store.curations.log(curation.curation)))
-    check_closable(progress)
-    store.curations.close(curation.curation)
-    say(f"{curation.name} is closed; facts are what {progress.wanted} or more have checked: add --export FILE")
     return OK
 
 
@@ -160,8 +158,7 @@ def _checked(options: argparse.Namespace, store: Store, curation: Curation, cand
     else:
         _check_unused(options, ("note", *_TO_MEND), "nothing is decided", "Add --decide accept, mend, refuse or undo.")
     said = standing(part.log(curation.curation))
-    following_one = _chosen(options, candidates) if not options.decide else None
-    shown = following_one or following(candidates, said, reviewer)
+    shown = (None if options.decide else _chosen(options, candidates)) or following(candidates, said, reviewer)
     done = sum(reviewer in of for of in said.values())
     if shown is None:
         say(f"{name} has decided all of {counted(len(candidates), 'candidate')}")
@@ -184,7 +181,7 @@ def _decide(options: argparse.Namespace, store: Store, curation: Curation, candi
         raise Mistake("All reviewers have finished, and what they decided is shown.", "Decisions stand; export the facts.")
     if options.decide != "mend":
         _check_unused(options, _TO_MEND, "only `mend` changes a fact", "Use --decide mend.")
-    if options.decide == UNDO:
+    if options.decide == "undo":
         if (last := last_of(log, reviewer)) is None:
             raise Mistake("There is nothing to take back.", "")
         part.record(curation.curation, [withdrawn(last)])

@@ -41,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
 def _ask_written(options: argparse.Namespace) -> int:
     """Asks what language models wrote, from the records of these writings, and the sets beside them."""
     from medfact.writing.runs import (
+        ORIGINALS,
+        PROTOTYPES,
         asked_set,
         writing_of,  # a fifth of a second that other runs need not wait for
     )
@@ -62,14 +64,8 @@ def _ask_written(options: argparse.Namespace) -> int:
     check_address_of(first, specs)
     with loader(options, [spec.model for spec in specs]) as load:
         runs = [start_planned(spec, planned, store) for spec, planned in asked]
-        return _ask_all(runs, store, options, are_named(_writings(options, store), options), load)
-
-
-def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
-    """The writings that are asked, without the sets beside them."""
-    from medfact.writing.runs import ORIGINALS, PROTOTYPES, writing_of
-
-    return [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
+        writings = [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
+        return _ask_all(runs, store, options, are_named(writings, options), load)
 
 
 def _start(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ An option is declared at the field that it sets: of `RunSpec` ("spec.limit"), it
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -123,20 +123,16 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         for path in paths.split() if "." in paths else ():
             record, _, field = path.partition(".")
             settings[record][field] = tuple(value) if isinstance(value, list) else value
-    _hand_over_shared(settings)
-    if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
-        settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
-    return settings
-
-
-def _hand_over_shared(settings: Mapping[str, dict[str, Any]]) -> None:
-    """Gives what was typed of an option that two fields share to the second one, where it is meant (`Setting.shares`)."""
+    # what was typed of an option that two fields share goes to the second one, where it is meant (`Setting.shares`)
     for path, declared in SETTINGS.items():
         record, _, field = declared.shares.partition(".")
         typed = settings[record].get(field) if record else None
         if typed and typed.isupper() and typed not in SETTINGS[declared.shares].choices:
             own, _, name = path.partition(".")
             settings[own][name] = settings[record].pop(field)
+    if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
+        settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
+    return settings
 
 
 def spec_of(options: argparse.Namespace, model: str) -> RunSpec:

@@ -91,16 +91,10 @@ def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None
 
 def _tell(text: str, *, in_log: bool) -> None:
     """Says how far it is: always on a terminal's moving line, in a log where it is worth a line."""
-    if not _moving_line(text) and in_log:
-        say(text)
-
-
-def _moving_line(text: str) -> bool:
-    """Replaces the last line of a terminal; returns whether stderr is one."""
-    on_terminal = sys.stderr.isatty()
-    if on_terminal:
+    if sys.stderr.isatty():
         print(f"\r\033[K{one_line(text)}", end="", file=sys.stderr)
-    return on_terminal
+    elif in_log:
+        say(text)
 
 
 def _print_below(lines: Iterable[str]) -> None:

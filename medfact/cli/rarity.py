@@ -17,8 +17,6 @@ from medfact.results.rarity import HOW_TO_BRING, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.store import Store, home
 
-TEXT_COLUMN = "text"
-
 
 def rarity(options: argparse.Namespace) -> int:
     """Shows right answers against frequency."""
@@ -46,7 +44,7 @@ def _frequencies(options: argparse.Namespace, store: Store, run: str) -> Frequen
         return read_frequencies(Path(options.frequencies))
     names = names_of(store, run)
     if options.corpus:
-        return counts_in(Path(options.corpus), names, options.column or TEXT_COLUMN, couples_of(store, run))
+        return counts_in(Path(options.corpus), names, options.column or "text", couples_of(store, run))
     return _from_pubmed(names, couples_of(store, run) if options.together else [])
 
 

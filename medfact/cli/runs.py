@@ -13,7 +13,7 @@ from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake
 from medfact.exchange import export_run, import_run
 from medfact.results.wording import model_name, own_name
-from medfact.store import COMPLETE, GOING, KEPT_DELETED, Run, Store, UnreadRun
+from medfact.store import COMPLETE, GOING, KEPT_DELETED, Run, Store
 from medfact.store.workers import in_words
 
 LONGEST_NAME = 120
@@ -27,20 +27,17 @@ def delete(options: argparse.Namespace) -> int:
     runs = dict.fromkeys(store.recorded(run).run for run in options.run)
     published = {one.run for one in store.publications.published()}
     for attempt in chain.from_iterable(map(store.attempts, runs)):
-        _check(attempt, published)
+        if isinstance(attempt, Run) and attempt.state in GOING:
+            raise Mistake(
+                f"Run {attempt.run} is going on, in {in_words(attempt.worker)}.", "Stop it there first; then delete it."
+            )
+        if attempt.run in published:
+            raise Mistake(f"Run {attempt.run} is published.", f"Withdraw it first: `publish --withdraw {attempt.run}`.")
     for run in runs:
         store.delete(run)
         say(f"deleted {run}; `delete --restore` brings it back for {KEPT_DELETED.days} days")
     store.purge()
     return OK
-
-
-def _check(run: Run | UnreadRun, published: set[str]) -> None:
-    """Raises Mistake where a run is being asked, or shown to everybody."""
-    if isinstance(run, Run) and run.state in GOING:
-        raise Mistake(f"Run {run.run} is going on, in {in_words(run.worker)}.", "Stop it there first; then delete it.")
-    if run.run in published:
-        raise Mistake(f"Run {run.run} is published.", f"Withdraw it first: `publish --withdraw {run.run}`.")
 
 
 def _restore(store: Store, runs: list[str]) -> int:
@@ -63,7 +60,13 @@ def publish(options: argparse.Namespace) -> int:
     if options.static:
         return _write_static(store, runs, options)
     if options.withdraw:
-        return _withdraw(store, runs)
+        if not runs:
+            raise Mistake("No run is named.", "Name the runs to withdraw; `publish` alone lists what is published.")
+        for run in runs:
+            if not store.publications.withdraw(run.run):
+                raise Mistake(f"Run {run.run} is not published.", "`publish` alone lists what is published.")
+            say(f"withdrew {run.run}")
+        return OK
     if options.name and len(runs) != 1:
         raise Mistake("A name is for one run.", "Publish the runs one by one.")
     for run in runs:
@@ -100,16 +103,6 @@ def _publish(store: Store, run: Run, name: str | None) -> None:
     if run.state != COMPLETE:
         say(f"note: it is not complete ({run.state}), so it has no place among the others")
     _say_own_facts(run)
-
-
-def _withdraw(store: Store, runs: list[Run]) -> int:
-    if not runs:
-        raise Mistake("No run is named.", "Name the runs to withdraw; `publish` alone lists what is published.")
-    for run in runs:
-        if not store.publications.withdraw(run.run):
-            raise Mistake(f"Run {run.run} is not published.", "`publish` alone lists what is published.")
-        say(f"withdrew {run.run}")
-    return OK
 
 
 def export(options: argparse.Namespace) -> int:

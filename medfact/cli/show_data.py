@@ -46,18 +46,17 @@ Row = dict[str, Any]
 
 def datasets(options: argparse.Namespace) -> int:
     """Lists the bundled data sets."""
-    return emit(map(_dataset_row, bundled_names()), options.output)
-
-
-def _dataset_row(name: str) -> Row:
-    collection = load_bundled(name)
-    return {
-        "dataset": name,
-        "positive_facts": len(collection.known.facts),
-        "heads": len({fact.head for fact in collection.facts}),
-        "relations": sorted({fact.relation for fact in collection.facts}),
-        "fingerprint": collection.fingerprint(),
-    }
+    rows = (
+        {
+            "dataset": collection.name,
+            "positive_facts": len(collection.known.facts),
+            "heads": len({fact.head for fact in collection.facts}),
+            "relations": sorted({fact.relation for fact in collection.facts}),
+            "fingerprint": collection.fingerprint(),
+        }
+        for collection in map(load_bundled, bundled_names())
+    )
+    return emit(rows, options.output)
 
 
 def pools(options: argparse.Namespace) -> int:

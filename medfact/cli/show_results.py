@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +35,6 @@ from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
-from medfact.store import Run, Store
 from medfact.tasks.benchmark import TASK
 from medfact.views.report import html_report
 
@@ -45,8 +44,7 @@ EVERY_EVAL = "every-eval-ever"
 
 def runs(options: argparse.Namespace) -> int:
     """Lists the runs."""
-    store = kept(options.db)
-    return emit(run_rows(store), options.output)
+    return emit(run_rows(kept(options.db)), options.output)
 
 
 def report(options: argparse.Namespace) -> int:
@@ -55,7 +53,12 @@ def report(options: argparse.Namespace) -> int:
         raise UnknownName("estimand", options.estimand, ESTIMANDS)
     store = kept(options.db)
     if options.html:
-        return _write_report(store, options.run, Path(options.html), options.estimand)
+        made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        text = html_report(store, [store.run(run).run for run in options.run], made_at, estimand=options.estimand)
+        with being_written(Path(options.html).name):
+            Path(options.html).write_text(text, encoding="utf-8")
+        say(f"report of {counted(len(options.run), 'run')} written to {Path(options.html)}")
+        return OK
     if options.latex:
         records = [store.run(run) for run in dict.fromkeys(options.run)]
         reports = [report_of(store, record, options.estimand) for record in records]
@@ -75,34 +78,21 @@ def report(options: argparse.Namespace) -> int:
     return OK
 
 
-def _write_report(store: Store, runs: Sequence[str], file: Path, estimand: str) -> int:
-    made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    text = html_report(store, [store.run(run).run for run in runs], made_at, estimand=estimand)
-    with being_written(file.name):
-        file.write_text(text, encoding="utf-8")
-    say(f"report of {counted(len(runs), 'run')} written to {file}")
-    return OK
-
-
-def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
-    from medfact.views.score_card import png_of  # Pillow is wanted for this alone
-
-    drawn = card_of(store, runs)
-    with being_written(file.name):
-        file.write_bytes(png_of(drawn))
-    say(f"card written to {file}; what it says, for those who cannot see it:")
-    for line in drawn.words.splitlines():
-        say(line)
-    return OK
-
-
 def card(options: argparse.Namespace) -> int:
     """Prints what can stand on a model's page: figures as metadata and a table, or as `.eval_results`; or draws a card."""
     if not options.dataset and (options.task or options.source):
         raise Mistake("--task and --source are for a benchmark of the Hub.", "Name it with --dataset OWNER/NAME.")
     store = kept(options.db)
     if options.png:
-        return _draw_card(store, options.run, Path(options.png))
+        from medfact.views.score_card import png_of  # Pillow is wanted for this alone
+
+        drawn, file = card_of(store, options.run), Path(options.png)
+        with being_written(file.name):
+            file.write_bytes(png_of(drawn))
+        say(f"card written to {file}; what it says, for those who cannot see it:")
+        for line in drawn.words.splitlines():
+            say(line)
+        return OK
     records = [store.run(run) for run in dict.fromkeys(options.run)]
     reports = [report_of(store, record) for record in records]
     if options.dataset:
@@ -119,21 +109,17 @@ def answers(options: argparse.Namespace) -> int:
     store = kept(options.db)
     record = store.run(options.run)
     if options.log == EVERY_EVAL:
-        return _write_every_eval(store, record, options.output)
+        if options.output is None:
+            raise Mistake("Every Eval Ever has two files.", "Name a folder for them: -o FOLDER.")
+        file = write_every_eval(store, record, report_of(store, record), Path(options.output), int(time.time()))
+        say(f"record and rows written to {Path(options.output, file)} and beside it")
+        return OK
     if options.log is not None:
         if options.log not in LOGS:
             raise UnknownName("log format", options.log, (*LOGS, EVERY_EVAL))
         return _write_log(log_of(store, record, report_of(store, record), options.log), options.output)
     rows = (answer_row(asked, record) for asked in store.answers.asked(record.run) if asked.answer is not None)
     return emit(rows, options.output)
-
-
-def _write_every_eval(store: Store, record: Run, folder: str | None) -> int:
-    if folder is None:
-        raise Mistake("Every Eval Ever has two files.", "Name a folder for them: -o FOLDER.")
-    file = write_every_eval(store, record, report_of(store, record), Path(folder), int(time.time()))
-    say(f"record and rows written to {Path(folder, file)} and beside it")
-    return OK
 
 
 def _write_log(parts: Iterable[str], file: str | None) -> int:

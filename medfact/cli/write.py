@@ -57,7 +57,16 @@ def written(options: argparse.Namespace) -> int:
     first = writing_of(options.run, store)
     kind = writing_kind(first)
     if kind.forms:
-        return emit(_drafts(first, store), options.output)
+        rows = (
+            {
+                "relation": draft.relation,
+                "sentences": dict(draft.sentences),
+                "problem": draft.problem,
+                "reply": draft.reply,
+            }
+            for draft in drafts(first.run, store)
+        )
+        return emit(rows, options.output)
     return emit(_lines(first, store) if kind is EIGHT_STATEMENTS else _sentences(first, store), options.output)
 
 
@@ -99,16 +108,6 @@ def _row(first: Run, store: Store) -> dict[str, Any]:
             "written": asdict(diversity(sentence.statement(first.model) for sentence in made)),
         },
     }
-
-
-def _drafts(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for draft in drafts(first.run, store):
-        yield {
-            "relation": draft.relation,
-            "sentences": dict(draft.sentences),
-            "problem": draft.problem,
-            "reply": draft.reply,
-        }
 
 
 def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:

@@ -206,18 +206,13 @@ def tails_of(relation: str, own: Sequence[Name] = ()) -> tuple[Name, ...]:
         )  # fmt: skip
         found = [with_known_names(Name(tail)) for tail in tails]
     if not found:
+        stated = {_canonical(fact.relation) for name in bundled_names() for fact in load_bundled(name).facts if fact.tail}
         raise Mistake(
             f"Nothing is known that stands at the end of {relation!r}.",
-            f"Give a list of such names with --names FILE, or name one of: {', '.join(_known_relations())}.",
+            "Give a list of such names with --names FILE, or name one of: "
+            f"{', '.join(sorted(stated & load_pool(OWN).relations.keys()))}.",
         )
     return tuple(found)
-
-
-def _known_relations() -> list[str]:
-    """The relations of our own pool of which the bundled sets know tails."""
-    ours = load_pool(OWN).relations
-    stated = (_canonical(fact.relation) for one in bundled_names() for fact in load_bundled(one).facts if fact.tail)
-    return sorted({name for name in stated if name in ours})
 
 
 @lru_cache(maxsize=1 << 12)

@@ -24,8 +24,6 @@ _BESIDE = {
 }
 """What a table may say beside a text → the names of its column, in any case, the first of them first."""
 
-_BETWEEN_NAMES = "|"
-
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|Dr|St|No|approx|[A-Z])\.)$")
 """What ends in a full stop that ends no sentence."""
 
@@ -92,7 +90,7 @@ def _of_table(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
     beside = {ours: name for ours, known in _BESIDE.items() if (name := _first(names, known)) not in (None, text)}
     for number, cells in rows:
         told = {ours: " ".join(cells.get(name or "", "").split()) for ours, name in beside.items()}
-        also = tuple(one for part in told.pop("also", "").split(_BETWEEN_NAMES) if (one := part.strip()))
+        also = tuple(one for part in told.pop("also", "").split("|") if (one := part.strip()))
         told["source"] = told.get("source") or file.name
         told["address"] = told.get("address") or f"row {number}"
         for some in grouped(sentences_of(cells.get(text, ""))):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from medfact.curation.names import Finder, Found, Name, are_linked, stems, with_known_names
@@ -28,7 +28,6 @@ CUES = (
 """Words after which a sentence may deny what it names, or say it of something else."""
 
 _CUE = re.compile(rf"\b(?:{'|'.join(map(re.escape, CUES))})\b|n['’]t\b", re.IGNORECASE)
-_SLOT = re.compile(r"\[[XY]\]")
 
 _LOOKED_AT = 400
 """Of the passages that are ranked, the best so many are looked at for the disease's names."""
@@ -82,7 +81,7 @@ def query_of(disease: Name, relation: str) -> str:
     """What is searched for: the disease's names, the relation's, and its description in our own pool, if that states it."""
     pool = load_pool(OWN)
     known = pool.relations.get(pool.canonical(relation) or "")
-    return " ".join((*disease.names, relation, *(_SLOT.sub("", known.description).split() if known else ())))
+    return " ".join((*disease.names, relation, *(re.sub(r"\[[XY]\]", "", known.description).split() if known else ())))
 
 
 def proposed(
@@ -178,13 +177,9 @@ def _controls(disease: Name, real: Sequence[Candidate], others: Sequence[Name], 
         for name in fitting:
             if not Finder([name]).is_in(one.sentence, one.title) and not are_linked(disease, name):
                 used.add(name.name)
-                made.append(_exchanged(one, name))
+                made.append(replace(one, tail=name.name, tail_type=name.type, tail_id=name.identifier, control=True))
                 break
     return made
-
-
-def _exchanged(one: Candidate, name: Name) -> Candidate:
-    return Candidate(**{**vars(one), "tail": name.name, "tail_type": name.type, "tail_id": name.identifier, "control": True})
 
 
 def _thinned(made: Sequence[Candidate], how: Proposing) -> list[Candidate]:

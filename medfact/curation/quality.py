@@ -20,7 +20,7 @@ from medfact.metrics.agreement import MISSING, Agreement, agreement
 from medfact.metrics.clusters import effective_number
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import NOTHING, Estimate, wilson
-from medfact.store import Candidate, CurationDecision
+from medfact.store import Candidate
 
 MOST_CONTROLS = 0.1
 """The share of controls that a reviewer may accept by a slip. Whose interval lies above it does not read."""
@@ -97,11 +97,13 @@ def _share(rows: Sequence[tuple[str, bool]]) -> Estimate:
 def _pairs(candidates: Sequence[Candidate], said: Said, order: Sequence[str], names: dict[str, str]) -> Iterator[Pair]:
     real = [one for one in candidates if not one.control and one.position in said]
     for a, b in combinations(order, 2):
-        ratings = np.array([[_code(said[one.position].get(name)) for name in (a, b)] for one in real], dtype=np.int64)
+        ratings = np.array(
+            [
+                [_CODES[of[name].decision] if name in of else MISSING for name in (a, b)]
+                for of in (said[one.position] for one in real)
+            ],
+            dtype=np.int64,
+        )
         found = agreement(ratings.reshape(len(real), 2), codes([one.head for one in real]))
         if found.items:
             yield Pair(names[a], names[b], found)
-
-
-def _code(decision: CurationDecision | None) -> int:
-    return MISSING if decision is None else _CODES[decision.decision]

@@ -8,7 +8,6 @@ from typing import Any
 from medfact.curation.checks import MAJORITY, RULES, Progress, Said, progress_of, settled
 from medfact.curation.quality import MOST_CONTROLS, Pair, Reviewer, quality_of
 from medfact.facts import Fact
-from medfact.metrics.uncertainty import Estimate
 from medfact.prototypes import load_pool
 from medfact.prototypes.library import OWN
 from medfact.results.wording import counted, plain_value, share
@@ -17,9 +16,6 @@ from medfact.store import Candidate, Curation
 WRONG_ON_PURPOSE = (
     "A proposal is no fact: the sentence may deny it or speak of something else, and some proposals are wrong on purpose."
 )
-
-SAID_OF_PAIRS = ("raw", "cohen", "ac1")
-"""The figures of a pair that are shown."""
 
 
 def in_words(candidate: Candidate) -> str:
@@ -64,28 +60,23 @@ def outcome_row(curation: Curation, candidates: Sequence[Candidate], said: Said)
     return {
         **row,
         "facts": facts,
-        "by_reviewer": [_reviewer_row(one) for one in quality.reviewers],
+        "by_reviewer": [
+            {
+                "reviewer": one.name,
+                "decided": one.decided,
+                "accepted": one.accepted._asdict(),
+                "controls_accepted": one.controls._asdict(),
+                "careless": one.is_careless,
+                "median_seconds": one.seconds,
+            }
+            for one in quality.reviewers
+        ],
         "by_pair": [_pair_row(one) for one in quality.pairs],
     }
 
 
-def _estimate(one: Estimate) -> dict[str, Any]:
-    return one._asdict()
-
-
-def _reviewer_row(one: Reviewer) -> dict[str, Any]:
-    return {
-        "reviewer": one.name,
-        "decided": one.decided,
-        "accepted": _estimate(one.accepted),
-        "controls_accepted": _estimate(one.controls),
-        "careless": one.is_careless,
-        "median_seconds": one.seconds,
-    }
-
-
 def _pair_row(one: Pair) -> dict[str, Any]:
-    figures = {name: _estimate(getattr(one.agreement, name)) for name in SAID_OF_PAIRS}
+    figures = {name: getattr(one.agreement, name)._asdict() for name in ("raw", "cohen", "ac1")}
     return {"a": one.a, "b": one.b, "n": one.agreement.items, **figures, "why_not": one.agreement.why_not}
 
 

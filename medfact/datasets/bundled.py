@@ -69,7 +69,11 @@ def load_bundled(name: str) -> Collection:
         judged=tuple(_negative(row) for row in rows_of(f"{name}.judged.csv")),
         learned=tuple((head, tail) for head, _, tail in _links(f"{name}.learned.csv")),
     )
-    return replace(collection, name=name, known=known, withdrawn=tuple(map(_left, rows_of(f"{name}.withdrawn.csv"))))
+    withdrawn = (
+        Fact(row["head"], row["relation"], row["tail"], positive=False, negative_of=row["negative_of"] or None)
+        for row in rows_of(f"{name}.withdrawn.csv")
+    )
+    return replace(collection, name=name, known=known, withdrawn=tuple(withdrawn))
 
 
 def also_true(name: str) -> Iterator[tuple[str, str, str]]:
@@ -81,10 +85,6 @@ def also_true(name: str) -> Iterator[tuple[str, str, str]]:
 def _links(file: str) -> Iterator[tuple[str, str, str]]:
     for row in rows_of(file):
         yield from ((row["head"], row["relation"], tail) for tail in row["tail"].split(" | ") if tail)
-
-
-def _left(row: dict[str, str]) -> Fact:
-    return Fact(row["head"], row["relation"], row["tail"], positive=False, negative_of=row["negative_of"] or None)
 
 
 def _negative(row: dict[str, str]) -> Fact:
@@ -139,5 +139,4 @@ def rows_of(file: str) -> Iterator[dict[str, str]]:
     """The rows of one of these files, none if there is no such file."""
     path = FOLDER / file
     if path.is_file():
-        for _, row in read_table(path)[1]:
-            yield row
+        yield from (row for _, row in read_table(path)[1])

@@ -21,30 +21,20 @@ OTHER_NAMES = {
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
 
-_BETWEEN = re.compile(r"[\s_-]+")
 _NAMES = frozenset((*REQUIRED, *OTHER_NAMES, *DISEK))
 
 CONSTANT = "="
-"""In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
+RENAMED, TAIL_OF, MARK = "relation:", "tail:", "mark:"
+SPLIT, PATIENTS, NO_PATIENTS = "split", "patients", "none"
+"""Signs and keys of a column map, beside our names of columns.
 
-RENAMED = "relation:"
-"""In a column map, marks a relation as the file writes it, and what it is: {"relation:cures": "=treatments"}."""
-
-TAIL_OF = "tail:"
-"""In a column map, marks a column that holds the tails of one relation: {"tail:Medikament": "=therapeutic drugs"}."""
-
-MARK = "mark:"
-"""In a column map, marks a column whose cells only mark the heads that have this tail: {"mark:fever": "=fever"}."""
-
-SPLIT = "split"
-"""In a column map, the separator of several tails in a cell, of all columns or of one: {"split:Symptoms": "=;"}; `=none`."""
-
-PATIENTS = "patients"
-"""In a column map, says that no row is about a patient (`=none`), or that columns about patients are not read (`=left out`)."""
-
-NO_PATIENTS = "none"
-
-_OF_LAYOUT = (RENAMED, TAIL_OF, MARK, f"{SPLIT}:")
+CONSTANT: marks a value for all rows instead of a column: {"relation": "=symptoms"}.
+RENAMED: a relation as the file writes it, and what it is: {"relation:cures": "=treatments"}.
+TAIL_OF: a column that holds the tails of one relation: {"tail:Medikament": "=therapeutic drugs"}.
+MARK: a column whose cells only mark the heads that have this tail: {"mark:fever": "=fever"}.
+SPLIT: the separator of several tails in a cell, of all columns or of one: {"split:Symptoms": "=;"}; `=none`.
+PATIENTS: no row is about a patient (`=none`), or columns about patients are not read (`=left out`).
+"""
 
 
 def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
@@ -68,11 +58,16 @@ def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dic
     """Our column name → the file's: those of the column map, and those that the file's own names identify. place: the file."""
     mapped: dict[str, str] = {}
     for ours, theirs in named_columns(names).items():
-        if ours not in columns:
-            _check_alone(theirs, place)
-            mapped[ours] = theirs[0]
+        if ours in columns:
+            continue
+        if len(set(theirs)) < len(theirs):
+            raise FactsError(f"{place}, row 1: the column {theirs[0]!r} occurs twice.", "Rename one of them.")
+        if len(set(map(_plain, theirs))) < len(theirs):
+            quoted = listed(list(map(repr, theirs)))
+            raise FactsError(f"{place}, row 1: the columns {quoted} differ in letters alone.", "Rename one of them.")
+        mapped[ours] = theirs[0]
     for ours, given in columns.items():
-        if ours.startswith(_OF_LAYOUT) or ours in (SPLIT, PATIENTS):
+        if ours.startswith((RENAMED, TAIL_OF, MARK, f"{SPLIT}:")) or ours in (SPLIT, PATIENTS):
             continue
         if ours not in (*REQUIRED, *OPTIONAL):
             raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
@@ -112,19 +107,7 @@ def named_columns(names: list[str]) -> dict[str, list[str]]:
 
 
 def _plain(name: str) -> str:
-    return _BETWEEN.sub("_", visible(name).lower())
-
-
-def _check_alone(names: list[str], place: str) -> None:
-    """Raises FactsError if several columns have one name."""
-    if len(set(names)) < len(names):
-        raise FactsError(f"{place}, row 1: the column {names[0]!r} occurs twice.", "Rename one of them.")
-    if len(set(map(_plain, names))) < len(names):
-        raise FactsError(f"{place}, row 1: the columns {_quoted(names)} differ in letters alone.", "Rename one of them.")
-
-
-def _quoted(names: list[str]) -> str:
-    return listed([repr(name) for name in names])
+    return re.sub(r"[\s_-]+", "_", visible(name).lower())
 
 
 def listed(names: Sequence[str]) -> str:

@@ -22,8 +22,6 @@ from medfact.negatives import draw_negatives
 
 Kinds = frozenset[str]
 
-_NOTHING = Keys()
-
 
 def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], str | None] = str) -> Collection:
     """The collection, whose draws call nothing false that a bundled set knows, or holds too close to true, in the same relation
@@ -43,7 +41,11 @@ def _known_of(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
     """What the bundled sets know of the names of a relation's facts, and these facts of each other under other names."""
     heads, tails = (tuple(dict.fromkeys(filter(None, (getattr(fact, end) for fact in facts)))) for end in ("head", "tail"))
     close = [linked for known_in, linked in _linked().items() if keeps_from_false(known_in, meaning)]
-    tails_of, listed, own = _by_thing(tails), defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    tails_of = defaultdict[str, list[str]](list)
+    for tail in tails:
+        for thing in may_mean(tail):
+            tails_of[thing].append(tail)
+    listed, own = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     calls = {head: (things(head), may_mean(head)) for head in heads}
     for fact in facts:
         own[fact.head].add(fact.tail or "")
@@ -51,7 +53,7 @@ def _known_of(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
             listed[thing].update(things(fact.tail or ""))
     pairs: list[tuple[str, str]] = []
     for head in heads:
-        known = _NOTHING.union(*(of[thing] for thing in calls[head][1] for of in (*close, listed) if thing in of))
+        known = Keys().union(*(of[thing] for thing in calls[head][1] for of in (*close, listed) if thing in of))
         barred = sorted({tail for thing in known & tails_of.keys() for tail in tails_of[thing]} - own[head])
         pairs += ((head, tail) for tail in barred)
     listing = _heads_in(meaning)
@@ -59,15 +61,6 @@ def _known_of(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
     common = tuple(tail for tail in tails if is_common(tail, meaning))
     vague = tuple(tail for tail in common if not called(tail))
     return Elsewhere(relation, meaning, tuple(pairs), common, vague, familiar)
-
-
-def _by_thing(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Thing of the bundled sets → the names that may mean it."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        for thing in may_mean(name):
-            found[thing].append(name)
-    return found
 
 
 _MOST_TRIED = 20
@@ -79,8 +72,8 @@ def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed:
     what its table lists for the head, under any name.
     """
     meaning = next((name_key(one.meaning) for one in known.elsewhere if one.relation == fact.relation), None)
-    heads = called(fact.head) if meaning else _NOTHING
-    listed = _NOTHING.union(*map(may_mean, (fact.head, *known.known_tails(fact.head, fact.relation))))
+    heads = called(fact.head) if meaning else Keys()
+    listed = Keys().union(*map(may_mean, (fact.head, *known.known_tails(fact.head, fact.relation))))
     for name in bundled_names() if heads else ():
         theirs = load_bundled(name).known
         facts = (one for head in sorted(heads) for one in theirs.facts_of(head) if name_key(one.relation) == meaning)
@@ -94,7 +87,7 @@ def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed:
 
 def are_linked(heads: Iterable[str], tails: Iterable[str]) -> bool:
     """Whether a bundled set links what the first names call to what the others call, in any relation and direction."""
-    of_heads, of_tails = (_NOTHING.union(*map(things, names)) for names in (heads, tails))
+    of_heads, of_tails = (Keys().union(*map(things, names)) for names in (heads, tails))
     return any(not of_tails.isdisjoint(of[head]) for of in _linked().values() for head in of_heads if head in of)
 
 
@@ -158,9 +151,8 @@ def reversed_notes(facts: Iterable[Fact], canonical: Callable[[str], str | None]
     """
     wrong: defaultdict[str, list[Fact]] = defaultdict(list)
     right: Counter[str] = Counter()
-    all_ends = _ends()
     for fact in facts:
-        ends = all_ends.get(name_key(canonical(fact.relation) or fact.relation))
+        ends = _ends().get(name_key(canonical(fact.relation) or fact.relation))
         if ends is None or not fact.positive:
             continue
         as_written = _fits(fact.head, fact.tail, ends)
@@ -193,34 +185,30 @@ def without_reverses(
     notes: list[str] = []
     left_out: set[str] = set()
     for relation, facts in pairs.items():
-        if _is_symmetric(canonical(relation) or relation):
+        if not set(name_key(canonical(relation) or relation).split()).isdisjoint(table_words()["symmetric"]):
             continue
         both = [(fact, facts[tail, head]) for (head, tail), fact in facts.items() if head < tail and (tail, head) in facts]
         ends = _ends_of(relation, canonical, inverted)
-        wrong = _reverses(both, ends) if both else []
+        wrong = _reverses(both, ends) if both and ends else []
         notes += _notes_on_reverses(relation, wrong, both)
-        gone = {fact.fact_id for fact in wrong}
-        single = _exchanged([fact for fact in facts.values() if fact.fact_id not in gone], ends)
+        left_out.update(fact.fact_id for fact in wrong)
+        single = [fact for fact in facts.values() if fact.fact_id not in left_out]
+        single = _exchanged(single, ends) if ends and ends[0].isdisjoint(ends[1]) else []
         notes += _notes_on_exchanged(relation, single, facts, inverted(relation))
-        left_out.update(fact.fact_id for fact in (*wrong, *single))
+        left_out.update(fact.fact_id for fact in single)
     if not notes:
         return collection
     return replace(
         collection,
-        facts=tuple(_alone(fact, left_out) for fact in collection.facts if fact.fact_id not in left_out),
+        facts=tuple(
+            replace(fact, negative_of=None, k=0, fact_id="") if fact.negative_of in left_out else fact
+            for fact in collection.facts
+            if fact.fact_id not in left_out
+        ),
         known=replace(collection.known, facts=tuple(fact for fact in collection.known.facts if fact.fact_id not in left_out)),
         notes=(*collection.notes, *notes),
         read_from=collection.fingerprint(),
     )
-
-
-def _alone(fact: Fact, left_out: Set[str]) -> Fact:
-    """A fact without a partner that is left out."""
-    return replace(fact, negative_of=None, k=0, fact_id="") if fact.negative_of in left_out else fact
-
-
-def _is_symmetric(relation: str) -> bool:
-    return not set(name_key(relation).split()).isdisjoint(table_words()["symmetric"])
 
 
 def _ends_of(
@@ -234,15 +222,12 @@ def _ends_of(
     return _ends().get(name_key(known or relation))
 
 
-def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | None) -> list[Fact]:
+def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds]) -> list[Fact]:
     """Of facts that stand both ways round, those that are the wrong way round by their types or the kinds of their names."""
-    if ends is None:
-        return []
-    of_ends = tuple(_kinds_of(*types) for types in ends)
     right: dict[Fact, Fact] = {}
     votes: Counter[tuple[str | None, str | None]] = Counter()
     for fact, other in both:
-        by_type = [_has_kinds(one, of_ends) for one in (fact, other)]
+        by_type = [_has_kinds(one, ends) for one in (fact, other)]
         by_name = [_fits(one.head, one.tail, ends) for one in (fact, other)]
         fits = by_type if by_type[0] is not by_type[1] else by_name
         if fits[0] is not fits[1]:
@@ -256,19 +241,16 @@ def _reverses(both: Sequence[tuple[Fact, Fact]], ends: tuple[Kinds, Kinds] | Non
     return list(right)
 
 
-def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds] | None) -> list[Fact]:
+def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds]) -> list[Fact]:
     """Of the facts of a relation, those that fit it the other way round alone, by their names, both known, or by their types.
     Where these are more than those that fit as they stand, all but the latter.
     """
-    if ends is None or ends[0] & ends[1]:
-        return []
-    of_ends = tuple(_kinds_of(*types) for types in ends)
     wrong, others = list[Fact](), list[Fact]()
     count = 0
     for fact in facts:
         both_known = all(_types_of(name or "") for name in (fact.head, fact.tail))
         fits = both_known and _fits(fact.head, fact.tail, ends), both_known and _fits(fact.tail, fact.head, ends)
-        fits = fits if any(fits) else (_has_kinds(fact, of_ends), _has_kinds(fact, of_ends[::-1]))
+        fits = fits if any(fits) else (_has_kinds(fact, ends), _has_kinds(fact, ends[::-1]))
         count += fits == (True, False)
         if fits[0] <= fits[1]:
             (wrong if fits[1] > fits[0] else others).append(fact)
@@ -277,7 +259,8 @@ def _exchanged(facts: Sequence[Fact], ends: tuple[Kinds, Kinds] | None) -> list[
 
 def _has_kinds(fact: Fact, ends: Sequence[Kinds]) -> bool:
     """Whether the types of a fact's head and tail are of the kinds of a relation's ends."""
-    return all(_kinds_of(kind or "") & end for kind, end in zip((fact.head_type, fact.tail_type), ends, strict=True))
+    types = (fact.head_type, fact.tail_type)
+    return all(_kinds_of(kind or "") & _kinds_of(*end) for kind, end in zip(types, ends, strict=True))
 
 
 @cache
@@ -320,9 +303,11 @@ def other_kind_notes(facts: Iterable[Fact], canonical: Callable[[str], str | Non
     treatment: "appendicitis, treated by, appendectomy" says nothing of a medication.
     """
     others: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+    of_tails = {name: _ends()[name][1] for name in _TREATMENTS}
+    every = Kinds().union(*of_tails.values())
     for fact in facts:
         name = name_key(canonical(fact.relation) or fact.relation)
-        if fact.positive and name in _TREATMENTS and _types_of(fact.tail or "") & _other_kinds(name):
+        if fact.positive and name in _TREATMENTS and _types_of(fact.tail or "") & (every - of_tails[name]):
             others[fact.turned_from or fact.relation, name].append(fact)
     for (relation, name), found in others.items():
         first, may = found[0].as_written(), "1 row may mean" if len(found) == 1 else f"{len(found)} rows may mean"
@@ -330,12 +315,6 @@ def other_kind_notes(facts: Iterable[Fact], canonical: Callable[[str], str | Non
             f"{relation!r} is read as {name!r}, which calls “{found[0].tail}” {_TREATMENTS[name]}; {may} another "
             f"kind of treatment, such as “{first.head}, {relation}, {first.tail}”. Give such rows another relation."
         )
-
-
-def _other_kinds(relation: str) -> Kinds:
-    """The semantic types of the tails of the other treatments alone."""
-    every = _ends()
-    return frozenset().union(*(every[one][1] for one in _TREATMENTS if one != relation)) - every[relation][1]
 
 
 def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:

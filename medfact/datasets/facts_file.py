@@ -37,31 +37,15 @@ from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts, visible
 from medfact.table_formats import FORMATS
 
-IDENTIFIERS = ("head_id", "tail_id")
-
 REPEATED = "it repeats an earlier row, and is counted once"
 
 OTHER_UNTIL = (
     "it repeats an earlier row, and one of the two says that the fact is no longer true: so it is taken; delete the wrong row"
 )
 
-HEADER_AGAIN = "it is the header again, and is left out"
-
-OTHER_TABLE = "another table begins here, with other columns, and is not read; save it as a file of its own"
-
-NO_TAIL = "no column has a tail for it; fill one in, or delete the row"
-
-CONTRADICTED = "positive says true, and another column denies it; correct one of the two"
-
 OVER = "negative_of names a fact that is no longer true, and is left out: the false one is asked on its own"
 
 AHEAD = "it is called false, and its until lies ahead: until says when a false fact stopped being true; correct one of the two"
-
-_RULE = re.compile(r":?-{2,}:?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_MINUS = ("-", "−", "–", "¬", "!", "~")
-_BROKEN = re.compile(r"[\ud800-\udfff]")
-"""Half of a character, which cannot be stored."""
 
 
 class Guesser(Protocol):
@@ -141,18 +125,20 @@ def _records(
             continue
         if is_name_of_column(cells["head"], column_of) and (header := [text.strip() for text in row.values()]):
             if all(text.casefold() in ("", name.casefold()) for name, text in zip(row, header, strict=True)):
-                reading.add_problem(number, HEADER_AGAIN)
+                reading.add_problem(number, "it is the header again, and is left out")
                 continue
             if has_facts(header, columns):
-                reading.add_problem(number, OTHER_TABLE)
+                reading.add_problem(
+                    number, "another table begins here, with other columns, and is not read; save it as a file of its own"
+                )
                 break
         effect = denials.effect(row)
         if effect == FALSE_FACT and truth(cells.get("positive", "")):
-            reading.add_problem(number, CONTRADICTED)
+            reading.add_problem(number, "positive says true, and another column denies it; correct one of the two")
         elif effect != LEFT_OUT:
             cells |= {"positive": "false"} if effect else {}
             if not (told := layout.rows(cells, row)):
-                reading.add_problem(number, NO_TAIL)
+                reading.add_problem(number, "no column has a tail for it; fill one in, or delete the row")
             yield from ((number, one) for fact in told for one in _with_one_tail(number, fact, reading))
     reading.notes += denials.notes()
     reading.doubts.add_columns(name for name in names if name not in read.values())
@@ -197,7 +183,7 @@ def _is_decoration(row: Mapping[str, str], head: str) -> bool:
         return False
     filled = [text for cell in row.values() if (text := cell.strip())]
     is_comment = filled == [head.strip()] and head.lstrip().startswith("#") and not fault(head.strip())
-    return is_comment or (len(filled) > 1 and all(map(_RULE.fullmatch, filled)))
+    return is_comment or (len(filled) > 1 and all(re.fullmatch(r":?-{2,}:?", text) for text in filled))
 
 
 def _medlama_records(rows: Iterator[Row], reading: _Reading) -> Iterator[tuple[int, dict[str, str]]]:
@@ -216,7 +202,7 @@ def _with_one_tail(number: int, cells: dict[str, str], reading: _Reading) -> Ite
     """A row's cells, once per tail if the tail is a list. Any other list with several elements is a problem, but that of the
     tails' identifiers.
     """
-    cells |= {name: reading.doubts.meant(name, cells[name]) for name in (*REQUIRED, *IDENTIFIERS) if name in cells}
+    cells |= {name: reading.doubts.meant(name, cells[name]) for name in (*REQUIRED, "head_id", "tail_id") if name in cells}
     if not any(isinstance(text, Listed) for text in cells.values()):
         yield cells
         return
@@ -291,7 +277,10 @@ class _Reading:
         """The collection of all rows. Raises FactsError if no true fact can be used."""
         if not self._facts and not self.problems:
             raise FactsError(f"{name} has a header, and no rows.", "Write one fact a row below the header.")
-        self._set_apart_what_is_over()
+        self.over = {key: fact for key, fact in self._facts.items() if fact.positive and is_over(fact, self.day)}
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in self.over}
+        if self.over:
+            self.notes.append(left_out_note(len(self.over), self.day))
         contradicted = self._drop_contradictions()
         facts = self._paired_facts()
         if not positive_facts(facts) and self.over:
@@ -355,13 +344,6 @@ class _Reading:
         else:
             differ = is_over(self._facts[key], self.day) and not is_over(other, self.day)
             self.add_problem(number, OTHER_UNTIL if differ else REPEATED)
-
-    def _set_apart_what_is_over(self) -> None:
-        """Sets true facts apart whose until has passed, with a note."""
-        self.over = {key: fact for key, fact in self._facts.items() if fact.positive and is_over(fact, self.day)}
-        self._facts = {key: fact for key, fact in self._facts.items() if key not in self.over}
-        if self.over:
-            self.notes.append(left_out_note(len(self.over), self.day))
 
     def _drop_contradictions(self) -> tuple[tuple[str, str], ...]:
         """Drops what the file calls both true and false. Returns heads and tails: nothing may call them false either."""
@@ -431,13 +413,13 @@ def _as_seen(fact: Fact) -> Fact:
 def _wrong(cells: Mapping[str, str]) -> str:
     """What is wrong with a row's names and what to do, or nothing."""
     for name, text in cells.items():
-        if _BROKEN.search(text):
+        if re.search(r"[\ud800-\udfff]", text):
             return f"the {name} holds half a character; type it again"
         if "\x00" in text:
             return f"the {name} holds control characters; type it again"
         if text == UNCOMPUTED:
             return f"the {name} {fault(text)}"
-    if cells["relation"].startswith(_MINUS):
+    if cells["relation"].startswith(("-", "−", "–", "¬", "!", "~")):
         return f"the relation {cells['relation'][:40]!r} may deny; write it without its sign, and false in a column positive"
     return next(filter(None, (_wrong_name(name, cells[name]) for name in REQUIRED)), "")
 
@@ -447,7 +429,7 @@ def _wrong_name(name: str, text: str) -> str:
         return f"the {name} is empty; fill it in, or delete the row"
     if len(text) > MAX_NAME:
         return f"the {name} is longer than {MAX_NAME} characters; give a name"
-    if _CONTROL.search(text):
+    if re.search(r"[\x00-\x1f\x7f]", text):
         return f"the {name} holds control characters; type it again"
     wrong = fault(text)
     return f"the {name} {wrong}" if wrong else ""

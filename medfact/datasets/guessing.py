@@ -36,16 +36,9 @@ COMMAS = (",", "、", "，")
 
 _SEPARATORS = ("\n", ";", "；", "|", "/", *COMMAS)
 _PARTS = re.compile(r"[/|()\[\],;:&+]")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NUMBERED = re.compile(r"[\s\d.]+$")
 _PERSON = re.compile(r"[^\W\d_]+(?:[-'’ ][^\W\d_]+){0,3},? [^\W\d_]+\.?")
-_LISTED = re.compile(r"[;|\n/、]")
-_PLURALS = ("", "s", "es", "e", "n", "en")
-_HIDDEN = "…"
 _MOST_SHOWN, _LONGEST_SHOWN = 8, 60
 _NOTHING: Mapping[str, str] = {}
-_OF_KIND = {SIGN: "symptoms", DRUG: "therapeutic drugs"}
-"""The likeliest relation of a condition to tails of a kind."""
 
 _OWN = frozenset(map(spelled, (*COLUMNS, "role")))
 """Columns of the tables of facts that medfact writes."""
@@ -57,26 +50,28 @@ _KIND_OF = {"condition": "condition", "symptoms": "sign", "drug": "drug", "thera
 
 @dataclass(frozen=True)
 class Guess:
-    """The columns of facts in a table."""
+    """The columns of facts in a table.
+
+    columns: role, such as head, tail, head_id or positive → header.
+    relation: of all rows, by the header of the tails; only likely where `open` has "relation".
+    wide: header → relation, where each column holds the tails of one.
+    open: roles that a person has to name, because nothing or several things fit.
+    language: code of the language of the headers and the relations.
+    personal: headers of columns about patients, such as a name or a date of birth.
+    splits: header → the separator of several tails in a cell, where most cells have it.
+    sample: three rows, whose cells about patients are hidden.
+    marks: headers that are tails themselves: a cell below marks a head that has this tail.
+    """
 
     columns: Mapping[str, str]
-    """Role, such as head, tail, head_id or positive → header."""
     relation: str | None = None
-    """The relation of all rows, by the header of the tails; only likely where `open` has "relation"."""
     wide: Mapping[str, str] = field(default_factory=dict)
-    """Header → relation, where each column holds the tails of one."""
     open: tuple[str, ...] = ()
-    """Roles that a person has to name, because nothing or several things fit."""
     language: str = ENGLISH
-    """Code of the language of the headers and the relations."""
     personal: tuple[str, ...] = ()
-    """Headers of columns about patients, such as a name or a date of birth."""
     splits: Mapping[str, str] = field(default_factory=dict)
-    """Header → the separator of several tails in a cell, where most cells have it."""
     sample: tuple[tuple[str, ...], ...] = ()
-    """Three rows, whose cells about patients are hidden."""
     marks: tuple[str, ...] = ()
-    """Headers that are tails themselves: a cell below marks a head that has this tail."""
 
     def column_map(self) -> dict[str, str]:
         """The guess as the column map of `load_file`, without lists by comma, which a person has to confirm."""
@@ -95,12 +90,15 @@ class Guess:
 
 
 def _plain(header: str) -> str:
-    return spelled(_HUMP.sub(" ", header))
+    return spelled(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))
 
 
 def _spellings(header: str) -> list[str]:
     """The name of a column and its parts, without numbers, and without words such as "name" and "typical"."""
-    parts = [_plain(header), *(_NUMBERED.sub("", _plain(part)) for part in (header, *_PARTS.split(header)))]
+    parts = [
+        _plain(header),
+        *(re.sub(r"[\s\d.]+$", "", _plain(part)) for part in (header, *_PARTS.split(header))),
+    ]
     return parts + [" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts]
 
 
@@ -115,7 +113,7 @@ def _words() -> Mapping[str, Mapping[str, Set[str]]]:
     words: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for language, roles in table_words()["columns"].items():
         for role, name in ((role, spelled(name)) for role, names in roles.items() for name in names):
-            for ending in _PLURALS if len(name) > 2 and name.isascii() else ("",):
+            for ending in ("", "s", "es", "e", "n", "en") if len(name) > 2 and name.isascii() else ("",):
                 words[name + ending][role].add(language)
     return words
 
@@ -182,7 +180,7 @@ class _Column:
         """The kind of thing, such as a condition, that the bundled sets know most of its names as; "" where they know few, or
         its own name: that is no header.
         """
-        names = {part.strip() for cell in self.cells[:60] for part in _LISTED.split(cell)}
+        names = {part.strip() for cell in self.cells[:60] for part in re.split(r"[;|\n/、]", cell)}
         (best, count), (_, other) = [*Counter(chain(*map(kinds_of_name, names))).most_common(2), ("", 0), ("", 0)][:2]
         return best if count >= max(2, len(names) / 4, other + 1) and not kinds_of_name(self.name) else ""
 
@@ -213,10 +211,6 @@ class _Column:
             if 2 * len(lists) > len(self.cells) and shortest > 2 * (sign == "/"):
                 return sign
         return ""
-
-    def tells_apart(self, names: _Column) -> bool:
-        """Whether it has about as many different cells as there are names, as identifiers have."""
-        return 2 * len(set(self.cells)) >= len(set(names.cells))
 
 
 def _relation_in(text: str) -> str:
@@ -250,7 +244,7 @@ def guess(headers: Sequence[str], rows: Sequence[Sequence[str]], given: Mapping[
         language=_language(table, found),
         personal=personal,
         sample=tuple(
-            tuple(_HIDDEN if name in personal and cell else cell for name, cell in zip(headers, row, strict=False))
+            tuple("…" if name in personal and cell else cell for name, cell in zip(headers, row, strict=False))
             for row in rows[:3]
         ),
     )
@@ -336,7 +330,7 @@ def _with_relation(said: Guess, table: Sequence[_Column]) -> Guess:
         return said
     role = _relation_in(tails.name)
     is_named = bool(role) and tails.relation(role) == role
-    likely = role if is_named else _OF_KIND.get(tails.kind)
+    likely = role if is_named else {SIGN: "symptoms", DRUG: "therapeutic drugs"}.get(tails.kind)
     is_sure = is_named or (said.marks and likely == "symptoms")
     return replace(said, relation=likely, open=said.open if is_sure else (*said.open, "relation"))
 
@@ -358,7 +352,8 @@ def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) 
         near = [role for place in (at - 1, at + 1) for role, end in ends.items() if table.index(end) == place]
         role = next(iter((*named, *alike, *near)), "")
         splits = said.splits.get(ends["tail"].name, "") if role == "tail" else ""
-        if role and column.separator == splits and column.tells_apart(ends[role]):
+        # identifiers tell about as many things apart as names
+        if role and column.separator == splits and 2 * len(set(column.cells)) >= len(set(ends[role].cells)):
             found.setdefault(f"{role}_id", column.name)
     return found
 

@@ -62,15 +62,10 @@ VISITOR = Limits(columns=1_000, rows=100_000, characters=100_000_000, relations=
 Record = tuple[int, list[str]]
 """A row's number, from 1, and its cells."""
 
-MOST_ABOVE = 20
-"""Rows with text among which a header is looked for."""
-
-LAST_HEADER_ROW = 1_000
-"""Rows with and without text among which one is looked for: a file may have no end."""
-
-
-LOOKED_AT = 200
-"""Rows below the header from which its columns are guessed."""
+MOST_ABOVE, LAST_HEADER_ROW, LOOKED_AT = 20, 1_000, 200
+"""Rows with text among which a header is looked for; rows with and without text, as a file may have no end; and rows below the
+header from which its columns are guessed.
+"""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -24,25 +24,20 @@ from medfact.kept import keep
 Keys = frozenset[str]
 Words = frozenset[str]
 
-_NOTHING = Keys()
-_POSSESSIVE = re.compile(r"['’]s\b")
-_WORD = re.compile(r"[^\W_]+")
-_ENDINGS = ("ing", "es", "s", "e")
-_SHORTEST_STEM = 4
 _MOST_WORDS = 10
 
 
 @lru_cache(maxsize=1 << 14)
 def spelling_key(name: str) -> str:
     """One key for the spellings of a name, "Crohn's disease" and "Crohn disease" among them."""
-    return name_key(_POSSESSIVE.sub("", name) if "s" in name else name)
+    return name_key(re.sub(r"['’]s\b", "", name) if "s" in name else name)
 
 
 @lru_cache(maxsize=1 << 14)
 def called(name: str) -> Keys:
     """The things of the bundled sets that a name calls: by a name that is known, else by its words without qualifiers."""
     index = _index()
-    return index.called.get(spelling_key(name)) or index.by_words.get(without_qualifiers(name), _NOTHING)
+    return index.called.get(spelling_key(name)) or index.by_words.get(without_qualifiers(name), Keys())
 
 
 def things(name: str) -> Keys:
@@ -58,7 +53,7 @@ def may_mean(name: str) -> Keys:
     index, words = _index(), without_qualifiers(name)
     if not 0 < len(words) <= _MOST_WORDS:
         return things(name)
-    narrower = sorted((index.with_word.get(word, frozenset()) for word in words), key=len)
+    narrower = sorted((index.with_word.get(word, set()) for word in words), key=len)
     broader = (each for word in words for each in index.by_rarest.get(word, ()) if each <= words)
     found = {*narrower[0].intersection(*narrower[1:]), *broader}
     return things(name).union(*(index.by_words[each] for each in found))
@@ -72,15 +67,15 @@ def names_of(name: str) -> frozenset[str]:
 @lru_cache(maxsize=1 << 14)
 def without_qualifiers(name: str) -> Words:
     """The stems of a name's words, in no order, without those that only say how, when or how badly: "acute", "disease"."""
-    words = (word for word in _WORD.findall(spelling_key(name)) if word not in _qualifiers())
+    words = (word for word in re.findall(r"[^\W_]+", spelling_key(name)) if word not in _qualifiers())
     return frozenset(map(_stem, words))
 
 
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
-    """A word without the ending of a plural, or by which "wheeze" and "wheezing" differ."""
-    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _SHORTEST_STEM), "")
-    return word[: len(word) - len(ending)]
+    """A word without the ending of a plural, or by which "wheeze" and "wheezing" differ; at least four letters."""
+    endings = (end for end in ("ing", "es", "s", "e") if word.endswith(end) and len(word) - len(end) >= 4)
+    return word.removesuffix(next(endings, ""))
 
 
 @cache
@@ -108,13 +103,14 @@ def _common_tails() -> tuple[tuple[str, Keys, frozenset[Words], frozenset[Words]
     rows: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows_of("common_tails.csv"):
         rows[row["relation"]] += ({**row, "name": name} for name in (row["name"], *filter(None, row["also"].split(" | "))))
-    return tuple((relation, *_common_of(of)) for relation, of in rows.items())
-
-
-def _common_of(rows: Iterable[Mapping[str, str]]) -> tuple[Keys, frozenset[Words], frozenset[Words]]:
-    words = {row["name"]: (without_qualifiers(row["name"]), bool(row["narrower"])) for row in rows}
-    exact, broad = (frozenset(own for own, narrower in words.values() if own and narrower >= least) for least in (False, True))
-    return _NOTHING.union(*map(things, words)), exact, broad
+    found = []
+    for relation, of in rows.items():
+        words = {row["name"]: (without_qualifiers(row["name"]), bool(row["narrower"])) for row in of}
+        exact, broad = (
+            frozenset(own for own, narrows in words.values() if own and narrows >= least) for least in (False, True)
+        )
+        found.append((relation, Keys().union(*map(things, words)), exact, broad))
+    return tuple(found)
 
 
 class _Index:
@@ -123,26 +119,25 @@ class _Index:
     """
 
     def __init__(self, names: Iterable[tuple[str, str, bool]]) -> None:
-        called, of_thing = (defaultdict[str, set[str]](set) for _ in range(2))
-        words_of: defaultdict[Words, set[str]] = defaultdict(set)
+        called = defaultdict[str, set[str]](set)
+        words_of = defaultdict[Words, set[str]](set)
+        self.names = defaultdict[str, set[str]](set)
         for thing, name, is_english in names:
             key = spelling_key(thing)
             called[spelling_key(name)].add(key)
             words_of[without_qualifiers(name)].add(key)
             if is_english:
-                of_thing[key].add(name)
+                self.names[key].add(name)
         words_of.pop(frozenset(), None)
         self.called = {key: frozenset(things) for key, things in called.items()}
-        self.names = {key: frozenset(those) for key, those in of_thing.items()}
         self.by_words = {words: frozenset(things) for words, things in words_of.items()}
-        with_word: defaultdict[str, set[Words]] = defaultdict(set)
+        self.with_word = defaultdict[str, set[Words]](set)
         for words in self.by_words:
             for word in words:
-                with_word[word].add(words)
-        self.with_word = {word: frozenset(those) for word, those in with_word.items()}
-        self.by_rarest: defaultdict[str, list[Words]] = defaultdict(list)
+                self.with_word[word].add(words)
+        self.by_rarest = defaultdict[str, list[Words]](list)
         for words in self.by_words:
-            self.by_rarest[min(words, key=lambda word: (len(with_word[word]), word))].append(words)
+            self.by_rarest[min(words, key=lambda word: (len(self.with_word[word]), word))].append(words)
 
 
 @keep(1)

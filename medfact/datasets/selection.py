@@ -403,37 +403,44 @@ def fact_notes(
     collection: Collection, canonical: Callable[[str], str | None], lacking: Lacking, negatives: int
 ) -> Iterator[str]:
     """What is left out, seems reversed, or lacks false partners."""
-    yield from _notes_on_relations(collection, canonical)
-    if collection.name not in bundled_names():
-        facts = [fact for fact in collection.facts if fact.fact_id not in collection.ready]
-        yield from reversed_notes(facts, canonical)
-        yield from other_kind_notes(facts, canonical)
-    yield from _notes_on_negatives(lacking, negatives)
-
-
-def _notes_on_relations(collection: Collection, canonical: Callable[[str], str | None]) -> Iterator[str]:
-    without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
-    missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
+    unready = [fact for fact in collection.facts if fact.fact_id not in collection.ready]
+    missing = Counter(fact.relation for fact in unready if canonical(fact.relation) is None)
     for relation, number in missing.items():
         left_out = "1 fact is" if number == 1 else f"{number} facts are"
         yield f"We have no sentences for “{relation}” yet: {left_out} left out."
+    if collection.name not in bundled_names():
+        yield from reversed_notes(unready, canonical)
+        yield from other_kind_notes(unready, canonical)
+    yield from _notes_on_negatives(lacking, negatives)
 
 
 def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:
     too_few = "too few other tails of the same type are left"
-    if drawn := len(lacking.to_be_drawn):
-        have = "1 fact has" if drawn == 1 else f"{drawn} facts have"
-        yield f"{have} no safe false partner: {too_few}."
-    if written := len(lacking.written):
-        have = "1 fact has beside it" if written == 1 else f"{written} facts have beside them"
-        asked = "a false partner" if negatives == 1 else f"{negatives} false partners"
-        yield f"{have} only what the file itself calls false: {too_few} for {asked}."
-    if lost := len(lacking.withdrawn):
-        have = "1 fact has" if lost == 1 else f"{lost} facts have"
-        yield f"{have} no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead."
-    if ready := len(lacking.ready):
-        come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"
-        yield f"{come} with fewer than {negatives} false ones; none are drawn."
+    asked = "a false partner" if negatives == 1 else f"{negatives} false partners"
+    told = (
+        (lacking.to_be_drawn, "fact has", "facts have", f"no safe false partner: {too_few}."),
+        (
+            lacking.written,
+            "fact has beside it",
+            "facts have beside them",
+            f"only what the file itself calls false: {too_few} for {asked}.",
+        ),
+        (
+            lacking.withdrawn,
+            "fact has",
+            "facts have",
+            "no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead.",
+        ),
+        (
+            lacking.ready,
+            "ready statement comes",
+            "ready statements come",
+            f"with fewer than {negatives} false ones; none are drawn.",
+        ),
+    )
+    for facts, one, several, what in told:
+        if facts:
+            yield f"{len(facts)} {one if len(facts) == 1 else several} {what}"
 
 
 def shot_notes(loans: Iterable[str], aside: Mapping[str, frozenset[str]], count: int) -> Iterator[str]:

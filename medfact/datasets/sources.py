@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names, rows_of
@@ -221,7 +222,11 @@ def _key(*of_a_fact: object) -> tuple[str, ...]:
 @cache
 def _known() -> Mapping[tuple[str, ...], tuple[Source, ...]]:
     """What identifies a bundled fact with its own source → the sources that state it."""
-    stated = _read()
+    stated: defaultdict[tuple[str, ...], list[tuple[str, Source]]] = defaultdict(list)
+    for row in chain.from_iterable(rows_of(f"{name}.sources.csv") for name in bundled_names()):
+        if row["decision"] == STATES:
+            place = stated[_key(row["head"], row["relation"], row["tail"])]
+            place.append((row["source"], source_at(row["source"], row["source_id"], row["read_on"])))
     found: dict[tuple[str, ...], tuple[Source, ...]] = {}
     for name in bundled_names():
         for row in rows_of(f"{name}.csv"):
@@ -233,22 +238,6 @@ def _known() -> Mapping[tuple[str, ...], tuple[Source, ...]]:
                 key = _key(row["head"], row["relation"], row["tail"], positive, own, identifier)
                 found[key] = tuple(sources.values())
     return found
-
-
-def _read() -> defaultdict[tuple[str, ...], list[tuple[str, Source]]]:
-    """Head, relation and tail → the names of the sources that an editor found to state it, and those sources."""
-    stated: defaultdict[tuple[str, ...], list[tuple[str, Source]]] = defaultdict(list)
-    for row in _decisions():
-        if row["decision"] == STATES:
-            place = stated[_key(row["head"], row["relation"], row["tail"])]
-            place.append((row["source"], source_at(row["source"], row["source_id"], row["read_on"])))
-    return stated
-
-
-def _decisions() -> Iterator[dict[str, str]]:
-    """What an editor read, of all bundled sets."""
-    for name in bundled_names():
-        yield from rows_of(f"{name}.sources.csv")
 
 
 def source_at(name: str, identifier: str, read_on: str = "") -> Source:

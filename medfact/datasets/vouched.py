@@ -13,8 +13,6 @@ from medfact.facts import Fact, KnowledgeBase, Tail, name_key
 from medfact.kept import keep
 from medfact.negatives.rules import Rules
 
-_NONE = frozenset[str]()
-
 
 def relation_within_bounds(fact: Fact) -> str:
     """The relation of a fact, with the region and the population that it is said of."""
@@ -41,7 +39,7 @@ class PartnerDecisions:
         """The tails that are not drawn for the head of a fact. known: has other names of the head and of the tails."""
         heads = {fact.negative_of or fact.fact_id, *map(name_key, known.names(fact.head) if known else [fact.head])}
         tails = (tail for head, tail in self.rejected if head in heads)
-        return _NONE.union(*(known.names(tail) if known else (name_key(tail),) for tail in tails))
+        return frozenset[str]().union(*(known.names(tail) if known else (name_key(tail),) for tail in tails))
 
     def rejects(self, negative: Fact) -> bool:
         """Whether the person said that this can be true."""
@@ -71,8 +69,9 @@ def is_vouched(negative: Fact, relation: str) -> bool:
         for stock, name in heads.get((name_key(relation), head), ())
         if (stock, tail) in tails
     ]
-    safe = (_rules(stock, name).broken_by(candidate) is None for stock, name, candidate in candidates)
-    return bool(candidates) and withdrawn.isdisjoint(pairs) and all(safe)
+    if not candidates or not withdrawn.isdisjoint(pairs):
+        return False
+    return all(_rules(stock, name).broken_by(candidate) is None for stock, name, candidate in candidates)
 
 
 @keep(5_000)

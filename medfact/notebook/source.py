@@ -95,7 +95,7 @@ def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", 
         if columns:
             raise Mistake(f"The data set {source} has the columns that it needs.", "Name columns of your own file only.")
         return _read({"dataset": source})
-    elif not str(source).startswith(PREFIX) and not _exists(Path(source)):
+    elif not str(source).startswith(PREFIX) and not os.path.exists(source):  # False of what is too long for a path, too
         if isinstance(source, Path) or Path(source).suffix or len(Path(source).parts) > 1:
             raise FactsError(f"There is no file or folder {str(source)[:200]!r}.", "Check the path.")
         raise UnknownName("data set or file", source[:200], bundled_names())
@@ -120,13 +120,6 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
         raise FactsError(f"{problem[:1].upper()}{problem[1:]}", hint) from None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # too long for a path, or with a zero byte
-        return False
 
 
 def _kept(frame: Any) -> Path:
@@ -154,16 +147,12 @@ def _rows(frame: Any) -> Iterator[dict[str, str | list[str]]]:
             f"Facts cannot be read from {kind} objects.",
             "Give the name of a data set, a file, or a data frame of pandas with the columns head, relation and tail.",
         )
-    names = [_column_name(name) for name in frame.columns]
+    of_levels = (filter(None, map(str, name)) if isinstance(name, tuple) else [str(name)] for name in frame.columns)
+    names = [" ".join(levels) for levels in of_levels]
     if twice := [name for name in names if names.count(name) > 1]:
         raise FactsError(f"The data frame has the column {twice[0]!r} twice.", "Rename one of them.")
     for row in frame.set_axis(names, axis="columns").to_dict("records"):
         yield {name: _cell(cell) for name, cell in row.items()}
-
-
-def _column_name(name: Any) -> str:
-    """The name of a column; of one that has several levels, all of them."""
-    return " ".join(filter(None, map(str, name))) if isinstance(name, tuple) else str(name)
 
 
 def _cell(cell: Any) -> str | list[str]:
