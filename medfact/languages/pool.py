@@ -204,8 +204,9 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
         bounds={name_key(bound): str(words) for bound, words in bounds.get("words", {}).items()},
         before=tuple(bounds.get("before", ())),
     )  # fmt: skip
+    about = ("description", "head", "tail", "aliases", "inverse")  # what the English pool says of a relation
     relations = {
-        name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
+        name: replace(blank, **vars(one) | {part: getattr(english.relations[name], part) for part in about} | {"grammar": True})
         for name, one in read.relations.items()
     }
     guessed = tuple(
@@ -224,12 +225,6 @@ def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:
         return text, read_yaml(text)
     except Unreadable as error:
         raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
-
-
-def _described(relation: RelationPrototypes, english: RelationPrototypes) -> RelationPrototypes:
-    """A relation with what the English pool says of it: its names, and of what it is."""
-    same = {name: getattr(english, name) for name in ("description", "head", "tail", "aliases", "inverse")}
-    return replace(relation, **same)
 
 
 def _check(path: Path, relation: RelationPrototypes, english: RelationPrototypes | None, cases: Cases) -> None:
