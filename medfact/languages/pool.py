@@ -153,7 +153,7 @@ class PoolInLanguage(Pool):
         said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
         if self.as_written is not None:
             written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
-            stand = _counted(len(written), "name stands", "names stand")
+            stand = _in_number(len(written), "name stands", "names stand")
             said = f"Asked in {title}, as the table is; {stand} as written. {said}"
         why = "; ".join(self._obstacles(facts, title))
         return f"{said} Not asked: {why}." if why else said
@@ -163,7 +163,7 @@ class PoolInLanguage(Pool):
         ends = (name for fact in facts for name in (fact.head, fact.tail or "") if name_key(name) not in self.names)
         if names := list(dict.fromkeys(ends)):
             shown = [*names[:MOST_SHOWN], f"{len(names) - MOST_SHOWN:,} more"] if len(names) > MOST_SHOWN else names
-            yield f"{_counted(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
+            yield f"{_in_number(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
         if relations := dict.fromkeys(fact.relation for fact in facts if self.canonical(fact.relation) not in self.relations):
             yield f"there are no {title} sentences yet for {', '.join(map(repr, relations))}"
         if others := dict.fromkeys(fact.tail or "" for fact in facts if fact.positive and self._is_no_drug(fact)):
@@ -178,7 +178,7 @@ def _without_accents(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def _in_number(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number:,} {many}"
 
 
