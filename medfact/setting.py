@@ -29,12 +29,14 @@ _LONGEST_BITS = 128
 
 class Bounds(NamedTuple):
     """Between what a number lies, wherever it enters. Recorded runs are not held to it: an older version may have allowed more,
-    and what was recorded stays readable."""
+    and what was recorded stays readable.
+
+    of: what the number is of, as a message names it.
+    """
 
     least: float
     most: float
     of: str
-    """What the number is of, as a message names it."""
 
     def hold(self, value: float | None) -> bool:
         """Whether they hold of a value; None leaves it to others. What is no number is in no bounds."""
@@ -55,86 +57,67 @@ TOKENS = Bounds(1, 131_072, "number of tokens in a reply")
 
 @dataclass(frozen=True)
 class Need:
-    """What a setting needs beside it, or it would change nothing."""
+    """What a setting needs beside it, or it would change nothing.
+
+    is_met: whether a `RunSpec` has it.
+    problem: what is wrong where it has not; may name the {flag}.
+    everywhere: whether a run without it is refused. Otherwise only whoever types the option is told.
+    """
 
     is_met: Callable[[Any], object]
-    """Whether a `RunSpec` has it."""
-
     problem: str
-    """What is wrong where it has not; may name the {flag}."""
-
     hint: str
-
     everywhere: bool = False
-    """Whether a run without it is refused. Otherwise only whoever types the option is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a field says of itself. One without a flag is set by medfact alone, or along with another."""
+    """What a field says of itself. One without a flag is set by medfact alone, or along with another.
+
+    group: the group of options that has it; "" for one that single commands offer.
+    place: where it stands in its group: lower ones first, equal ones in the order of the fields.
+    parse: reads what was typed; by default, the field's type does.
+    repeatable: whether it may be typed several times. A field whose default is () always may.
+    along: the path of another field that the option sets too.
+    excludes: the path of the option before it that it excludes.
+    shares: the path of the field whose option sets this one instead, where what is typed stands in capital letters and is
+    none of that field's choices.
+    several: whether its option takes several values with commas between them: each makes runs of its own.
+    resumable: whether `resume` takes another value than the run recorded.
+    label: what the page calls its input.
+    info: what the page says below the label.
+    has_input: whether the page draws its input from its kind, its bounds and its choices, with no line of its own.
+    choices: all that it may be, where these are few.
+    of: what the choices are, as a message names them.
+    travels: what of it goes into a run's file, and is believed of one.
+    asks: whether it is part of what a run asks: the record of a run fixes it, and the command that repeats a run has it.
+    is_source: whether it says which facts are read.
+    compared: what comparisons call it, where runs that differ in it are not alike; "" where its value need not be named.
+    """
 
     flag: str = ""
     metavar: str = ""
     help: str = ""
-
     group: str = ""
-    """The group of options that has it; "" for one that single commands offer."""
-
     place: int = 9
-    """Where it stands in its group: lower ones first, equal ones in the order of the fields."""
-
     parse: Callable[[str], Any] | None = None
-    """Reads what was typed; by default, the field's type does."""
-
     repeatable: bool = False
-    """Whether it may be typed several times. A field whose default is () always may."""
-
     along: str = ""
-    """The path of another field that the option sets too."""
-
     excludes: str = ""
-    """The path of the option before it that it excludes."""
-
     shares: str = ""
-    """The path of the field whose option sets this one instead, where what is typed stands in capital letters and is none of
-    that field's choices."""
-
     several: bool = False
-    """Whether its option takes several values with commas between them: each makes runs of its own."""
-
     resumable: bool = False
-    """Whether `resume` takes another value than the run recorded."""
-
     label: str = ""
-    """What the page calls its input."""
-
     info: str = ""
-    """What the page says below the label."""
-
     has_input: bool = False
-    """Whether the page draws its input from its kind, its bounds and its choices, with no line of its own."""
-
     bounds: Bounds | None = None
-
     choices: Collection[str] = ()
-    """All that it may be, where these are few."""
-
     of: str = ""
-    """What the choices are, as a message names them."""
-
     needs: Need | None = None
-
     travels: str = ALL
-    """What of it goes into a run's file, and is believed of one."""
-
     asks: bool = True
-    """Whether it is part of what a run asks: the record of a run fixes it, and the command that repeats a run has it."""
-
     is_source: bool = False
-    """Whether it says which facts are read."""
-
     compared: str = ""
-    """What comparisons call it, where runs that differ in it are not alike; "" where its value need not be named."""
 
     def check_choice(self, value: str | tuple[str, ...] | None) -> None:
         """Raises UnknownName where a value, or one of several, is none of the choices. None leaves it to the method."""

@@ -39,47 +39,37 @@ from medfact.setting import (
 
 @dataclass(frozen=True)
 class Protocol:
-    """A named method: a paper's, or the project's own."""
+    """A named method: a paper's, or the project's own.
+
+    pools: its prototype pools; a relation is stated by the first pool that has it.
+    negatives: negative facts per positive one.
+    shots: demonstrations before each statement.
+    heads_aside: heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last.
+    question: the name of the question format.
+    reading: the name of the rule that reads replies.
+    first: names of the figures shown first.
+    rephrases: whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).
+    rephraser: the model that rephrased them in the paper.
+    services: how the paper decoded models behind a service: greedily, or with the service's default settings.
+    one_tail: whether to test one tail per head and relation (a seeded draw) instead of all.
+    negative_difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
+    """
 
     name: str
     title: str
     explanation: str
-
     pools: tuple[str, ...]
-    """Its prototype pools; a relation is stated by the first pool that has it."""
-
     negatives: int
-    """Negative facts per positive one."""
-
     shots: int
-    """Demonstrations before each statement."""
-
     heads_aside: int
-    """Heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last."""
-
     question: str = "paper"
-    """The name of the question format."""
-
     reading: str = "committed"
-    """The name of the rule that reads replies."""
-
     first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
-    """Names of the figures shown first."""
-
     rephrases: bool = True
-    """Whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13)."""
-
     rephraser: str | None = None
-    """The model that rephrased them in the paper."""
-
     services: str = "greedy"
-    """How the paper decoded models behind a service: greedily, or with the service's default settings."""
-
     one_tail: bool = False
-    """Whether to test one tail per head and relation (a seeded draw) instead of all."""
-
     negative_difficulty: str = ANY
-    """Which negatives are drawn first (`negatives.PREFERENCES`)."""
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -225,6 +215,28 @@ _OWN_WORDS = Need(
 class RunSpec:
     """Everything that defines what one model is asked. None for pool, negatives, negative_difficulty, shots or question means
     the protocol's own. A new field is declared here; the order of the fields is that of recorded specs.
+
+    facts: a file or folder; replaces `dataset`.
+    columns: pairs of our column name and the file's.
+    limit: number of positive facts that have all their negatives, in total.
+    shot_draws: how often each statement is asked, each time with other demonstrations.
+    demonstrations: a file that replaces the drawn demonstrations.
+    task: what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
+    entailment: guards what is written, beside the guards over words; None for none.
+    writing: the run whose sentences are asked, or are tried again.
+    writer: the model that wrote the sentences that are asked.
+    corpus: a file or folder of documents; None means the known facts in plain sentences.
+    passages: passages shown with a statement, at most.
+    leave_out: whether passages that state the fact under test are left out of the corpus (`runs.corpus`).
+    encoder_url: of a service that encodes; None means the address of the service that answers.
+    service: how a model behind a service is asked; its key is never recorded.
+    budget: None means any sum.
+    placement: how a local model is loaded.
+    pressure: kinds of pushes; a control is asked with them. () asks each statement alone.
+    race: an id that the runs of one race share: they are asked side by side, disease by disease, until it is decided.
+    racers: how many models race, 0 where none do.
+    imported: the fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name is
+    never opened (`opened`) and joins no runs. () for a run that was planned here.
     """
 
     # fmt: off
@@ -237,14 +249,10 @@ class RunSpec:
         None, "--facts", "FILE", "your own facts: a table, hf:NAME, or a MedLAMA, MKJ, DiseK or UMLS folder",
         group=FACTS, excludes="spec.dataset", is_source=True, travels=LAST_PART,
     )
-    """A file or folder; replaces `dataset`."""
-
     columns: tuple[tuple[str, str], ...] = setting(
         (), "--column", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT",
         group=FACTS, parse=_column, needs=_OF_A_FILE, is_source=True,
     )
-    """Pairs of our column name and the file's."""
-
     rela: tuple[str, ...] = setting((), "--rela", "NAME", "a relation to read", group=UMLS, is_source=True)
     sab: tuple[str, ...] = setting((), "--sab", "NAME", "a source to read (default: all)", group=UMLS, is_source=True)
     language: str = setting(
@@ -269,8 +277,6 @@ class RunSpec:
         None, "--limit", "N", "test N true facts and their false partners",
         group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="Pairs: true facts, each with its false partners",
     )
-    """Number of positive facts that have all their negatives, in total."""
-
     per_relation: int | None = setting(
         None, "--per-relation", "N", "test N true facts of each relation",
         group=FACTS, bounds=Bounds(1, 10_000_000, "number per relation"),
@@ -299,14 +305,10 @@ class RunSpec:
         1, "--shot-draws", "N", "ask each statement with N different draws of demonstrations",
         group=METHOD, bounds=Bounds(1, 20, "number of shot draws"), needs=_DRAWN_SHOTS, compared="draws of demonstrations",
     )
-    """How often each statement is asked, each time with other demonstrations."""
-
     demonstrations: str | None = setting(
         None, "--demonstrations", "FILE", "your own: a table of relation, variant, statement, label",
         group=METHOD, needs=_SHOTS, travels=LAST_PART,
     )
-    """A file that replaces the drawn demonstrations."""
-
     templates: str | None = setting(
         None, "--templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin",
         group=METHOD, place=2, needs=_POOL_ORIGIN, travels=LAST_PART,
@@ -320,19 +322,11 @@ class RunSpec:
     )
 
     task: str | None = None
-    """What the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked."""
-
     entailment: str | None = setting(
         None, "--entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard", travels=LAST_PART
     )
-    """Guards what is written, beside the guards over words; None for none."""
-
     writing: str | None = None
-    """The run whose sentences are asked, or are tried again."""
-
     writer: str | None = None
-    """The model that wrote the sentences that are asked."""
-
     retrieval: str = setting(
         NO_RETRIEVAL, "--retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)",
         group=RETRIEVAL, choices=(NO_RETRIEVAL, *RETRIEVERS), of="retrieval", label="Passages are looked up",
@@ -341,8 +335,6 @@ class RunSpec:
         None, "--corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)",
         group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, travels=LAST_PART,
     )
-    """A file or folder of documents; None means the known facts in plain sentences."""
-
     corpus_column: str | None = setting(
         None, "--corpus-column", "NAME", "column of a table with the text (default: text)", group=RETRIEVAL, needs=_PASSAGES
     )
@@ -350,14 +342,10 @@ class RunSpec:
         5, "--passages", "K", "passages shown with a statement",
         group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_PASSAGES,
     )
-    """Passages shown with a statement, at most."""
-
     leave_out: bool = setting(
         False, "--leave-out-fact", "", "leave out passages that state the fact or name both its ends",
         group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS,
     )
-    """Whether passages that state the fact under test are left out of the corpus (`runs.corpus`)."""
-
     encoder: str = setting(
         f"hf:{ENCODER}", "--encoder", "SPEC", f"for dense: {encoders_in_help()}",
         group=RETRIEVAL, needs=_PASSAGES, travels=OF_MODEL,
@@ -367,26 +355,18 @@ class RunSpec:
         None, "--encoder-url", "URL", "address of that service (default: that of --base-url)",
         group=RETRIEVAL, needs=_PASSAGES, travels=ADDRESS,
     )
-    """Of a service that encodes; None means the address of the service that answers."""
-
     service: ServiceSettings = DEFAULTS
-    """How a model behind a service is asked; its key is never recorded."""
-
     budget: float | None = setting(
         None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
         group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
         resumable=True, asks=False, label="stop after so many US dollars (0: never)",
     )
-    """None means any sum."""
-
     reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
     batch: bool = setting(
         False, "--batch", "", "send all calls as one batch, which services answer within a day, many at half the price",
         group=SERVICE, place=1, asks=False,
     )
     placement: Placement = HERE
-    """How a local model is loaded."""
-
     effort: str | None = setting(
         None, "--effort", "LEVEL", f"how much a model thinks that can: {', '.join(EFFORTS)} (default: as it does by itself)",
         group=METHOD, place=3, choices=EFFORTS, of="effort", compared="effort", label="Effort of thinking", has_input=True,
@@ -405,8 +385,6 @@ class RunSpec:
         label="Push against each answer", has_input=True,
         info="Does it hold what it knows? About two calls more for each statement and kind, and for a control without a push.",
     )
-    """Kinds of pushes; a control is asked with them. () asks each statement alone."""
-
     asked_in: str = setting(
         ENGLISH, "--language", "CODES",
         f"language of statements, question and answers: {', '.join(language_titles())}; several with commas make a run each "
@@ -417,14 +395,8 @@ class RunSpec:
     )
 
     race: str | None = None
-    """An id that the runs of one race share: they are asked side by side, disease by disease, until it is decided."""
-
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    """How many models race, 0 where none do."""
-
     imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)
-    """The fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name is never
-    opened (`opened`) and joins no runs. () for a run that was planned here."""
     # fmt: on
 
     @property

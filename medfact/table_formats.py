@@ -10,22 +10,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format of tables."""
+    """A format of tables.
+
+    reader: `module:function`, imported when it is used: from a file, limits and the columns needed to a `Table`.
+    writer: the same, from rows and a file to the number of rows written.
+    is_text: whether its files are text, which may be in several encodings.
+    media_type: what a server calls it; "" where the page has no downloads of it.
+    is_linked: whether the page has a link to it beside each table.
+    """
 
     reader: str
-    """`module:function`, imported when it is used: from a file, limits and the columns needed to a `Table`."""
-
     writer: str
-    """The same, from rows and a file to the number of rows written."""
-
     is_text: bool = True
-    """Whether its files are text, which may be in several encodings."""
-
     media_type: str = ""
-    """What a server calls it; "" where the page has no downloads of it."""
-
     is_linked: bool = False
-    """Whether the page has a link to it beside each table."""
 
     @property
     def read(self) -> Callable[..., Any]:

@@ -38,8 +38,7 @@ from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS, storable
 
-PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT = 4, 5, 6, 7
-UPSTREAM_FORMAT = 9
+PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT = 4, 5, 6, 7, 9
 """The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
 which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
 from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone; from

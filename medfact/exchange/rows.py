@@ -16,7 +16,7 @@ from medfact.metrics.pressure import Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
-from medfact.store import Asked, PushedAnswer, Run
+from medfact.store import Asked, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
@@ -65,13 +65,12 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
         **_fields(asked.answer, _CALL),
         **_fields(asked.answer, _THINKING),
         **({"passages": [one._asdict() for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
-        **({"pushes": [_pushed(one) for one in asked.pushed]} if run.spec.pressure else {}),
+        **(
+            {"pushes": [{"kind": one.kind, "round": one.round, **_fields(one.answer, _ANSWER)} for one in asked.pushed]}
+            if run.spec.pressure
+            else {}
+        ),
     }
-
-
-def _pushed(one: PushedAnswer) -> dict[str, Any]:
-    """A push against an answer, and the answer after it."""
-    return {"kind": one.kind, "round": one.round, **_fields(one.answer, _ANSWER)}
 
 
 def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:

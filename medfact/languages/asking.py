@@ -88,7 +88,10 @@ def read_asking(path: Path) -> Asking:
         hint = "Write the word for a true, then the one for a false statement."
         raise PoolError(f"{where}: `answers` are not two different words.", hint)
     probability = entries.get("probability") or {}
-    true, false = (_texts(where, f"probability of {side}", _of(probability, side)) for side in (True, False))
+    true, false = (
+        _texts(where, f"probability of {side}", probability.get(side, probability.get(str(side).lower())))
+        for side in (True, False)  # as which YAML reads an unquoted `true`
+    )
     return Asking(
         code=path.parent.name,
         title=str(entries.get("title", "")) or path.parent.name,
@@ -97,11 +100,6 @@ def read_asking(path: Path) -> Asking:
         probable=(true, false),
         words=words_in(where, entries.get("reading") or {}),
     )
-
-
-def _of(sides: dict[Any, Any], side: bool) -> Any:
-    """The entry of a side: YAML reads an unquoted `true` as a truth value."""
-    return sides.get(side, sides.get(str(side).lower()))
 
 
 def _texts(where: str, entry: str, value: Any) -> tuple[str, ...]:

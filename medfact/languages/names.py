@@ -63,7 +63,20 @@ def _keyed(path: Path, rows: csv.DictReader[str]) -> Iterator[tuple[str, Name]]:
         if key in seen:
             raise FactsError(f"{place}: {row['entity']!r} is named in line {seen[key]}, too.")
         seen[key] = rows.line_num
-        yield key, _name(row)
+        yield (
+            key,
+            Name(
+                entity=row["entity"],
+                text=row["name"],
+                synonyms=tuple(one for part in row["synonyms"].split("|") if (one := part.strip())),
+                gender=row["gender"],
+                plural=_NUMBERS[row["number"]],
+                article=row["article"],
+                source=row["source"],
+                source_id=row["source_id"],
+                checked=row["checked"],
+            ),
+        )
 
 
 def _problem(row: Mapping[str, str | None]) -> str:
@@ -83,17 +96,3 @@ def _problem(row: Mapping[str, str | None]) -> str:
     if not cells["source_id"].startswith(PUBLISHED.get(cells["source"], "")):
         return f"{cells['source']} has no identifier {cells['source_id']!r}."
     return ""
-
-
-def _name(row: Mapping[str, str]) -> Name:
-    return Name(
-        entity=row["entity"],
-        text=row["name"],
-        synonyms=tuple(one for part in row["synonyms"].split("|") if (one := part.strip())),
-        gender=row["gender"],
-        plural=_NUMBERS[row["number"]],
-        article=row["article"],
-        source=row["source"],
-        source_id=row["source_id"],
-        checked=row["checked"],
-    )

@@ -153,7 +153,7 @@ class PoolInLanguage(Pool):
         said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
         if self.as_written is not None:
             written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
-            stand = _counted(len(written), "name stands", "names stand")
+            stand = _in_number(len(written), "name stands", "names stand")
             said = f"Asked in {title}, as the table is; {stand} as written. {said}"
         why = "; ".join(self._obstacles(facts, title))
         return f"{said} Not asked: {why}." if why else said
@@ -163,7 +163,7 @@ class PoolInLanguage(Pool):
         ends = (name for fact in facts for name in (fact.head, fact.tail or "") if name_key(name) not in self.names)
         if names := list(dict.fromkeys(ends)):
             shown = [*names[:MOST_SHOWN], f"{len(names) - MOST_SHOWN:,} more"] if len(names) > MOST_SHOWN else names
-            yield f"{_counted(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
+            yield f"{_in_number(len(names), 'name has', 'names have')} no {title} name yet: {', '.join(shown)}"
         if relations := dict.fromkeys(fact.relation for fact in facts if self.canonical(fact.relation) not in self.relations):
             yield f"there are no {title} sentences yet for {', '.join(map(repr, relations))}"
         if others := dict.fromkeys(fact.tail or "" for fact in facts if fact.positive and self._is_no_drug(fact)):
@@ -178,7 +178,7 @@ def _without_accents(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def _in_number(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number:,} {many}"
 
 
@@ -204,8 +204,9 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
         bounds={name_key(bound): str(words) for bound, words in bounds.get("words", {}).items()},
         before=tuple(bounds.get("before", ())),
     )  # fmt: skip
+    about = ("description", "head", "tail", "aliases", "inverse")  # what the English pool says of a relation
     relations = {
-        name: replace(blank, **{**vars(_described(one, english.relations[name])), "grammar": True})
+        name: replace(blank, **vars(one) | {part: getattr(english.relations[name], part) for part in about} | {"grammar": True})
         for name, one in read.relations.items()
     }
     guessed = tuple(
@@ -224,12 +225,6 @@ def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:
         return text, read_yaml(text)
     except Unreadable as error:
         raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
-
-
-def _described(relation: RelationPrototypes, english: RelationPrototypes) -> RelationPrototypes:
-    """A relation with what the English pool says of it: its names, and of what it is."""
-    same = {name: getattr(english, name) for name in ("description", "head", "tail", "aliases", "inverse")}
-    return replace(relation, **same)
 
 
 def _check(path: Path, relation: RelationPrototypes, english: RelationPrototypes | None, cases: Cases) -> None:

@@ -45,11 +45,14 @@ _NEVER = re.compile(r"(?!)")
 
 @dataclass(frozen=True)
 class Words:
-    """The phrases of a language as patterns. spaced: whether its words have spaces between them."""
+    """The phrases of a language as patterns.
+
+    spaced: whether its words have spaces between them.
+    phrases: name of a list → its phrases, in pairs, so that words can be hashed and sent to another process.
+    """
 
     spaced: bool
     phrases: tuple[tuple[str, tuple[str, ...]], ...]
-    """Name of a list → its phrases, in pairs, so that words can be hashed and sent to another process."""
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:

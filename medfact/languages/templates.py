@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import in_case
@@ -29,10 +28,13 @@ def template_of(language: Language, fact: Fact, wording: str, like: str = "") ->
     head, tail = (language.names[name_key(entity)] for entity in (fact.head, fact.tail or ""))
     wording = wording.removeprefix(language.pool.blank.words_before(fact))
     fact = replace(fact, region=None, population=None)
-    says = partial(_says, language, fact, wording)
+
+    def says(template: str) -> bool:
+        return language.pool.blank.state(template, fact).casefold() == wording.casefold()
+
     for with_head in filter(says, _slotted(language, wording, "X", head, like)):
         for template in filter(says, _slotted(language, with_head, "Y", tail, like)):
-            if not any(_has(language, name, template) for name in (head, tail)):
+            if not any(_whole(language, name.text).search(template) for name in (head, tail)):
                 return _numbered(language, template, like, says)
     return ""
 
@@ -44,11 +46,6 @@ def _slotted(language: Language, text: str, letter: str, name: Name, like: str) 
         for found in places if len(places) <= MOST_PLACES else ():
             for before in _befores(language, text[: found.start()]):
                 yield f"{before}{mark}{text[found.end() :]}"
-
-
-def _has(language: Language, name: Name, text: str) -> bool:
-    """Whether a text has a name in the form in which it is written."""
-    return _whole(language, name.text).search(text) is not None
 
 
 def _slots(language: Language, letter: str, like: str) -> list[tuple[str, tuple[str, bool]]]:
@@ -91,19 +88,11 @@ def _words_before_slots(language: Language) -> list[str]:
     return list(dict.fromkeys(word for text in sentences for word in _BEFORE_A_SLOT.findall(text)))
 
 
-def _says(language: Language, fact: Fact, wording: str, template: str) -> bool:
-    return language.pool.blank.state(template, fact).casefold() == wording.casefold()
-
-
 def _numbered(language: Language, template: str, like: str, says: Callable[[str], bool]) -> str:
     """A prototype with the words for one and for many of another one, so that other names can stand in it."""
     for pair in _NUMBERED.finditer(like):
-        places = [found for word in pair.groups() for found in _whole(language, word).finditer(_covered(template))]
+        covered = _NUMBERED.sub(lambda done: "|" * len(done.group()), template)  # what is numbered already is not found
+        places = [found for word in pair.groups() for found in _whole(language, word).finditer(covered)]
         numbered = (f"{template[: found.start()]}{pair.group()}{template[found.end() :]}" for found in places)
         template = next(filter(says, numbered), template)
     return template
-
-
-def _covered(template: str) -> str:
-    """A prototype whose words for one and for many cannot be found."""
-    return _NUMBERED.sub(lambda pair: "|" * len(pair.group()), template)

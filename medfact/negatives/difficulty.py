@@ -93,7 +93,6 @@ class Kinship:
         self.stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
-        self._tails_of = cache(self._kindred_tails)
         for fact in known.facts:
             if fact.tail is None:
                 continue
@@ -107,11 +106,9 @@ class Kinship:
 
     def tails(self, relation: str, head: str) -> frozenset[str]:
         """The entities that are kindred tails of a head: candidates for its false partners, safe or not."""
-        return self._tails_of(relation, self.known.entity(head))
-
-    def _kindred_tails(self, relation: str, head: str) -> frozenset[str]:
-        kindred = [self.stated.get((relation, other), ()) for other in self._kindred(head)]
-        branches = [self._branch(tail) for tail in self.stated.get((relation, head), ()) if self.known.is_a]
+        entity = self.known.entity(head)
+        kindred = [self.stated.get((relation, other), ()) for other in self._kindred(entity)]
+        branches = [self._branch(tail) for tail in self.stated.get((relation, entity), ()) if self.known.is_a]
         return frozenset().union(*kindred, *branches)
 
     def _kindred(self, head: str) -> set[str]:

@@ -18,11 +18,6 @@ from medfact.negatives.difficulty import CLOSEST, CLOSEST_SHARE, DIFFICULTIES, F
 from medfact.negatives.rules import Candidates, Places
 
 
-def has_several_strengths(facts: Iterable[Fact]) -> bool:
-    """Whether facts are stated in several strengths."""
-    return len({fact.strength or "" for fact in facts}) > 1
-
-
 class Dealt:
     """The strengths of a head's false tails in one relation.
 
@@ -269,7 +264,7 @@ class _Relation:
     def _dealt(self, head: str) -> Dealt | None:
         """The strengths of the head's false tails; None where its facts are all as strong, and so are these."""
         entity = self.known.entity(head)
-        if not has_several_strengths(self._facts[entity]):
+        if len({fact.strength or "" for fact in self._facts[entity]}) < 2:
             return None
         places, kindred = self._safe_places(head)
         strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (kindred, ~kindred)]
@@ -356,13 +351,9 @@ def _weights(allowed: Weights, drawn: Weights, times: Weights) -> Weights:
         weights = weights * np.clip(wanted / chances.sum(axis=0), 1 / _MAX_STEP, _MAX_STEP)
         middle = np.median(weights)
         weights, ends = np.clip(weights / middle, 1 / _MAX_WEIGHT, _MAX_WEIGHT), ends * middle
-        if all(map(_is_still, (weights, ends), before)):
+        if all((np.abs(now - last) <= _STILL * now).all() for now, last in zip((weights, ends), before, strict=True)):
             break
     return weights
-
-
-def _is_still(now: Weights, before: Weights) -> bool:
-    return bool((np.abs(now - before) <= _STILL * now).all())
 
 
 def _chances(rates: Weights, drawn: Weights, ends: Weights) -> tuple[Weights, Weights]:

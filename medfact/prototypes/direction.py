@@ -38,19 +38,22 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     if not inverses:
         return _with_close_knowledge(collection, pool.canonical)
     key = ("in direction", *inverses.items(), *map(pool.canonical, sorted(collection.relations)))
+    return _kept(collection, key, lambda: _turned(collection, inverses, pool.canonical))
+
+
+def _kept(collection: Collection, key: tuple[object, ...], make: Callable[[], Collection]) -> Collection:
+    """What was made of a collection, once for each key."""
     if key not in collection.memo:
-        collection.memo[key] = _turned(collection, inverses, pool.canonical)
-    turned: Collection = collection.memo[key]
-    return turned
+        collection.memo[key] = make()
+    made: Collection = collection.memo[key]
+    return made
 
 
 def _without_reverses(collection: Collection, pool: Pool) -> Collection:
+    if collection.name in bundled_names():
+        return collection
     key = ("reverses", *((name, pool.canonical(name), pool.inverted(name)) for name in sorted(collection.relations)))
-    if key not in collection.memo:
-        is_bundled = collection.name in bundled_names()
-        collection.memo[key] = collection if is_bundled else without_reverses(collection, pool.canonical, pool.inverted)
-    made: Collection = collection.memo[key]
-    return made
+    return _kept(collection, key, lambda: without_reverses(collection, pool.canonical, pool.inverted))
 
 
 def _with_close_knowledge(collection: Collection, canonical: Callable[[str], str | None]) -> Collection:
@@ -60,10 +63,7 @@ def _with_close_knowledge(collection: Collection, canonical: Callable[[str], str
     if not any(one.pairs or one.common for one in collection.known.elsewhere):
         return collection
     key = ("close knowledge", *((name, canonical(name)) for name in sorted({one.relation for one in collection.known.facts})))
-    if key not in collection.memo:
-        collection.memo[key] = with_bundled_knowledge(collection, canonical)
-    made: Collection = collection.memo[key]
-    return made
+    return _kept(collection, key, lambda: with_bundled_knowledge(collection, canonical))
 
 
 def _turned(collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]) -> Collection:

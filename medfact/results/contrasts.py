@@ -58,12 +58,12 @@ def across_runs(sides: Sequence[Side]) -> list[Across]:
 def across_of_papers(sides: Iterable[Side]) -> list[Across]:
     """Right answers by fact, of every two runs of one model and data set whose figures a paper's table compares."""
     parts = [(side, _part_of(side.run)) for side in sides]
-    alike = [((a, b), {(one, other), (other, one)}) for (a, one), (b, other) in combinations(parts, 2) if _is_alike(a, b)]
+    alike = [
+        ((a, b), {(one, other), (other, one)})
+        for (a, one), (b, other) in combinations(parts, 2)
+        if (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
+    ]
     return _across([couple for couple, names in alike if names & _ARROWS.keys()])
-
-
-def _is_alike(a: Side, b: Side) -> bool:
-    return (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
 
 
 def _across(couples: Sequence[tuple[Side, Side]]) -> list[Across]:

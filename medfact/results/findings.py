@@ -31,16 +31,13 @@ def of_ways(reports: Reports) -> str:
     for name, report in reports.items():
         ways = {VARIANTS[key].plain: one for key, one in report.by_variant.items()}
         # half of the error is for the pairs of ways, half for what denial does to all of them
-        said[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(_polarities(report), "when", 2)
+        polarities = {_POLARITY[of]: one for of, one in report.by_polarity.items() if of in _POLARITY}
+        said[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
         if len(report.by_variant) == 1:
             said[name] = f"right on {share(report.average_accuracy)} of the statements"
     return _title(
         said, "no way of asking is shown to be answered better than another", "right answers depend on the way of asking"
     )
-
-
-def _polarities(report: Report) -> dict[str, Estimate]:
-    return {_POLARITY[of]: one for of, one in report.by_polarity.items() if of in _POLARITY}
 
 
 def of_relations(reports: Reports) -> str:

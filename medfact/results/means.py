@@ -71,11 +71,8 @@ def rows_of_means(reports: Sequence[Report], cells: Callable[[Report], Sequence[
     """A row for each group of models, with the means of their figures."""
     for name, of in groups_of(reports):
         columns = zip(*(cells(report) for report in of), strict=True)
-        yield PaperRow(name, RUN, _detail(of), tuple(mean_of(column) for column in columns))
-
-
-def _detail(of: Sequence[Report]) -> str:
-    return f"{', '.join(map(model_of, of))}; {detail_of(of[0])}; {WIDE}"
+        detail = f"{', '.join(map(model_of, of))}; {detail_of(of[0])}; {WIDE}"
+        yield PaperRow(name, RUN, detail, tuple(mean_of(column) for column in columns))
 
 
 def mean_of(cells: Sequence[Cell]) -> Estimate | None:

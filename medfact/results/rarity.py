@@ -200,14 +200,12 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
         by_tail=_fit(answered, lambda point: point.tail_count, lambda point: (point.fact.tail,)),
         by_head=_fit(answered, lambda point: point.head_count, lambda point: (point.fact.head,)),
         by_rarer=_fit(answered, lambda point: point.rarer_count, FactPoint.unknown),
-        by_together=_by_together(answered) if frequencies.together else None,
+        by_together=_fit(answered, lambda point: point.together_count, lambda point: (point.fact.tail,))
+        if frequencies.together
+        else None,
         types=types,
         types_line=_types_line(list(types.values())),
     )
-
-
-def _by_together(points: Sequence[FactPoint]) -> Fit:
-    return _fit(points, lambda point: point.together_count, lambda point: (point.fact.tail,))
 
 
 def _left_out(frequencies: Frequencies) -> Iterator[str]:

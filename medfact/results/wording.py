@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -247,17 +247,12 @@ def title_of_runs(runs: Sequence[Run]) -> str:
 
 def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = [own_name(run) for run in runs]
-    for trait in (_language_of, _sentences_of, _passages_of, _effort_of, _stated_of):
+    for trait in _TRAITS:
         often = Counter(names)
         told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
         names = told if len(set(map(trait, runs))) > 1 else names
     often = Counter(names)
     return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
-
-
-def _language_of(run: Run) -> str:
-    """The language that a run is asked in."""
-    return run.spec.asked_in
 
 
 def _sentences_of(run: Run) -> str:
@@ -275,13 +270,13 @@ def _passages_of(run: Run) -> str:
     return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
 
 
-def _effort_of(run: Run) -> str:
-    """How much a model was told to think."""
-    return f"effort {run.spec.effort}" if run.spec.effort else "effort as usual"
-
-
-def _stated_of(run: Run) -> str:
-    return "P(True) stated" if run.spec.stated else "P(True) not stated"
+_TRAITS: tuple[Callable[[Run], str], ...] = (
+    lambda run: run.spec.asked_in,
+    _sentences_of,
+    _passages_of,
+    lambda run: f"effort {run.spec.effort}" if run.spec.effort else "effort as usual",
+    lambda run: "P(True) stated" if run.spec.stated else "P(True) not stated",
+)
 
 
 SOURCES = {

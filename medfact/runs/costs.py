@@ -51,6 +51,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     entering, leaving = entering + _entering_pushes(spec, count, entering), leaving * (1 + most_pushes(spec.pressure, 1))
     price = _price(spec, spec.batch)
     usd = estimate(1, entering, leaving, price) if price else None
+    in_language = [note for note in planned.notes if CAN_BE_ASKED in note]
     return {
         "model": spec.model,
         "statements": count,
@@ -58,13 +59,8 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "completion_tokens": leaving,
         "usd": None if usd is None else _rounded(usd),
         **_pushes_of(spec, count),
-        "said": " ".join([_in_words(spec, count, entering + leaving, usd, price), *_of_the_language(planned)]),
+        "said": " ".join([_in_words(spec, count, entering + leaving, usd, price), *in_language]),
     }
-
-
-def _of_the_language(planned: Plan) -> list[str]:
-    """How many of the facts can be asked in the language of a run; nothing of English."""
-    return [note for note in planned.notes if CAN_BE_ASKED in note]
 
 
 def _pushes_of(spec: RunSpec, count: int) -> dict[str, Any]:

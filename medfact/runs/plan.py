@@ -31,10 +31,10 @@ from medfact.statements import Statement
 from medfact.store import Asked, Plan, Run
 
 LENDER = "clinical-core"
+"""The bundled data set that lends shots to relations with too few heads."""
+
 MOST_NOTES = 4
 """Notes in the sentence that says why nothing is asked."""
-
-"""The bundled data set that lends shots to relations with too few heads."""
 
 NOTHING_HELD: Held = {}
 """Where nobody has reviewed anything."""
@@ -66,10 +66,12 @@ def select_facts(
     collection = collection or load(spec)
     pool, protocol = pool or pool_of(spec, collection), protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
+    # without a limit some are always kept untested: runs with and without shots test the same facts
+    keeps = _draws_shots(spec) or provider_of(spec.model).reads_aside or (spec.limit or spec.per_relation) is None
     made = select(
         in_direction(collection, pool),
         negatives=negatives,
-        heads_aside=protocol.heads_aside if (keeps := _keeps_aside(spec)) else 0,
+        heads_aside=protocol.heads_aside if keeps else 0,
         heads_last=0 if keeps else protocol.heads_aside,
         seed=spec.seed,
         difficulty=negative_difficulty_of(spec),
@@ -108,11 +110,6 @@ def _stated_by(pool: Pool, selection: Selection, note: str) -> Selection:
 
 def _draws_shots(spec: RunSpec) -> bool:
     return shots_of(spec) > 0 and not spec.demonstrations
-
-
-def _keeps_aside(spec: RunSpec) -> bool:
-    """Whether facts are kept untested. Without a limit they always are: runs with and without shots test the same facts."""
-    return _draws_shots(spec) or provider_of(spec.model).reads_aside or (spec.limit or spec.per_relation) is None
 
 
 def facts_aside(spec: RunSpec) -> Aside:
@@ -159,7 +156,6 @@ def plan(
             *collection.notes,
             *_restrictions(spec),
             *_pool_notes(pool, used, collection),
-            *_drafts_note(pool, used),
             *selection.notes,
             *(() if spec.demonstrations else shot_notes(demonstrations, shots_of(spec))),
         ),
@@ -285,9 +281,6 @@ def _pool_notes(pool: Pool, used: Sequence[RelationPrototypes], collection: Coll
         yield _note_on_origin(Counter(relation.words_of for relation in used))
     if any(relation.pool == READY and relation.defects for relation in used):
         yield "Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here."
-
-
-def _drafts_note(pool: Pool, used: Sequence[RelationPrototypes]) -> Iterator[str]:
     drafted = [relation.name for relation in used if pool.drafted_by and relation.pool == pool.name]
     if drafted:
         yield f"{pool.drafted_by} drafted the sentences of {', '.join(map(repr, drafted))}; they were accepted {pool.accepted}."

@@ -226,13 +226,8 @@ def _until_end(
 
 
 def _failures(answers: Iterable[Answer]) -> Iterator[str]:
-    """Why calls failed."""
-    return (_without_tries(answer.failure) for answer in answers if answer.failure is not None)
-
-
-def _without_tries(failure: str) -> str:
-    """Why a call failed, without the number of tries: "too many calls (HTTP 429) (6 tries)"."""
-    return re.sub(r" \(\d+ tr(?:y|ies)\)\Z", "", failure)
+    """Why calls failed, without the number of tries: "too many calls (HTTP 429) (6 tries)"."""
+    return (re.sub(r" \(\d+ tr(?:y|ies)\)\Z", "", answer.failure) for answer in answers if answer.failure is not None)
 
 
 def is_ones_own(record: Run) -> bool:

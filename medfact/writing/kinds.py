@@ -12,22 +12,20 @@ from medfact.store import Run
 
 @dataclass(frozen=True)
 class WritingKind:
-    """Something that a language model can be told to write."""
+    """Something that a language model can be told to write.
+
+    name: as the command line calls it.
+    tasks: names of its instructions (`answers.INSTRUCTIONS`), one an attempt.
+    does: what the writer does, before the name of the facts.
+    set_name: what a set of its sentences is called, before the writer; "" where it writes none that can be asked.
+    forms: of the templates that it drafts for a relation, in the order in which they are written.
+    """
 
     name: str
-    """As the command line calls it."""
-
     tasks: tuple[str, ...]
-    """Names of its instructions (`answers.INSTRUCTIONS`), one an attempt."""
-
     does: str
-    """What the writer does, before the name of the facts."""
-
     set_name: str = ""
-    """What a set of its sentences is called, before the writer; "" where it writes none that can be asked."""
-
     forms: tuple[str, ...] = ()
-    """Of the templates that it drafts for a relation, in the order in which they are written."""
 
 
 REPHRASING = WritingKind("rephrase", (REPHRASE, AGAIN, LAST), "rephrases the sentence templates of", "rephrased by")

@@ -117,6 +117,7 @@ class Job:
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
     giving_way: asked to make room for another. turn_at, asking_at: when its turn began, and when its first answers came.
     done_before: answers from before its turn. claim: the number of the run's last claim when it was queued.
+    for_host: true for runs that the host of the server has queued. Only these use folders and keys of this machine.
     """
 
     run: str
@@ -129,7 +130,6 @@ class Job:
     race: Together | None = None
     claim: int = 0
     for_host: bool = False
-    """True for runs that the host of the server has queued. Only these use folders and keys of this machine."""
     state: str = WAITING
     reason: str | None = None
     done: int = 0
