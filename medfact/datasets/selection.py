@@ -174,7 +174,7 @@ def grouping(
         asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = decided.rejected_tails(fact, collection.known) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
-        if len(drawn) < negatives and not own:
+        if len(drawn) < negatives and not own and fact.tail_type is None:
             taken = barred.union(one.tail for one in drawn if one.tail)
             more = islice(bundled_partners(fact, collection.known, taken, seed, difficulty), negatives - len(drawn))
             drawn = (*drawn, *(replace(one, k=number, fact_id="") for number, one in enumerate(more, len(drawn) + 1)))

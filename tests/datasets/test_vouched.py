@@ -127,14 +127,16 @@ def test_a_confirmed_partner_is_no_longer_presumed(tmp_path: Path) -> None:
 def test_a_run_that_is_repeated_leaves_rejected_partners_out(tmp_path: Path) -> None:
     file, store = table(tmp_path / "own.csv"), Store(f"sqlite:///{tmp_path / 'runs.db'}")
     first = start(RunSpec(model="baseline:always-true", facts=file, shots=0), store)
-    asked = [fact for fact in store.answers.facts(first) if fact.presumed and fact.head == "zebra pox"]
-    store.decisions.reject(asked[0].negative_of or "", asked[0].tail or "", "", asked[0])
-    store.decisions.confirm(asked[1], asked[1].tail or "")
+    asked = [fact for fact in store.answers.facts(first) if fact.presumed]
+    rejected = next(fact for fact in asked if fact.head == "hypothyroidism")
+    confirmed = next(fact for fact in asked if fact.head == "zebra pox")
+    store.decisions.reject(rejected.negative_of or "", rejected.tail or "", "", rejected)
+    store.decisions.confirm(confirmed, confirmed.tail or "")
     again = start_again(first, store)
     after = {fact.fact_id: fact for fact in store.answers.facts(again)}
     assert len(store.answers.facts(first)) == len(after) + 2
-    assert {asked[0].fact_id, asked[0].negative_of}.isdisjoint(after)
-    assert after[asked[1].fact_id].presumed is None
+    assert {rejected.fact_id, rejected.negative_of}.isdisjoint(after)
+    assert after[confirmed.fact_id].presumed is None
     assert "Left out: 1 of its pairs, whose false partner you have rejected since." in store.run(again).notes
 
 

@@ -208,7 +208,7 @@ def test_a_pool_of_ones_own_is_stated_asked_and_reported(disek: Path, tmp_path: 
     for row in rows:
         assert (row["pool"], row["relation"]) == ("mine", "symptoms")
         assert row["statement"] == filled(SENTENCES[row["variant"]], row["head"], row["tail"])
-    assert sum("no prototypes" in note for note in notes(outcome)) == 3
+    assert sum("no sentences" in note for note in notes(outcome)) == 3
     for row in done(stated(medfact, disek, tmp_path, POOL, "prompts")):
         assert len(taken_apart(row["prompt"], row["statement"], "paper")) == 5
     (run,) = done(stated(medfact, disek, tmp_path, POOL, "run"))

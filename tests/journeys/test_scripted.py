@@ -31,7 +31,7 @@ FACTS: Sequence[Row] = (
     ("gout", "symptoms", "joint pain", "Sign"),
     ("asthma", "symptoms", "wheeze", "Sign"),
     ("influenza", "symptoms", "fever", "Finding; Sign"),
-    ("eczema", "symptoms", "itch", "Finding; Sign"),
+    ("rosacea", "symptoms", "itch", "Finding; Sign"),
     ("gout", "therapeutic drugs", "allopurinol", "Drug"),
     ("asthma", "therapeutic drugs", "salbutamol", "Drug"),
     ("psoriasis", "therapeutic drugs", "methotrexate", "Antimetabolite"),
@@ -46,8 +46,8 @@ SIGNS = {
     ("asthma", "joint pain"): "---- ----",  # 0 of 8
     ("influenza", "fever"): "++++ +++!",  # 7 of 7
     ("influenza", "itch"): "++++ ++++",  # 8 of 8
-    ("eczema", "itch"): "+-++ -+++",  # 6 of 8
-    ("eczema", "fever"): "+?++ ++-+",  # 6 of 8
+    ("rosacea", "itch"): "+-++ -+++",  # 6 of 8
+    ("rosacea", "fever"): "+?++ ++-+",  # 6 of 8
     ("gout", "allopurinol"): "++++ ++++",  # 8 of 8
     ("gout", "salbutamol"): "++++ ++-+",  # 7 of 8
     ("asthma", "salbutamol"): "-+++ ++++",  # 7 of 8
@@ -116,7 +116,7 @@ def test_the_script_is_what_is_on_disk(run: tuple[dict[str, Any], list[Asked]]) 
 
 def test_counts(made: dict[str, Any]) -> None:
     # 7 positive facts, 6 with a false partner (methotrexate is the only one of its type): 13 facts, 13 · 8 = 104 statements.
-    # Failed: influenza–fever 1, asthma–allopurinol 1. Unreadable: asthma–wheeze 1, eczema–fever 1.
+    # Failed: influenza–fever 1, asthma–allopurinol 1. Unreadable: asthma–wheeze 1, rosacea–fever 1.
     assert (made["facts"], made["statements"]) == (13, 104)
     assert (made["answered"], made["unreadable"], made["failed"]) == (104 - 2, 2, 2)
     assert any("1 fact has no safe false partner" in note for note in made["notes"])
@@ -134,7 +134,7 @@ def test_joint_accuracy(made: dict[str, Any]) -> None:
 
 
 def test_pair_joint_accuracy(made: dict[str, Any]) -> None:
-    # Pairs: gout's symptom (both all right), asthma's symptom (not), influenza's (incomplete), eczema's (not), gout's drug (the
+    # Pairs: gout's symptom (both all right), asthma's symptom (not), influenza's (incomplete), rosacea's (not), gout's drug (the
     # partner is not), asthma's drug (incomplete), psoriasis' (no partner): 1 of 4.
     is_(made["pair_joint_accuracy"], 1, 4)
 
@@ -149,7 +149,7 @@ def test_chance(made: dict[str, Any]) -> None:
 
 def test_yes_bias(made: dict[str, Any]) -> None:
     # Readable: 102 - 2 = 100. True answers in the order of SIGNS, affirmed + denied forms: gout 4 + 0, 0 + 4; asthma 3 + 0,
-    # 4 + 0; influenza 4 + 0, 0 + 4; eczema 3 + 1, 0 + 3; gout's drug 4 + 0, 0 + 3; asthma's 3 + 0, 1 + 4; psoriasis 3 + 1:
+    # 4 + 0; influenza 4 + 0, 0 + 4; rosacea 3 + 1, 0 + 3; gout's drug 4 + 0, 0 + 3; asthma's 3 + 0, 1 + 4; psoriasis 3 + 1:
     # 4 + 4 + 3 + 4 + 4 + 4 + 4 + 3 + 4 + 3 + 3 + 5 + 4 = 49.
     # True labels: 4 of each fact's 8, 13 · 4 = 52; none of the four unreadable and failed statements has a True label (denied
     # forms of two true facts, affirmed forms of two false ones).
@@ -160,13 +160,13 @@ def test_yes_bias(made: dict[str, Any]) -> None:
 
 def test_false_affirmation(made: dict[str, Any]) -> None:
     # Affirmed forms of false facts: symptoms 4 · 4 = 16, drugs 4 + 3 (one failed) = 7. Affirmed: all 4 of asthma–joint pain;
-    # 1 of asthma–allopurinol. (The unreadable one of eczema–fever affirms nothing.)
+    # 1 of asthma–allopurinol. (The unreadable one of rosacea–fever affirms nothing.)
     is_(made["false_affirmation"], 4 + 1, 16 + 7)
     all_are(made["false_affirmation"]["by_relation"], {"symptoms": (4, 16), "therapeutic drugs": (1, 7)})
 
 
 def test_false_denial(made: dict[str, Any]) -> None:
-    # Affirmed forms of true facts: symptoms 4 · 4 = 16, drugs 3 · 4 = 12. Denied: asthma–wheeze 1, eczema–itch 1;
+    # Affirmed forms of true facts: symptoms 4 · 4 = 16, drugs 3 · 4 = 12. Denied: asthma–wheeze 1, rosacea–itch 1;
     # asthma–salbutamol 1, psoriasis–methotrexate 1.
     is_(made["false_denial"], 2 + 2, 16 + 12)
     all_are(made["false_denial"]["by_relation"], {"symptoms": (2, 16), "therapeutic drugs": (2, 12)})
@@ -194,12 +194,12 @@ def test_over_positive_and_negative_facts(made: dict[str, Any]) -> None:
 
 BY_VARIANT = {
     "none": (10, 12),  # 13 facts less the failed one; wrong: asthma–joint pain, asthma–salbutamol
-    "inv": (9, 13),  # wrong: asthma–joint pain, eczema–itch, eczema–fever (unreadable), asthma–allopurinol
+    "inv": (9, 13),  # wrong: asthma–joint pain, rosacea–itch, rosacea–fever (unreadable), asthma–allopurinol
     "ins": (11, 13),  # wrong: asthma–wheeze, asthma–joint pain
     "inv+ins": (11, 13),  # wrong: asthma–joint pain, psoriasis–methotrexate
-    "dn": (11, 13),  # wrong: asthma–joint pain, eczema–itch
+    "dn": (11, 13),  # wrong: asthma–joint pain, rosacea–itch
     "inv+dn": (12, 13),  # wrong: asthma–joint pain
-    "ins+dn": (10, 13),  # wrong: asthma–joint pain, eczema–fever, gout–salbutamol
+    "ins+dn": (10, 13),  # wrong: asthma–joint pain, rosacea–fever, gout–salbutamol
     "inv+ins+dn": (9, 12),  # less the failed one; wrong: asthma–wheeze (unreadable), asthma–joint pain, psoriasis–methotrexate
 }
 
@@ -244,8 +244,8 @@ def test_by_tail_type_and_which_types_err_most(made: dict[str, Any]) -> None:
 
 
 def test_joint_accuracy_at(made: dict[str, Any]) -> None:
-    # Complete facts by right answers: 8: 4 facts; 7: gout–salbutamol, asthma–salbutamol; 6: asthma–wheeze, eczema–itch,
-    # eczema–fever, psoriasis–methotrexate; 0: asthma–joint pain.
+    # Complete facts by right answers: 8: 4 facts; 7: gout–salbutamol, asthma–salbutamol; 6: asthma–wheeze, rosacea–itch,
+    # rosacea–fever, psoriasis–methotrexate; 0: asthma–joint pain.
     # C(7, i)/C(8, i) = (8 - i)/8; C(6, i)/C(8, i) = (8 - i)(7 - i)/56.
     expected = [Fraction(4 + Fraction(2 * (8 - i), 8) + Fraction(4 * (8 - i) * (7 - i), 56), 11) for i in range(1, 9)]
     assert expected[0] == Fraction(8 * 4 + 7 * 2 + 6 * 4, 88)  # with one statement it is the average accuracy
@@ -255,7 +255,7 @@ def test_joint_accuracy_at(made: dict[str, Any]) -> None:
 
 
 def test_joint_accuracy_ordered(made: dict[str, Any]) -> None:
-    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv: eczema–itch
+    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv: rosacea–itch
     # and –fever; ins: asthma–wheeze; inv+ins: psoriasis–methotrexate; ins+dn: gout–salbutamol.
     expected = [9, 7, 6, 5, 5, 5, 4, 4]
     assert made["joint_accuracy_ordered"] == pytest.approx([alive / 11 for alive in expected])
@@ -288,8 +288,8 @@ def test_curves_carry_the_same_values(made: dict[str, Any]) -> None:
 
 def test_coherence(made: dict[str, Any]) -> None:
     # 13 facts · 4 forms = 52, less four with an unreadable or failed half (asthma–wheeze inv+ins, influenza–fever inv+ins,
-    # eczema–fever inv, asthma–allopurinol none): 48. Both affirmed: eczema–itch none (the truth, and its negation);
-    # asthma–allopurinol inv (a falsehood, and its negation). Both denied: asthma–wheeze ins, eczema–itch inv, eczema–fever ins,
+    # rosacea–fever inv, asthma–allopurinol none): 48. Both affirmed: rosacea–itch none (the truth, and its negation);
+    # asthma–allopurinol inv (a falsehood, and its negation). Both denied: asthma–wheeze ins, rosacea–itch inv, rosacea–fever ins,
     # gout–salbutamol ins, asthma–salbutamol none. (asthma–joint pain and psoriasis inv+ins: wrong, but coherent.)
     told = made["coherence"]
     assert told == {
@@ -419,8 +419,8 @@ FEW = {
 MORE = {
     ("influenza", "fever"): "++++ +++!",  # incomplete: in none of the curves
     ("influenza", "itch"): "+++? -+++",
-    ("eczema", "itch"): "++++ ++++",
-    ("eczema", "fever"): "?-++ ++++",
+    ("rosacea", "itch"): "++++ ++++",
+    ("rosacea", "fever"): "?-++ ++++",
 }
 
 
@@ -455,7 +455,7 @@ def test_curves_counted_out(protocol: str, variants: Mapping[str, object], tmp_p
 def test_tpeval_has_its_own_forms_and_no_implications(tmp_path: Path) -> None:
     made, _ = run_of(tmp_path, FACTS[:4], script(FEW | MORE, list(TRUTH_PRESERVING)), {"protocol": "tpeval"})
     assert (made["method"], made["by_implications"]) == ("TPEval", {})
-    # S1: wrong asthma–joint pain, eczema–fever (unreadable). S2: gout–wheeze, asthma–joint pain, eczema–fever.
+    # S1: wrong asthma–joint pain, rosacea–fever (unreadable). S2: gout–wheeze, asthma–joint pain, rosacea–fever.
     # S3: asthma–wheeze, asthma–joint pain. S4: asthma–wheeze, influenza–itch (unreadable).
     # S5: gout–wheeze (unreadable), asthma–joint pain, influenza–itch. S6, S7: asthma's two. S8: asthma–joint pain; one failed.
     by_variant = {"S1": 6, "S2": 5, "S3": 6, "S4": 6, "S5": 5, "S6": 6, "S7": 6}

@@ -171,7 +171,7 @@ def test_a_file_is_shown_in_its_sentences_with_its_problems(visitor: Visitor) ->
     assert "row 14: the finding is empty" in shown["facts"]
     assert shown["facts"].count(">FALSE (test statement)") == 4, "the denials of the true fact"
     assert shown["facts"].count(">PRESUMED FALSE (test statement)") == 4 + 2, "its partner, and the two examples"
-    assert shown["facts"].count('<span class="mf-sentence">') == 16
+    assert shown["facts"].count('class="mf-sentence"') == 16
     assert "fact 1 of 12" in shown["facts"]
     assert "fact 2 of 12" in visitor.look(first=1)["fragments"]["facts"]
     assert "fact 12 of 12" in visitor.look(first=11)["fragments"]["facts"]
