@@ -134,8 +134,8 @@ def test_joint_accuracy(made: dict[str, Any]) -> None:
 
 
 def test_pair_joint_accuracy(made: dict[str, Any]) -> None:
-    # Pairs: gout's symptom (both all right), asthma's symptom (not), influenza's (incomplete), rosacea's (not), gout's drug (the
-    # partner is not), asthma's drug (incomplete), psoriasis' (no partner): 1 of 4.
+    # Pairs: gout's symptom (both all right), asthma's symptom (not), influenza's (incomplete), rosacea's (not), gout's drug
+    # (the partner is not), asthma's drug (incomplete), psoriasis' (no partner): 1 of 4.
     is_(made["pair_joint_accuracy"], 1, 4)
 
 
@@ -255,8 +255,8 @@ def test_joint_accuracy_at(made: dict[str, Any]) -> None:
 
 
 def test_joint_accuracy_ordered(made: dict[str, Any]) -> None:
-    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv: rosacea–itch
-    # and –fever; ins: asthma–wheeze; inv+ins: psoriasis–methotrexate; ins+dn: gout–salbutamol.
+    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv:
+    # rosacea–itch and –fever; ins: asthma–wheeze; inv+ins: psoriasis–methotrexate; ins+dn: gout–salbutamol.
     expected = [9, 7, 6, 5, 5, 5, 4, 4]
     assert made["joint_accuracy_ordered"] == pytest.approx([alive / 11 for alive in expected])
 
@@ -289,8 +289,8 @@ def test_curves_carry_the_same_values(made: dict[str, Any]) -> None:
 def test_coherence(made: dict[str, Any]) -> None:
     # 13 facts · 4 forms = 52, less four with an unreadable or failed half (asthma–wheeze inv+ins, influenza–fever inv+ins,
     # rosacea–fever inv, asthma–allopurinol none): 48. Both affirmed: rosacea–itch none (the truth, and its negation);
-    # asthma–allopurinol inv (a falsehood, and its negation). Both denied: asthma–wheeze ins, rosacea–itch inv, rosacea–fever ins,
-    # gout–salbutamol ins, asthma–salbutamol none. (asthma–joint pain and psoriasis inv+ins: wrong, but coherent.)
+    # asthma–allopurinol inv (a falsehood, and its negation). Both denied: asthma–wheeze ins, rosacea–itch inv, rosacea–fever
+    # ins, gout–salbutamol ins, asthma–salbutamol none. (asthma–joint pain and psoriasis inv+ins: wrong, but coherent.)
     told = made["coherence"]
     assert told == {
         "n": 48,

@@ -40,6 +40,7 @@ OF_ADDRESS = {
     "tour": {"step", "pair"},
     "game": set[str](),
     "docs": set[str](),
+    "partners": set[str](),
 }
 # fmt: on
 """What each page writes into its own address: which runs and facts are looked at, and which written sentences are asked."""
