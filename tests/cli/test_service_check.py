@@ -27,7 +27,7 @@ def checked(medfact: Medfact, service: MockService, url: str, *more: object) -> 
 
 
 def test_a_service_that_answers_alike_in_any_company(medfact: Medfact, url: str) -> None:
-    with MockService(Behaviour(latency=0.05)) as service:
+    with MockService(Behaviour(latency=0.2)) as service:
         row = checked(medfact, service, url)
         assert service.most_in_flight > 8
         assert set(service.asked().values()) == {4}

@@ -111,7 +111,7 @@ def test_the_clients_of_the_page_library_do_it_too(server: str, monkeypatch: pyt
 def test_facts_of_ones_own_come_as_rows(program: Program) -> None:
     stated = program.asked("statements", rows=ROWS, limit=3)
     assert {one["head"] for one in stated} <= {row["head"] for row in ROWS}
-    assert {one["mark"] for one in stated} == {"", FALSE_MARK}
+    assert {one["mark"] for one in stated} == {"", FALSE_MARK, f"PRESUMED {FALSE_MARK}"}, "of denied facts, and of partners"
     assert program.asked("evaluate", model="baseline:random", rows=ROWS, limit=5)["state"] == "complete"
     with pytest.raises(ValueError, match="tail"):
         program.asked("evaluate", model="baseline:random", rows=[{"head": "a", "relation": "symptoms"}])
