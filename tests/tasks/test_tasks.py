@@ -231,7 +231,7 @@ def test_a_benchmark_says_what_the_hub_asks_for(tmp_path: Path, medfact: Callabl
 
 def test_the_card_counts_one_of_a_thing_as_one(tmp_path: Path, medfact: Callable[..., Any]) -> None:
     facts = tmp_path / "one.csv"
-    facts.write_text("head,relation,tail\ngout,symptoms,pain\n", encoding="utf-8")
+    facts.write_text("head,relation,tail\nmarsh frog disease,symptoms,pain\n", encoding="utf-8")
     medfact("task", "datasets", "--into", tmp_path / "set", "--facts", facts, "--shots", 0)
     card = (tmp_path / "set" / "README.md").read_text(encoding="utf-8")
     assert "8 statements about 1 true fact and 0 false partners, each" in card
