@@ -523,7 +523,7 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
         ("quote.csv", b'head,relation,tail\n"a,b,c\n', "quotation mark"),
         ("tails.csv", b"head,relation,tail\nflu,symptoms,\n", "row 2: the finding is empty"),
         ("unknown.csv", b"head,relation,tail\nflu,cures,fever\ngout,cures,pain\n", "cures"),
-        ("lonely.csv", b"head,relation,tail\nflu,symptoms,fever\n", "false partner"),
+        ("lonely.csv", b"head,relation,tail\nmarsh frog disease,symptoms,fever\n", "false partner"),
     ],
 )
 def test_broken_files_are_refused_in_one_sentence(page: Page, tmp_path: Path, name: str, content: bytes, said: str) -> None:
