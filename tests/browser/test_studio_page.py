@@ -58,7 +58,7 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     given.value.save_as(file)
     assert RELATION in load_pool(str(file)).relations
     page.get_by_role("link", name="Evaluate with these sentences").click()
-    expect(page.locator("#facts")).to_contain_text("a pool with what you edited of it")
+    expect(page.locator("#facts")).to_contain_text("with those that you wrote or changed")
     page.get_by_role("button", name="on mine.csv").click()
     expect(page.locator("#progress")).to_contain_text("224 of 224 statements", timeout=120_000)
     last = Store(f"sqlite:///{app_home / 'medfact.db'}").runs()[-1]
