@@ -97,7 +97,7 @@ def _spellings(header: str) -> list[str]:
     """The name of a column and its parts, without numbers, and without words such as "name" and "typical"."""
     parts = [
         _plain(header),
-        *(re.sub(r"[\s\d.]+$", "", _plain(part)) for part in (header, *_PARTS.split(header))),
+        *(_plain(part).rstrip("0123456789. ") for part in (header, *_PARTS.split(header))),
     ]
     return parts + [" ".join(word for word in part.split() if word not in _lists("beside_columns")) for part in parts]
 
