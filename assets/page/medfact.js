@@ -255,6 +255,7 @@
     }
     chosenSince.clear();
     if (answer.title) document.title = answer.title;
+    for (const tab of document.querySelectorAll("[data-work]")) tab.hidden = !answer.tabs.includes(tab.dataset.work);
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning && !(searching && window.history.state?.searching); // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];

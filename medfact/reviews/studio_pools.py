@@ -153,6 +153,6 @@ def _titles() -> Iterator[tuple[str, str]]:
 def editable(name: str) -> EditablePool:
     """A pool that can be edited. Raises Mistake where there is none of this name."""
     if name not in editable_titles():
-        raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
+        raise Mistake("There is no such pool to edit.", "Choose one on the page Sentences.")
     code = language_of_pool(name)
     return PoolOfLanguage(load_language(code).pool, load_language(code)) if code else EditablePool(load_pool(name))

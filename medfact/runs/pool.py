@@ -75,7 +75,7 @@ def _accepted(pool: Pool, spec: RunSpec) -> Pool:
     if not spec.accept_drafts:
         raise Mistake(
             f"{pool.drafted_by} drafted the sentences of {pool.file}, and nobody has accepted them.",
-            "Read them first; then accept them on the page Write, or with --accept-drafts.",
+            "Read them first; then accept them on the page Rewrite, or with --accept-drafts.",
         )
     return replace(pool, accepted="unread, with --accept-drafts")
 

@@ -197,7 +197,7 @@ def accepted_pool(writing: str, store: Store) -> str:
     when = max((one.decided_at[:10] for one in decisions.values()), default="")
     texts = {relation: one.sentences for relation, one in decisions.items()}
     extends = "medfact" if len(writing_kind(first).forms) > 1 else ""
-    return pool_file(texts, str(first.spec.task), writer_of(first), f"on the page Write, on {when}", extends)
+    return pool_file(texts, str(first.spec.task), writer_of(first), f"on the page Rewrite, on {when}", extends)
 
 
 def _replies(run: Run, store: Store) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The page Check in a real browser: decided by keyboard, on a phone, in the dark; the facts are a file. Needs Chromium."""
+"""The page From documents in a real browser: keyboard, phone, dark mode, and the facts as a file. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def test_proposals_are_decided_by_keyboard_and_become_a_file(page: Page, address: str, app_home: Path, tmp_path: Path) -> None:
     store = Store(f"sqlite:///{app_home / 'medfact.db'}")
     curation = store.curations.begin("ward notes", "notes.csv", PROPOSALS, 1, {})
-    page.goto(f"{address}curate")
+    page.goto(f"{address}facts")
+    page.get_by_role("navigation", name="Facts").get_by_role("link", name="From documents").click()
     card = page.locator("#proposal")
     name = page.get_by_label("Your name or initials")
     name.fill("ada")

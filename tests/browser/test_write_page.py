@@ -1,4 +1,4 @@
-"""The page Write in a real browser: choose a writer, see the price, watch the sentences come, and ask them. Needs Chromium."""
+"""The page Rewrite in a real browser: choose a writer, see the price, watch the sentences, and ask them. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     expect(page.locator("#evaluate")).to_have_text(re.compile("^Evaluate 1 model on vitamins.csv"))
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
-    expect(page.locator("#tab")).to_contain_text("accepted on the page Write")
+    expect(page.locator("#tab")).to_contain_text("accepted on the page Rewrite")
     tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     expect(page.locator("#drawer")).to_contain_text("is given to prevent deficiency")

@@ -1,4 +1,4 @@
-"""The page Check: one proposal at a time, others' decisions hidden until all have finished, facts as a file after that."""
+"""The page From documents: one proposal at a time, others' decisions hidden until all have finished, then the facts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from medfact.store import Candidate, Curation
 from medfact.web.curated import rows_curated
 from medfact.web.downloads import routes
+from medfact.web.layout import frame
 from medfact.web.pages import Action, Visitor
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question
@@ -172,8 +173,18 @@ def test_a_button_about_nothing_does_nothing(wrong: str, services: Services, cur
     assert services.store.curations.log(curation.curation) == []
 
 
-def test_it_stands_among_the_tabs_of_facts() -> None:
-    assert (PAGES["curate"].under, PAGES["curate"].tab) == ("facts", "From documents")
+def test_facts_has_its_tab_only_for_a_visitor_whose_proposals_wait(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On this machine everybody sees what the command line began; on a public server Ada sees hers, and Ben has no tab."""
+    head = frame(PAGES["facts"], list(PAGES.values()))
+    assert '<a href="curate" data-work="curate" hidden>From documents</a>' in head
+    assert "hidden" not in frame(PAGES["curate"], list(PAGES.values())), "who is there sees where"
+    assert look(services, "facts", ADA)["tabs"] == []
+    services.store.of(ADA).curations.begin("notes", "notes.csv", PROPOSALS, 2, {})
+    shown = {page: [look(services, page, owner)["tabs"] for owner in (ADA, BEN)] for page in ("facts", "studio", "runs")}
+    assert shown == {"facts": [["curate"], ["curate"]], "studio": [["curate"], ["curate"]], "runs": [[], []]}
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    assert [look(services, "facts", owner)["tabs"] for owner in (ADA, BEN)] == [["curate"], []]
+    assert "medfact curate DOCUMENTS" in look(services, "docs", BEN)["fragments"]["docs"]
 
 
 def test_whoever_began_it_closes_what_a_colleague_left(services: Services, curation: Curation) -> None:

@@ -33,8 +33,10 @@ def source_of(services: Services, owner: str, setup: Setup) -> Source:
 
 
 def studio_source(services: Services, owner: str, data: str, otherwise: str = RunSpec.dataset) -> Source:
-    """The facts that the page Studio calls so. otherwise: the data set where there are none. Raises Mistake where a file is not
-    kept."""
+    """The facts that the page Sentences calls so. otherwise: the data set where there are none.
+
+    Raises Mistake where a file is not kept.
+    """
     if data == OWN_DATA and (own := kept_setup(services, owner).source):
         return checked_source(services, owner, own)
     return {"dataset": data if data in bundled_names() else otherwise}

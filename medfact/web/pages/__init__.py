@@ -207,7 +207,8 @@ class Page:
     place: in the navigation, from the left.
     is_listed: whether the navigation names it; other pages lead to it where not.
     under: the name of the page among whose tabs it stands; "" for none.
-    tab: what it is called there; the page that the others stand under has a tab, too.
+    tab: its name there, where that is not its title; the page that the others stand under has a tab, too.
+    has_work: shows that tab only to a visitor for whom it holds; None shows it to all.
     build: lays out what follows its parts, with inputs of the page library, given the library's site.
     """
 
@@ -225,12 +226,18 @@ class Page:
     is_listed: bool = True
     under: str = ""
     tab: str = ""
+    has_work: Callable[[Visitor], bool] | None = None
     build: Callable[[Any], None] | None = None
 
     @property
     def path(self) -> str:
         """Its address on the server."""
         return "/" if self.name == FIRST else f"/{self.name}"
+
+    @property
+    def group(self) -> str:
+        """The page whose tabs it stands among: itself, or the one above it."""
+        return self.under or self.name
 
     @property
     def link(self) -> str:

@@ -1,4 +1,4 @@
-"""The page Check: sentences of one's own documents, each beside the fact that it may state: accept, mend or refuse."""
+"""The page From documents: sentences of one's own documents, each beside the fact that it may state: accept, mend or refuse."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def close(visitor: Visitor, show: CurateShow, action: Action) -> tuple[CurateSho
 
 PAGE = Page(
     "curate",
-    "Check",
+    "From documents",
     ("said", "proposal", "choice"),
     CurateShow,
     view,
@@ -267,5 +267,5 @@ PAGE = Page(
     address=("project", "place"),
     place=5,
     under="facts",
-    tab="From documents",
+    has_work=lambda visitor: bool(_listed(visitor)),
 )

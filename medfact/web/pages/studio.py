@@ -1,4 +1,4 @@
-"""The page Studio: the sentence templates of a relation side by side, changed, checked and signed off by whoever uses them."""
+"""The page Sentences: the sentence templates of a relation side by side, to change, check and sign off."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, s
 
 
 def _draft(visitor: Visitor, relation: str) -> Mapping[str, str] | None:
-    """The fields of a draft of this relation that the visitor has accepted on the page Write."""
+    """The fields of a draft of this relation that the visitor has accepted on the page Rewrite."""
     store = visitor.services.store.of(visitor.owner)
     for run in reversed(store.writings(*visitor.owners)):
         decision = store.decisions.draft_decisions(run.run).get(relation) if writing_kind(run).forms == FORMS else None
@@ -353,7 +353,7 @@ def erase_edits(visitor: Visitor, show: StudioShow, action: Action) -> tuple[Stu
 
 PAGE = Page(
     "studio",
-    "Studio",
+    "Sentences",
     ("choice", "said", "relation", "edited"),
     StudioShow,
     view,
@@ -361,5 +361,4 @@ PAGE = Page(
     address=("pool", "data", "relation"),
     place=3,
     under="facts",
-    tab="Sentences",
 )

@@ -1,4 +1,4 @@
-"""The page Write: a language model rephrases the sentence templates, writes statements itself or drafts templates; guards and
+"""The page Rewrite: a language model rephrases the sentence templates, writes statements itself or drafts templates; guards and
 the visitor decide what of it is asked."""
 
 from __future__ import annotations
@@ -417,7 +417,7 @@ def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[W
 
 PAGE = Page(
     "write",
-    "Write",
+    "Rewrite",
     ("form", "form-said", "writings", "said", "opened"),
     WriteShow,
     view,
@@ -435,5 +435,4 @@ PAGE = Page(
     address=("writing", "kind"),
     place=4,
     under="facts",
-    tab="Rewrite with a model",
 )

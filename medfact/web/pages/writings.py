@@ -1,4 +1,4 @@
-"""Writings as the page Write shows them: how far each is, and what became of its sentences, facts or drafts."""
+"""Writings as the page Rewrite shows them: how far each is, and what became of its sentences, facts or drafts."""
 
 from __future__ import annotations
 
