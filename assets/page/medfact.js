@@ -268,10 +268,14 @@
     if (part) part.textContent = text;
   };
 
+  /* Who is led to another tab from far below sees its beginning. */
   const change = (values, typed = false) => {
     searching = typed;
+    const leads = values.tab !== undefined && values.tab !== show.tab && !(values.fact >= 0) && !returning;
     Object.assign(show, values);
-    return look();
+    const answered = look();
+    if (leads) answered?.then(() => document.querySelector("[role=tablist]")?.scrollIntoView({ block: "nearest" }));
+    return answered;
   };
 
   /* What is chosen is told a moment later, with what follows at once. */
@@ -479,9 +483,8 @@
 
   document.addEventListener("change", ({ target }) => {
     if (placing) return;
-    const { set, tick, agree, ofView, keys, of, keyOf, choose: chosen, chooseList, list = "chosen" } = target.dataset ?? {};
+    const { set, tick, agree, keys, of, keyOf, choose: chosen, chooseList, list = "chosen" } = target.dataset ?? {};
     if (keys !== undefined) switchKeys(!target.checked);
-    else if (agree !== undefined && ofView !== undefined) change({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
     else if (agree !== undefined) put({ agreed: [...(setup?.agreed ?? []).filter((one) => one !== agree), ...(target.checked ? [agree] : [])] });
     else if (of !== undefined) put(ofRow(target));
     else if (keyOf !== undefined) keepKey(target);

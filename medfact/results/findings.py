@@ -68,7 +68,7 @@ def of_diagnoses(reports: Reports) -> str:
             first = found.first if found.first == report.stands_out else None  # one diagnosis a model, wherever it stands
             if first is None and report.stands_out:
                 continue  # what stands out is how its P(True) misleads
-            said[name] = f"{STANDS_OUT[first]} ({share(found.by_name[first].share)} of facts)" if first else ""
+            said[name] = f"{STANDS_OUT[first]}: {share(found.by_name[first].share)} of facts" if first else ""
     return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 
 
@@ -92,8 +92,10 @@ def of_sureness(reports: Reports) -> str:
         every, sure = found.overall.selective[0].accuracy, found.overall.selective[-1].accuracy
         kept = percent(found.overall.selective[-1].coverage)
         how = "more" if _above(sure, every, 1) else "less" if _above(every, sure, 1) else ""
-        said[name] = how and f"the surest {kept} are right {how} often than all answers"
-    return _title(said, "sure answers are not shown to be right more often", "sure answers are right more, or less, often")
+        said[name] = how and f"the most confident {kept} are right {how} often than all answers"
+    return _title(
+        said, "confident answers are not shown to be right more often", "confident answers are right more, or less, often"
+    )
 
 
 def of_coherence(reports: Reports) -> str:
@@ -101,12 +103,12 @@ def of_coherence(reports: Reports) -> str:
     for name, report in reports.items():
         found = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)
         if found and found.share.value is not None:
-            said[name] = f"gives a statement and its negation the same answer in {share(_rest(found.share))} of couples"
+            said[name] = f"gives a statement and its opposite the same answer in {share(_rest(found.share))} of pairs"
     if len(said) > _SPELLED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
         off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
-        return f"the probabilities of true of a statement and of its negation add up to 1 only within {off}, on average"
-    return _title(said, "how a statement and its negation are answered", "")
+        return f"the probabilities of true of a statement and of its opposite add up to 1 only within {off}, on average"
+    return _title(said, "how a statement and its opposite are answered", "")
 
 
 def _rest(share: Estimate) -> Estimate:

@@ -26,35 +26,40 @@ _BAND = "rgba(0,114,178,0.18)"
 Plot = dict[str, Any]
 
 
-def plot_of(block: Block) -> Plot:
-    """The figure of a block; nothing where it has nothing to draw."""
+def plot_of(block: Block, runs: Sequence[str] = ()) -> Plot:
+    """The figure of a block; nothing where it has nothing to draw.
+
+    runs: the names of those that a page shows, in its order. A click on a point of one then leads to its facts alone.
+    """
     if not isinstance(block, Shares | Square | Curve) or not block.is_drawn:
         return {}
     if isinstance(block, Parts):
-        return _stack(block)
+        return _stack(block, runs)
     if isinstance(block, Shares):
-        return _dots(block)
+        return _dots(block, runs)
     return _squares(block) if isinstance(block, Square) else _curve(block)
 
 
 # ------------------------------------------------------------------------------------------------ shares, differences
 
 
-def _dots(block: Shares) -> Plot:
+def _dots(block: Shares, runs: Sequence[str]) -> Plot:
     """Rows of dots with intervals, a colour and a shape a column."""
     names = block.heads
-    traces = [_dots_of_column(place, name, len(names), block) for place, name in enumerate(names)]
-    x_axis = {"title": {"text": block.axis}, "range": _range(block), "fixedrange": True, "zeroline": not block.coin}
+    traces = [_dots_of_column(place, name, len(names), block, runs) for place, name in enumerate(names)]
+    known = [cell.known for row in block.rows for cell in row.cells.values() if cell.known]
+    axis = block.axis + (" (no bar: too few for an interval)" if any(one.low is None for one in known) else "")
+    x_axis = {"title": {"text": axis}, "range": _range(block), "fixedrange": True, "zeroline": not block.coin}
     y_axis = {
         "tickvals": list(range(len(block.rows))),
         "ticktext": [wrapped(row.name) for row in block.rows],
-        "range": [len(block.rows) - 0.4, -0.6],
+        "range": [len(block.rows) - (0 if block.coin else 0.4), -0.6],  # the last strip is the coin's name
         "fixedrange": True,
         "automargin": True,
         "zeroline": False,
     }
     tallest = max(lines_of(row.name) for row in block.rows)
-    height = 110 + len(block.rows) * max(30, 12 * len(names), 16 * tallest + 4)
+    height = 120 + len(block.rows) * max(30, 12 * len(names), 16 * tallest + 4)
     more: Plot = {} if len(names) > 1 else {"showlegend": False}
     if block.coin:
         more |= {"shapes": [_HALF], "annotations": [_NAME_OF_HALF]}
@@ -78,7 +83,7 @@ def _range(block: Shares) -> list[float]:
     return [-widest, widest]
 
 
-def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
+def _dots_of_column(place: int, name: str, columns: int, block: Shares, runs: Sequence[str]) -> Plot:
     shown = [(row, cell) for row, of in enumerate(block.rows) if (cell := of.cells.get(name)) and cell.known]
     estimates = [cell.known for _, cell in shown if cell.known]
     sign = "%{x:+.1f} points" if isinstance(block, Differences) else "%{x:.1f}%"
@@ -90,15 +95,16 @@ def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
         "error_x": errors(estimates),
         "marker": marker(place, 10),
         "cliponaxis": False,
-        **_opening(block.rows[row] for row, _ in shown),
+        **_opening((block.rows[row] for row, _ in shown), name, runs),
         "customdata": [[cell.many, _beside(cell)] for _, cell in shown],
         "hovertemplate": f"{sign} of %{{customdata[0]}} (%{{customdata[1]}})",
     }
 
 
-def _opening(rows: Iterable[Row], **more: Any) -> Plot:
-    """What a page shows when a point of these rows is clicked."""
-    opens = [{**row.opens, **more} if row.opens else None for row in rows]
+def _opening(rows: Iterable[Row], name: str, runs: Sequence[str]) -> Plot:
+    """What a page shows when a point of these rows, in the column of this name, is clicked."""
+    model = {"model": runs.index(name)} if len(runs) > 1 and name in runs else {}
+    opens = [{**row.opens, **model} if row.opens else None for row in rows]
     return {"meta": opens} if any(opens) else {}
 
 
@@ -111,17 +117,20 @@ def _beside(cell: Cell) -> str:
 
 # ------------------------------------------------------------------------------------------------ parts of a whole
 
-_OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, "."))
+_OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, ""))
 """The colour of each part, and a pattern where two share one. None is so dark that black text cannot be read on it."""
 
 _NUMBERED_FROM = 9
 """Percent from which a part has room for its number, on a telephone too. Its name stands in the legend."""
 
 
-def _stack(block: Parts) -> Plot:
-    """A bar a column, made of a part a row."""
-    names = block.heads
-    traces = [_part(place, row, names) for place, row in enumerate(block.rows)]
+def _stack(block: Parts, runs: Sequence[str]) -> Plot:
+    """A bar a column, made of a part a row. Parts of one name have one line in the legend."""
+    names, parts = block.heads, [row.name for row in block.rows]
+    traces = [
+        _part(place, row, names, runs) | {"showlegend": parts.index(row.name) == place, "legendgroup": row.name}
+        for place, row in enumerate(block.rows)
+    ]
     x_axis = {"ticksuffix": "%", "range": [0, 100], "fixedrange": True, "zeroline": False}
     y_axis = {"type": "category", "autorange": "reversed", "fixedrange": True, "automargin": True}
     y_axis |= {"ticktext": [wrapped(name) for name in names], "tickvals": list(range(len(names)))}
@@ -131,7 +140,7 @@ def _stack(block: Parts) -> Plot:
     return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=213 + bars, **more)
 
 
-def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
+def _part(place: int, row: Row, names: Sequence[str], runs: Sequence[str]) -> Plot:
     colour_of, pattern = _OF_PARTS[place % len(_OF_PARTS)]
     cells = [row.cells.get(name, Cell()) for name in names]
     shares = [100 * (cell.known.value or 0.0) if cell.known else 0.0 for cell in cells]
@@ -142,7 +151,7 @@ def _part(place: int, row: Row, names: Sequence[str]) -> Plot:
         else {}
     )
     hover = f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>"
-    opens = [_opening([row], model=model).get("meta", [None])[0] for model in range(len(names))]
+    opens = [_opening([row], name, runs).get("meta", [None])[0] for name in names]
     return {
         "type": "bar",
         "orientation": "h",

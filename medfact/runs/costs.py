@@ -19,7 +19,7 @@ from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.pressure import ROUNDS, kinds_asked, most_pushes, pushes
 from medfact.models.prompt import CONTENT_FILTER, Prompt
 from medfact.models.services.policy import hosts_of
-from medfact.models.services.prices import PRICES, Price, dated, estimate, tokens_in
+from medfact.models.services.prices import Price, dated, estimate, tokens_in
 from medfact.models.services.replies import TOKENS_ESTIMATED
 from medfact.runs.checks import check_budget
 from medfact.runs.corpus import corpus_of
@@ -113,7 +113,7 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
         return f"{count:,} {what}{where}: nothing to pay."
     begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
-        return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
+        return f"{begin}; the price of {spec.model} is not known."
     return (
         f"{begin}: about {dollars(usd)} at {_share_in_words(spec.batch, price.batch)} of {dated(price.as_of)}, "
         f"${price.input:g} and ${price.output:g} a million tokens in and out. Models that think before they answer cost more."

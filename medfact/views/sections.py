@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from markupsafe import Markup
 
@@ -12,9 +13,9 @@ from medfact.views.charts import svg
 from medfact.views.fragments import render
 
 
-def on_a_page(sections: Iterable[Section]) -> Markup:
-    """Sections with figures that a page's script draws."""
-    return render("blocks", sections=list(sections), plot=plot_of)
+def on_a_page(sections: Iterable[Section], runs: Iterable[str] = ()) -> Markup:
+    """Sections with figures that a page's script draws. runs: the names of those that the page shows."""
+    return render("blocks", sections=list(sections), plot=partial(plot_of, runs=list(runs)))
 
 
 def in_a_file(sections: Iterable[Section]) -> Markup:

@@ -67,10 +67,8 @@ def pressed(visitor: Visitor, setup: dict[str, Any], key: str = "") -> str:
     answer = visitor.act("evaluate", setup=setup)
     assert not answer["show"].get("run"), answer
     told.append(answer["fragments"]["go-said"])
-    (row,) = setup["rows"]
-    asked = {"where": "service", "service": row["model"], "address": row["address"]}
     writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "fields": {"key": key}}
-    answer = visitor.act("start", **writing, **asked)
+    answer = visitor.act("start", **writing, setup=setup)
     assert not answer["show"].get("writing"), answer
     return " ".join([*told, answer["fragments"]["form-said"]])
 
@@ -194,8 +192,8 @@ def test_a_lent_key_serves_each_visitor_within_a_budget(
 def pressed_all(visitor: Visitor, setup: dict[str, Any], run: str) -> str:
     """Evaluate, Write, and a program with the same cookie."""
     told = [str(visitor.evaluate(**setup))]
-    writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "where": "service", "service": "openai:m"}
-    told.append(visitor.act("start", **writing)["fragments"]["form-said"])
+    writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1}
+    told.append(visitor.act("start", **writing, setup={"rows": [{"model": "openai:m"}]})["fragments"]["form-said"])
     with Program(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.cookie}") as program:
         told.append(called(program, model="openai:m"))
     visitor.act("resume", run=run)

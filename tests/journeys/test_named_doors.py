@@ -104,9 +104,8 @@ def set_up_again(visitor: Visitor, home: Path, runs: str) -> dict[str, Any]:
 
 
 def by_writing(visitor: Visitor, home: Path, model: str, **more: str) -> None:
-    shown = visitor.act(
-        "start", of="write", data="clinical-core", where="service", service=model, pairs=1, kind="llmeval", **more
-    )
+    setup = {"rows": [{"model": model, **more}]}
+    shown = visitor.act("start", of="write", data="clinical-core", setup=setup, pairs=1, kind="llmeval")
     assert shown["show"].get("writing"), shown["fragments"].get("form-said")
     until_ended(home, shown["show"]["writing"])
 
@@ -193,25 +192,15 @@ def test_what_names_no_service_is_refused_and_goes_to_nobody(
     with Program(laptop) as program, pytest.raises(ValueError, match=r"\.") as refused:
         program.asked("evaluate", model=model, address=address, key=TYPED, limit=1)
     told.append(str(refused.value))
-    started = visitor.act(
-        "start",
-        of="write",
-        data="clinical-core",
-        where="service",
-        service=model,
-        address=address,
-        pairs=1,
-        kind="llmeval",
-        fields={"key": TYPED},
-    )
-    told.append(started["fragments"]["form-said"])
     if not address:  # a name at an address is what that service calls its model
         chosen = {"rows": [{"id": "a", "model": model}], "models": [], "pairs": 1}
+        writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "setup": chosen, "fields": {"key": TYPED}}
+        told.append(visitor.act("start", **writing)["fragments"]["form-said"])
         visitor.act("keep_key", "a", setup=chosen, fields={"key": TYPED})
         for button in ("test_row", "list_names", "evaluate"):
             shown = visitor.act(button, "a", setup=chosen)
             told.append(shown["fragments"]["go-said" if button == "evaluate" else "models-said"])
-    assert len(told) == (2 if address else 5)
+    assert len(told) == (1 if address else 5)
     assert [one for one in told if says not in one and model[:6] not in one] == []
     line = command("--model", model, *(["--base-url", address] if address else []))
     assert line.code == 2, line.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
     with MockService() as evil:
         chosen = json.dumps({**CHOSEN, "rows": [{"model": "m", "address": evil.base_url}], "models": []})
         at(visitor, "evaluate", f"?setup={quote(chosen)}", action=press)
-        written = {"where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
+        written = {"setup": chosen, "where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         at(visitor, "write", f"?{urlencode(written)}", action={**press, "name": "start"})
         assert all(run.model == "medfact-tiny" for run in store_of(home)._all_runs(visitor.owner)), "what the inputs say"
         assert evil.calls == []
@@ -213,16 +214,18 @@ def test_consent_does_not_outlive_another_file(name: str, visitor: Visitor) -> N
 
 def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor) -> None:
     visitor.act("take_file", visitor.upload("own.csv", TABLE))
-    asked: dict[str, Any] = {"data": "own", "protocol": "medfact", "pairs": 4, "where": "service", "service": "m"}
-    asked |= {"address": ELSEWHERE, "agreed": True}
-    agreed_to = visitor.look("write", **asked)["show"]["agreed_to"]
-    assert agreed_to
-    assert visitor.look("write", **{**asked, "agreed_to": agreed_to, "address": ANOTHER})["show"]["agreed"] is False
+    asked: dict[str, Any] = {"data": "own", "protocol": "medfact", "pairs": 4}
+    here, there = ({"rows": [{"model": "m", "address": address}]} for address in (ELSEWHERE, ANOTHER))
+    question = visitor.look("write", **asked, setup=here)["fragments"]["form"]
+    assert "My own facts may go to models.example: own.csv" in question
+    agreed = {"agreed": re.findall(r'data-agree="(\w+)"', question)}
+    assert visitor.look("write", **asked, setup={**here, **agreed})["setup"]["agreed"] == agreed["agreed"]
+    assert visitor.look("write", **asked, setup={**there, **agreed})["setup"]["agreed"] == []
     press = {"fields": {"key": "sk-typed-0123456789"}}
-    shown = visitor.act("start", of="write", **{**asked, "agreed_to": agreed_to, "address": ANOTHER}, **press)
+    shown = visitor.act("start", of="write", **asked, setup={**there, **agreed}, **press)
     assert "Your own facts would go to another.example" in shown["fragments"]["form-said"]
     visitor.act("take_file", visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"))
-    shown = visitor.act("start", of="write", **{**asked, "agreed_to": agreed_to}, **press)
+    shown = visitor.act("start", of="write", **asked, setup={**here, **agreed}, **press)
     assert "Your own facts would go to models.example" in shown["fragments"]["form-said"]
 
 

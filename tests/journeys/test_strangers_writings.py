@@ -55,9 +55,9 @@ def stranger(laptop: str) -> Iterator[Visitor]:
 
 def begun(visitor: Visitor, service: MockService) -> str:
     """A writing of the visitor's, begun on the page with a typed key."""
-    chosen = {"kind": "rephrase", "data": "clinical-core", "protocol": "medfact", "pairs": PAIRS, "where": "service"}
-    asked = {**chosen, "service": "writer", "address": service.base_url}
-    return str(visitor.act("start", of="write", **asked, fields={"key": TYPED})["show"]["writing"])
+    chosen = {"kind": "rephrase", "data": "clinical-core", "protocol": "medfact", "pairs": PAIRS}
+    setup = {"rows": [{"model": "writer", "address": service.base_url}]}
+    return str(visitor.act("start", of="write", **chosen, setup=setup, fields={"key": TYPED})["show"]["writing"])
 
 
 def bring(visitor: Visitor, data: bytes) -> None:

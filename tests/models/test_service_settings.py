@@ -444,7 +444,8 @@ def test_the_page_records_no_wrong_address(address: str, services: Services) -> 
     before = len(services.store.runs())
     with pytest.raises(Mistake, match="The base URL"):
         begin(services, OWNER, Setup(rows=[ModelRow(model="m", address=address)], pairs=1), lambda _: KEY)
-    show = WriteShow(data="clinical-core", where="service", service="m", address=address, pairs=1)
+    writer = Setup(rows=[ModelRow(model="m", address=address)])
+    show = WriteShow(data="clinical-core", setup=writer, pairs=1)
     visitor = Visitor(services, OWNER, (OWNER,), services.store.runs("demonstration")[0].run)
     with pytest.raises(Mistake, match="The base URL"):
         start_writing(visitor, show, Action("start", fields={"key": KEY}))

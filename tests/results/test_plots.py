@@ -10,7 +10,7 @@ from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
-from medfact.results.blocks import Row, Shares
+from medfact.results.blocks import Cell, Parts, Row, Shares
 from medfact.results.plots import Plot, plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
@@ -70,6 +70,30 @@ def test_the_figures_hold_what_the_report_has(report: Report) -> None:
     sure = drawn("surest answers", m=report)["data"][0]
     assert sure["customdata"][-1][0] == "192 statements"
     assert sure["x"] == [pytest.approx(50)] * 4
+
+
+def test_parts_of_one_name_have_one_line_in_the_legend() -> None:
+    row = Row(
+        "no clear pattern",
+        {"a": Cell(Estimate(0.25, 0.1, 0.4, 24)), "b": Cell(Estimate(0.5, 0.4, 0.6, 24))},
+        opens={"only": "x"},
+    )
+    block = Parts(name="p", label="", heading="", rows=(row._replace(name="mastered"), row, row), finding="")
+    drawn = plot_of(block, ["b", "a"])["data"]
+    assert [part["showlegend"] for part in drawn] == [True, True, False]
+    assert drawn[1]["marker"]["color"] != drawn[0]["marker"]["color"]
+    assert [opens["model"] for opens in drawn[0]["meta"]] == [1, 0], "the places of the runs on the page"
+    assert "model" not in plot_of(block, ["a"])["data"][0]["meta"][0], "of one run there is nothing to filter"
+
+
+def test_a_dot_without_a_bar_is_explained_and_the_coin_has_a_strip_of_its_own() -> None:
+    few = Row("few", {"a": Cell(Estimate(0.25, None, None, 3))})
+    known = Row("known", {"a": Cell(Estimate(0.5, 0.4, 0.6, 24))})
+    block = Shares(name="s", label="", heading="", rows=(few, known), finding="")
+    layout = plot_of(block)["layout"]
+    assert layout["xaxis"]["title"]["text"] == "right answers, % (no bar: too few for an interval)"
+    assert layout["yaxis"]["range"] == [2, -0.6], "the last row's marks end at 1.35, and the coin's name stands below"
+    assert plot_of(replace(block, rows=(known, known)))["layout"]["xaxis"]["title"]["text"] == "right answers, %"
 
 
 def curve(report: Report, model: str, **changes: object) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -156,6 +157,14 @@ def test_points_and_bars_open_the_facts_that_they_stand_for(services: Services, 
         plots = unescape(unescape(part(look(services, run=two, tab=tab), "tab")))
         assert only in plots
         assert '"meta": [{' in plots
+    (plot,) = re.findall(r'id="ways"[^>]* data-plot="([^"]*)"', part(look(services, run=two), "tab"))
+    for place, column in enumerate(json.loads(unescape(unescape(plot)))["data"]):
+        opens = {one["only"]: one for one in column["meta"]}["wrong dn"]
+        assert opens["model"] == place
+        shown = look(services, run=two, **opens)
+        assert found(shown) == 12, "one is wrong on the 12 false facts that are denied, the other on the 12 true ones"
+        assert found(look(services, run=two, **opens | {"model": -1})) == 24
+        assert re.search('value="wrong dn" selected>wrong when asked plain, denied<', part(shown, "tab"))
 
 
 def test_groups_are_told_apart_by_what_one_chooses(services: Services, two: str) -> None:

@@ -140,8 +140,8 @@ def test_what_cannot_be_is_said_and_not_passed_over(name: str, value: object, wh
 
 
 def test_what_cannot_be_is_said_on_the_page_write(visitor: Visitor) -> None:
-    shown = visitor.act("start", of="write", where="service", service="x" * 201)
-    assert "at most 200 characters" in shown["fragments"]["form-said"]
+    shown = visitor.act("start", of="write", setup={"rows": [{"model": "x" * 301}]})
+    assert "at most 300 characters" in shown["fragments"]["form-said"]
 
 
 def test_a_link_changes_no_set_up(visitor: Visitor) -> None:

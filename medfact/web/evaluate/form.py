@@ -359,6 +359,7 @@ class EvaluateShow(ResultsShow):
 
     setup: what is chosen; None where the page has not told it yet: then it is what this visitor chose last.
     settled: whether the page had told that before.
+    is_kept: whether the set-up is kept for the next time; on another page it is not.
     uploading: the file that is on its way.
     writing: with `drafts`, `studio`, `reviewed` and `sourced` of the set-up, too: these stand in the page's address or its
     fragments.
@@ -367,6 +368,7 @@ class EvaluateShow(ResultsShow):
 
     setup: Setup | None = Field(None, exclude=True)
     settled: bool = Field(False, exclude=True)
+    is_kept: bool = Field(True, exclude=True)
     uploading: str = Field("", max_length=300)
     writing: str = Field("", max_length=400)
     drafts: str = Field("", max_length=40)
@@ -393,7 +395,8 @@ def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
 def changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateShow:
     """The view with another set-up, which is kept."""
     setup = setup_in(visitor, show).changed(**values)
-    keep_setup(visitor, setup)
+    if show.is_kept:
+        keep_setup(visitor, setup)
     return show.with_setup(setup)
 
 

@@ -43,6 +43,12 @@ def models(visitor: Visitor, setup: Setup) -> Markup:
     )
 
 
+def writer_row(visitor: Visitor, setup: Setup) -> Markup:
+    """The row of a model that writes, with the same fields and buttons, but for those that take it away."""
+    none = dict.fromkeys(("others", "bundled", "models", "found"), ()) | dict.fromkeys(("may_add", "own_credits", "last"), "")
+    return render("models_choice", rows=row_views(visitor.services, visitor.owner, setup), services=named_services(), **none)
+
+
 def model_choices() -> list[str]:
     """The models that come with the app, but for those that show nothing new: what a reader of words alone scores stands
     beside every run, and who always says false mirrors who always says true.
@@ -72,9 +78,9 @@ def consents(visitor: Visitor, setup: Setup) -> list[Consent]:
     ]
 
 
-def consent(visitor: Visitor, setup: Setup, *, of_view: bool = False) -> Markup:
-    """The question for each of these. of_view: the answer is a field of the page's view, not of its set-up."""
-    return render("consent", consents=consents(visitor, setup), of_view=of_view)
+def consent(visitor: Visitor, setup: Setup) -> Markup:
+    """The question for each of these."""
+    return render("consent", consents=consents(visitor, setup))
 
 
 def _leaves(one: ChosenModel) -> bool:

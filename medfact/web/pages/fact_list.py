@@ -168,7 +168,7 @@ def _filters(table: FactTable) -> Iterator[Options]:
     yield "Answers", list(OF_ONE.items())
     if table.variants == tuple(IMPLICATIONS):
         yield "Why it fails", list(DIAGNOSED.items())
-    yield "Wrong when asked", [(f"{WRONG}{key}", VARIANTS[key].plain) for key in table.variants]
+    yield "Wrong when asked", [(f"{WRONG}{key}", f"wrong when asked {VARIANTS[key].plain}") for key in table.variants]
 
 
 def _groups(table: FactTable, facts: Sequence[Fact]) -> Iterator[Options]:

@@ -209,7 +209,7 @@ def _reports(lives: Lives) -> dict[str, Any]:
 
 def _sections_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """The sections that stand in a tab."""
-    return on_a_page(sections_of(_figures(visitor, lives), sections.PAGE, show.tab))
+    return on_a_page(sections_of(_figures(visitor, lives), sections.PAGE, show.tab), lives)
 
 
 def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
@@ -218,9 +218,9 @@ def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     return render(
         "summary",
         standing=on_a_page(standing_of(visitor.services, lives)),
-        figures=on_a_page(one for one in told if not one.folded),
+        figures=on_a_page((one for one in told if not one.folded), lives),
         worst=worst(visitor, lives),
-        folded=on_a_page(one for one in told if one.folded),
+        folded=on_a_page((one for one in told if one.folded), lives),
         under_review=_under_review(visitor, lives),
         models=list(lives),
     )
@@ -290,7 +290,7 @@ def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     figures = Figures(_reports(lives), group=show.group, specialties=specialties)
     told = list(sections_of(figures, sections.PAGE, "groups"))
     return render(
-        "chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told)
+        "chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told, lives)
     )
 
 

@@ -12,20 +12,22 @@ from pydantic import Field
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
-from medfact.models import check_typed_address, key_for
+from medfact.models import key_for
 from medfact.models.services.addresses import parsed_address
 from medfact.prototypes import fill
-from medfact.results.wording import STATES, counted, date, model_name, pool_title
+from medfact.results.wording import STATES, counted, date, duration, model_name, pool_title
 from medfact.runs.costs import costs
-from medfact.spec import BOUNDS, PROTOCOLS, RunSpec
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import GOING, DraftDecision, Run
 from medfact.views.fragments import render
-from medfact.web.evaluate.begin import begin_planned, submit
+from medfact.web.evaluate import rows
+from medfact.web.evaluate.begin import begin_planned, check_planned, submit
 from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
     MOST_PAIRS,
     OWN_DATA,
+    EvaluateShow,
     ModelRow,
     Setup,
     data_called,
@@ -34,12 +36,12 @@ from medfact.web.evaluate.form import (
     own_source,
     source_called,
 )
-from medfact.web.evaluate.models_step import consent
+from medfact.web.evaluate.models_step import consent, writer_row
 from medfact.web.evaluate.plan import PlannedRun, planned
 from medfact.web.evaluate.room import check_room
-from medfact.web.evaluate.rows import host_called
+from medfact.web.evaluate.rows import LONGEST_KEY, key_in, tried_rows
 from medfact.web.evaluate.spec import specs_of
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
+from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.runs import own_run
 from medfact.web.pages.writings import (
     Line,
@@ -53,7 +55,7 @@ from medfact.web.pages.writings import (
     shown,
     version_of,
 )
-from medfact.web.services import Source, collection_of
+from medfact.web.services import Source, collection_of, seconds_for
 from medfact.writing.guards import REASONS
 from medfact.writing.kinds import writing_kind
 from medfact.writing.runs import attempts_of, drafts, planned_writing
@@ -61,6 +63,9 @@ from medfact.writing.sentences import NOT_WRITTEN, REPHRASED, UNCHANGED
 from medfact.writing.templates import Draft, problem_of
 
 SENTENCES_A_PAGE, FACTS_A_PAGE = 20, 10
+OF_WRITER = ("edit_row", "keep_key", "test_row", "list_names")
+"""Buttons of the row of a model."""
+
 LISTED = 20
 """Writings in the list: the visitor's last ones."""
 
@@ -70,7 +75,7 @@ KIND_TITLES = {
     "templates": "draft eight templates for each relation that has none",
     "template": "draft one template for each relation that has none (MKJ)",
 }
-FORM_FIELDS = {"data", "protocol", "pairs", "where", "writer", "service", "address", "budget"}
+FORM_FIELDS = {"data", "protocol", "pairs"}
 """What of the page's view is what will be written, and may be wrong. Only a link can name a kind that there is not: it is taken
 as one that names none."""
 
@@ -78,27 +83,25 @@ FILTERS = {
     "all": "all",
     REPHRASED: "rephrased",
     UNCHANGED: "repeated without a change",
-    "stopped": "stopped, the prototype stands",
+    "stopped": "rejected, original kept",
 }
 
 
 class WriteShow(Show):
-    """What is to be written: kind, of which facts (data), by which method and by whom. where: whether the writer runs on this
-    machine or behind a service. writing: the one that is open. only: which of its sentences. edited: the relation whose draft
-    is edited.
+    """What is to be written.
+
+    setup: the writer, as the row of a model of Evaluate, and what the visitor has agreed to.
+    data: of which facts.
+    writing: the one that is open.
+    only: which of its sentences.
+    edited: the relation whose draft is edited.
     """
 
+    setup: Setup | None = Field(None, exclude=True)
     kind: Literal["rephrase", "llmeval", "templates", "template"] = "rephrase"
     data: str = ""
     protocol: str = "pretexttrans"
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
-    where: Literal["machine", "service"] = "machine"
-    writer: str = Field("", max_length=300)
-    service: str = Field("", max_length=200)
-    address: str = Field("", max_length=300)
-    budget: float = Field(0, ge=0, le=BOUNDS["spec.budget"].most)
-    agreed: bool = False
-    agreed_to: str = Field("", max_length=100)
     writing: str = Field("", max_length=40)
     only: str = Field("all", max_length=20)
     page: int = Field(0, ge=0, le=10**9)
@@ -113,7 +116,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     listed = lines(visitor, LISTED)
     opened, line, show = _opened(visitor, show)
     setup = _setup_of(visitor, show)
-    show = show.model_copy(update={"agreed": bool(setup.agreed), "agreed_to": "".join(setup.agreed)})
+    show = show.model_copy(update={"setup": setup})
     going = any(one.going for one in (*listed, *([line] if line else [])))
     return View(
         {
@@ -130,26 +133,30 @@ def view(visitor: Visitor, show: WriteShow) -> View:
 
 
 def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
-    own = own_source(visitor)
-    setup = Setup(
+    """The facts, and the writer alone; at first that is the last model behind a service that was chosen on Evaluate."""
+    kept = kept_setup(visitor.services, visitor.owner)
+    rows = show.setup.rows if show.setup else [row for row in kept.rows if row.is_remote]
+    return Setup(
         dataset=show.data,
-        source=dict(own) if own and show.data == OWN_DATA else None,
+        source=dict(kept.source) if kept.source and show.data == OWN_DATA else None,
         protocol=show.protocol,
         models=[],
-        pool="",
         shots=0 if show.protocol == RunSpec.protocol else -1,
-        rows=[_row_of(show)],
+        rows=rows[-1:] or [ModelRow(id="writer")],
         pairs=show.pairs,
-    )
-    code = setup.consent_of(setup.rows[0].asked_address)
-    return setup.changed(agreed=[code] if show.agreed and show.agreed_to in ("", code) else [])
+        agreed=show.setup.agreed if show.setup else [],
+    ).with_consent()
 
 
-def _row_of(show: WriteShow) -> ModelRow:
-    """The model that writes."""
-    if show.where == "machine":
-        return ModelRow(where="machine", model=show.writer)
-    return ModelRow.typed(show.service, show.address, budget=show.budget)
+def _of_writer(act: Act) -> Act:
+    """A button of the row of a model on Evaluate, for the writer."""
+
+    def acted(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+        told = {"setup": _setup_of(visitor, show), "is_kept": False}
+        made, message = act(visitor, EvaluateShow.model_validate(told), action)
+        return show.model_copy(update={"setup": made.setup}), message
+
+    return acted
 
 
 def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
@@ -157,9 +164,9 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
     for name in FORM_FIELDS & show.unfit.keys():
         raise Mistake(f"“{name}” does not fit: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
+    setup.check()
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
-    check_typed_address(setup.rows[0].spec, setup.rows[0].address)
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
     decided = visitor.services.store.of(visitor.owner).decisions.of_partners()
@@ -179,7 +186,8 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
     problem, price = "", ""
     try:
         spec, plan, _ = _planned(visitor, show)
-        price = costs(spec, planned=plan)["said"]
+        seconds = seconds_for(visitor.services.store, spec.model, len(plan.statements))
+        price = costs(spec, planned=plan)["said"] + (f" About {duration(seconds)}." if seconds else "")
     except MedfactError as error:
         problem = error.public
     return render(
@@ -190,8 +198,8 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
-        consent=consent(visitor, setup, of_view=True),
-        host=host_called(setup.rows[0].settings),  # a key is of an address
+        writer=writer_row(visitor, setup),
+        consent=consent(visitor, setup),
         problem=problem,
         price=price,
     )
@@ -236,7 +244,7 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
         reasons=[(reason, REASONS[reason]) for reason in reasons],
         prototypes=made.prototypes,
         written=made.written,
-        filters=[*FILTERS.items(), *((reason, f"stopped: {REASONS[reason]}") for reason in reasons)],
+        filters=[*FILTERS.items(), *((reason, f"rejected: {REASONS[reason]}") for reason in reasons)],
         only=only,
         sentences=[shown(sentence) for sentence in listed.part],
         **listed.numbers,
@@ -267,11 +275,20 @@ def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tu
 
 def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Records a writing and queues it."""
-    check_room(visitor.services, visitor.owner, 1)
-    if show.address:
-        parsed_address(show.address)
-    planned_run, setup = _planned(visitor, show), _setup_of(visitor, show)
-    (writing,) = begin_planned(visitor.services, visitor.owner, [planned_run], setup, lambda _: action.key)
+    services, owner, setup = visitor.services, visitor.owner, _setup_of(visitor, show)
+    check_room(services, owner, 1)
+    (row,) = setup.rows
+    if row.address:
+        parsed_address(row.address)
+    asked = [_planned(visitor, show)]
+
+    if action.key:
+        services.trials.keep_key((owner, row.id), row.place, action.key[:LONGEST_KEY])
+    key = key_in(services, owner, row)
+    check_planned(services, owner, asked, setup, lambda _: key)
+    if problem := tried_rows(services, owner, setup):
+        return show, Message(problem, "warn")
+    (writing,) = begin_planned(services, owner, asked, setup, lambda _: key)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 
@@ -422,6 +439,7 @@ PAGE = Page(
     WriteShow,
     view,
     {
+        **{name: _of_writer(rows.ACTIONS[name]) for name in OF_WRITER},
         "start": start,
         "stop": stop,
         "resume": resume,
@@ -431,7 +449,7 @@ PAGE = Page(
         "undecide": undecide_draft,
         "save_draft": save_draft,
     },
-    says={"start": "form-said"},
+    says=dict.fromkeys(("start", *OF_WRITER), "form-said"),
     address=("writing", "kind"),
     place=4,
     under="facts",
