@@ -445,16 +445,22 @@
     if (now?.getAttribute("aria-disabled") !== "true") now?.click();
   };
 
+  const copiedFromField = (text, button) => {
+    const area = Object.assign(document.createElement("textarea"), { value: text, className: "mf-off-screen" });
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    button.focus();
+    return copied;
+  };
+
   const copy = async (button) => {
     const text = document.getElementById(button.dataset.copy)?.textContent ?? window.location.href;
-    if (navigator.clipboard && window.isSecureContext) await navigator.clipboard.writeText(text);
-    else {
-      const area = Object.assign(document.createElement("textarea"), { value: text, className: "mf-off-screen" });
-      document.body.append(area);
-      area.select();
-      document.execCommand("copy");
-      area.remove();
-      button.focus();
+    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    if (!copied && !copiedFromField(text, button)) {
+      warn(`This browser refused to copy. Select and copy it here: ${text}`);
+      return parts.get("offline")?.scrollIntoView({ block: "nearest" });
     }
     const before = button.textContent;
     button.textContent = "Copied";

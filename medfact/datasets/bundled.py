@@ -43,6 +43,12 @@ def true_facts(name: str) -> int:
 
 
 @cache
+def title(name: str) -> str:
+    """The name of a bundled set for people, from the heading of its card."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n")[0].rpartition(" · ")[2]
+
+
+@cache
 def about(name: str) -> str:
     """What a bundled set is, in the first words of its card."""
     text = " ".join((FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n\n")[2].split())

@@ -429,7 +429,7 @@ def _notes_on_negatives(lacking: Lacking, negatives: int) -> Iterator[str]:
             lacking.withdrawn,
             "fact has",
             "facts have",
-            "no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead.",
+            "no false partner: the data set has withdrawn it, and it has no replacement.",
         ),
         (
             lacking.ready,

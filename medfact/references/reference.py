@@ -84,7 +84,7 @@ class Reference:
 
     def _json(self, status: int, content: bytes) -> Any:
         if status in (401, 403):
-            raise ReferenceAway(f"{self.name} does not accept the key (HTTP {status}).", self.hint)
+            raise ReferenceAway(f"{self.name} rejected this key (HTTP {status}).", self.hint)
         if status == 404:
             return None
         if status != 200:

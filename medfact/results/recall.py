@@ -13,9 +13,9 @@ from medfact.retrieval import DENSE
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Run, Store
 
-READ, RELATED = "the fact may be found", "the fact left out"
+READ, RELATED = "passages that may contain the answer", "passages that do not"
 SETTINGS = {
-    READ: "Can it read? The corpus may hold the very fact under test, as in the MKJ paper: high scores show reading.",
+    READ: "Can it read? The corpus may state the fact under test, as in the MKJ paper: high scores show reading.",
     RELATED: "Can it use related knowledge? Passages that state the fact under test, or name both its ends, are left out.",
 }
 """What a run with passages is called, and what it asks of a model."""
@@ -53,7 +53,7 @@ def retrieval_in_words(run: Run) -> str:
     spec = run.spec
     if spec.retrieval == NO_RETRIEVAL:
         return NO_RETRIEVAL
-    return f"{spec.retrieval}, {spec.passages} passages of {corpus_name(spec)}, {setting_of(run)}"
+    return f"{spec.retrieval}, {spec.passages} of {corpus_name(spec)}: {setting_of(run)}"
 
 
 def corpus_name(spec: RunSpec) -> str:

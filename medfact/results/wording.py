@@ -107,7 +107,7 @@ def about_intervals(reports: Sequence[Report]) -> str:
         asked, of = first.true_facts, first.population or first.true_facts
         whole = asked >= of and not any(report.shot_draws > 1 for report in reports)
         drawn = (
-            "all were asked, so that sampling adds no doubt"
+            "all were asked, so there is no sampling error"
             if whole
             else f"{count(asked)} of {counted(of, 'true fact')} were asked"
         )
@@ -267,7 +267,7 @@ def _passages_of(run: Run) -> str:
     spec = run.spec
     if spec.retrieval == NO_RETRIEVAL:
         return "without passages"
-    return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
+    return f"{spec.retrieval} passages without the answer" if spec.leave_out else f"{spec.retrieval} passages"
 
 
 _TRAITS: tuple[Callable[[Run], str], ...] = (
@@ -290,7 +290,7 @@ SOURCES = {
 
 def source_in_words(source: str) -> str:
     """Where a run's P(True) comes from; a file of a run may name anything."""
-    return SOURCES.get(source, "of a kind that is not known")
+    return SOURCES.get(source, "of an unknown kind")
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -319,7 +319,7 @@ STATES = {
 
 
 IN_SHORT = {
-    "does not accept the key": "key rejected",
+    "rejected this key": "key rejected",
     "does not let this key use": "key not allowed to use the model",
     "No key for": "no key",
     "The quota at": "quota used up",
@@ -341,13 +341,13 @@ def how_it_ended(state: str, reason: str | None) -> str:
     """What somebody should know who reads the scores of a run that did not ask everything; "" where it did, or goes on."""
     if state == STOPPED and not reason:
         return (
-            "A person stopped this run before its end. Its scores cover only the answers until then and may be biased: whoever "
-            "stops a run can see its scores."
+            "A person stopped this run before its end. Its scores cover only the answers until then. They may be biased, because "
+            "that person could see the scores."
         )
     if state == DECIDED:
         about = (
             "Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to end where its "
-            "leader is lucky, so use only the bounds of the race for the difference between the models."
+            "leader is lucky. For the difference between the models use only the bounds of the race."
         )
         return f"{reason or ''} {about}".strip()
     return reason or "" if state in RESUMABLE else ""
@@ -408,14 +408,10 @@ def checked_by_nobody(facts: Iterable[Fact]) -> list[str]:
 
 def unchecked_in_words(presumed: int, false: int) -> list[str]:
     """That so many of so many false facts are presumed, in a sentence; nothing where none is."""
-    return (
-        [f"{presumed:,} of {counted(false, 'false fact')} {'was' if presumed == 1 else 'were'} checked by nobody."]
-        if presumed
-        else []
-    )
+    return [f"Nobody has checked {presumed:,} of {counted(false, 'false fact')}."] if presumed else []
 
 
-CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
+CUT = {"length": "it was cut off at the length limit", "content_filter": "the service's content filter held it back"}
 
 
 def verdict(item: Asked) -> str:
@@ -538,7 +534,7 @@ def about_unchecked(report: Report) -> list[str]:
     """How many of its false facts nobody has checked; nothing where that is none."""
     said = unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
     return [
-        f"{words} They were drawn among what the table does not state. Some may be true: answers to those are scored wrongly."
+        f"{words} medfact drew them from what the table does not state. Some may be true, and then right answers count as wrong."
         for words in said
     ]
 
@@ -548,8 +544,8 @@ def about_demonstrations(report: Report) -> list[str]:
     if report.shots_rephrased is not False:
         return []
     return [
-        "Its statements are rephrased and its worked examples are not: beside a run of the prototypes the difference is that "
-        "of rephrasing and of worked examples in another form."
+        "Its statements are rephrased, its worked examples are not. A difference from a run of the templates is due to both: "
+        "the rephrasing, and worked examples in another form."
     ]
 
 
@@ -562,8 +558,8 @@ def about_labels(report: Report) -> list[str]:
     relations = "; ".join(f"{name}: {', '.join(of)}" for name, of in found.forms.items())
     average, joint, pair = found.average_accuracy, found.joint_accuracy, found.pair_joint_accuracy
     return [
-        f"The labels of {counted(found.statements, 'statement')} in the published sentences do not follow from their facts "
+        f"The labels of {counted(found.statements, 'statement')} in the published sentences do not follow from the facts "
         f"({', '.join(forms)}; {relations}). Without them: right answers {share(average)} of "
         f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, false twin mastered too "
-        f"{share(pair)} of {counted(pair.n, 'pair')}; with fewer statements a fact, all are right more easily."
+        f"{share(pair)} of {counted(pair.n, 'pair')}; fewer statements a fact make all right easier."
     ]

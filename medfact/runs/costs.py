@@ -110,7 +110,7 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     provider = provider_of(spec.model)
     if not provider.is_paid:
         where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"
-        return f"{count:,} {what}{where}: nothing to pay."
+        return f"{count:,} {what}{where}: free."
     begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known."
@@ -271,7 +271,7 @@ def _tokens_in_words(bill: dict[str, Any]) -> str:
 
 def _price_in_words(bill: dict[str, Any]) -> str:
     if bill["usd"] is not None and bill["price_of"] is None:
-        return "nothing to pay"
+        return "free"
     if bill["usd"] is not None:
         share = _share_in_words("batch" in bill, bill.get("batch") or 1.0)
         return f"{dollars(bill['usd'])} at {share} of {dated(bill['price_of'])}"

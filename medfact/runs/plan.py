@@ -174,9 +174,9 @@ def _asked_in_draws(spec: RunSpec, pool: Pool, statements: Sequence[Statement]) 
 def _restrictions(spec: RunSpec) -> Iterator[str]:
     """Which facts alone are tested."""
     if spec.reviewed:
-        yield "Only facts that reviewers have confirmed, with their false partners, are tested."
+        yield "The run tests only facts that reviewers have confirmed, with their false partners."
     if spec.sourced:
-        yield "Only facts that a source states, with their false partners, are tested."
+        yield "The run tests only facts that an outside source confirms, with their false partners."
 
 
 def _so_many(most: float, spec: RunSpec) -> int | None:
@@ -237,7 +237,7 @@ def _check(spec: RunSpec) -> None:
     if spec.retrieval != NO_RETRIEVAL and spec.question not in (None, WITH_DOCUMENTS):
         raise Mistake(f"The question {spec.question!r} has no place for documents.", "Leave out --question.")
     if spec.retrieval == NO_RETRIEVAL and spec.question == WITH_DOCUMENTS:
-        raise Mistake("This question needs documents.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
+        raise Mistake("This question needs retrieved passages.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
 
 
 def _demonstrations(
@@ -314,7 +314,7 @@ def changes(run: Run, load: Callable[[RunSpec], Collection] = load) -> list[str]
     names are not looked at.
     """
     if run.spec.imported and files_of(run.spec):
-        return ["It came out of a file, and what it was made from is not compared."]
+        return ["It came from a file, so medfact cannot compare its data."]
     messages = []
     try:
         if load(run.spec).fingerprint() != run.dataset_fingerprint:

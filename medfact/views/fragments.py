@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from medfact.assets import ENGLISH, language_of_pool
+from medfact.datasets.bundled import title
 from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import independent, sources_of
 from medfact.languages import name_in
@@ -45,6 +46,7 @@ def environment() -> Environment:
         "date": wording.date,
         "counted": wording.counted,
         "run_name": wording.run_name,
+        "data_title": title,
         "twice": lambda names: [(name, name) for name in names],
         "lang": in_language,
         "numbered": lambda names: list(enumerate(names)),

@@ -22,10 +22,8 @@ FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidde
 """Options of events that no request follows: they run in the browser alone."""
 
 FOOTER = """
-**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
-facts can
-still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet. Not for clinical use;
-not a place for patient data. [Use via API](agents)
+**What this is not.** Not for clinical use, not medical advice, and not a place for patient data. A model that masters these
+facts can still be wrong: mastery of a fact is not competence. [Use via API](agents)
 """
 
 

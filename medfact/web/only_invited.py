@@ -22,7 +22,7 @@ FOR_INVITED = re.compile(
 )
 """The addresses of the page Review, and of what is the same for all."""
 
-REFUSED = "This server shows nothing but the facts that you were invited to judge. Open the whole address that you were given."
+REFUSED = "This server shows only the facts that you are invited to judge. Open the whole address of your invitation."
 """To a guest, and to the host who has not opened the printed address."""
 
 

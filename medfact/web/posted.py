@@ -53,4 +53,4 @@ def _once(what: str, services: Services, versions: Versions, make: Callable[[], 
                     _kept.popitem(last=False)
             return found
     except TimeoutError:
-        raise NotNow("Many cards are made just now.", 1) from None
+        raise NotNow("The server is drawing many cards just now.", 1) from None

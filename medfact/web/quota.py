@@ -39,7 +39,7 @@ class Quota:
             return
         days = limits().in_all.run_days
         raise Mistake(
-            "The disk of this server is full, so it takes nothing new.",
+            "The disk of this server is full. It takes nothing new.",
             f"{'' if isinf(days) else f'Runs are kept for {days:,.0f} days: try again later. '}What is here stays: export it, "
             "delete runs that you need no more, or use medfact on your own machine.",
         )
@@ -108,7 +108,7 @@ class Quota:
             if contributions.bytes(owner).get(owner, 0) + size > most:
                 raise Mistake(
                     f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
-                    "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
+                    "Download your verdicts, and erase some of what you have said, on Review, Sentences or Facts; then go on.",
                 )
             neighbours = [] if owner.startswith(INVITED) else self._neighbours.at_address_of(owner)
             if neighbours and sum(contributions.bytes(*neighbours).values()) + size > most * ADDRESS_TIMES:

@@ -34,7 +34,7 @@ STATE = "__Host-medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
 ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
-CANNOT = "Signing in did not work. Go back to the page and try again; everything works without it, with lower limits."
+CANNOT = "Signing in failed. Go back and try again. Everything works without it, with lower limits."
 
 
 def is_offered() -> bool:

@@ -21,7 +21,7 @@ MOST_LONG = 1
 MOST_WAITING, MOST_WAITING_OF_ONE = 32, 4
 """Requests that wait for a turn, of all network addresses and of one."""
 
-TOO_MANY = "Many files are being read just now."
+TOO_MANY = "The server is reading many files just now."
 
 WAIT_SECONDS = 60.0
 """How long a request may wait in all."""
@@ -162,4 +162,4 @@ async def _patiently(what: Any, until: float) -> None:
         async with asyncio.timeout_at(until):
             await what
     except TimeoutError:
-        raise NotNow("This takes long just now, for others too.", AGAIN_SECONDS) from None
+        raise NotNow("The server is busy just now.", AGAIN_SECONDS) from None

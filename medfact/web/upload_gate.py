@@ -38,7 +38,7 @@ def no_runs_from_files() -> str:
     """Why this server takes no runs from files; "" where it does."""
     if takes_runs_from_files():
         return ""
-    return "This server takes no runs from files, because anybody may have written them; medfact on your own machine does."
+    return "This server imports no runs from files, because anybody may have written them. medfact on your own machine does."
 
 
 class NotNow(MedfactError):

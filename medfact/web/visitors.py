@@ -29,7 +29,7 @@ NOBODY = "nobody"
 
 LONGEST_NAME = 120
 """Characters of the name of somebody who has signed in."""
-NO_COOKIE = "This page needs its cookie, which tells your runs and files from others'. Allow cookies for it, and load it again."
+NO_COOKIE = "This page needs a cookie, to tell your runs and files from others'. Allow cookies for it, and load it again."
 YEAR = 365 * 24 * 3600
 
 

@@ -49,7 +49,7 @@ def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: P
     expect(game.locator(".mf-answers")).to_contain_text("FALSE (test statement)")
     expect(game).to_contain_text("a coin, on average")
     expect(game).to_contain_text("One fact says nothing about others")
-    game.get_by_text("How many facts are still standing?").click()
+    game.get_by_text("How many facts still stand?").click()
     expect(game).to_contain_text("of 1")
     game.get_by_role("button", name="Go on: 16 sentences").click()
     expect(page.locator(UP)).to_contain_text("1 of 16")

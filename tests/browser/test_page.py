@@ -336,9 +336,9 @@ def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
         page.locator("[data-key=download]").click()  # the menu closes after each choice
         return saved(page, page.locator(".mf-downloads li").filter(has_text=what).get_by_role("link", name=kind))
 
-    csv_rows = pandas.read_csv(downloaded("answers, one row", "CSV"))
-    parquet = pandas.read_parquet(downloaded("answers, one row", "Parquet"))
-    excel = pandas.read_excel(downloaded("answers, one row", "XLSX"))
+    csv_rows = pandas.read_csv(downloaded("Answers one row", "CSV"))
+    parquet = pandas.read_parquet(downloaded("Answers one row", "Parquet"))
+    excel = pandas.read_excel(downloaded("Answers one row", "XLSX"))
     for rows in (csv_rows, parquet, excel):
         assert len(rows) == 320
         assert (rows["variant"] == "none").sum() == 40  # and no missing value
@@ -507,7 +507,7 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
     for field, choice in (("head", "a"), ("tail", "c"), ("relation", "(one relation for all rows)")):
         page.locator(f"#map-{field}").select_option(choice)
-    page.get_by_label("relation of all rows").fill("symptoms")
+    page.get_by_label("or one relation for all rows").fill("symptoms")
     page.get_by_role("button", name="Use these columns").click()
     expect(page.locator("#facts-said")).to_contain_text("2 true facts read")
     expect(page.locator("#evaluate")).to_have_text(re.compile("on mine.csv"))

@@ -37,7 +37,7 @@ def test_partners_are_read_from_the_upload_to_the_end(browser: Browser, address:
     with watched(browser, address, **device, color_scheme="light" if is_phone else look) as page:
         page.goto(f"{address}evaluate")
         upload(page, write_facts(tmp_path / f"{look}.csv", ROWS, ("head", "relation", "tail")))
-        expect(page.locator(".mf-unchecked")).to_contain_text("6 of 6 false facts were checked by nobody.")
+        expect(page.locator(".mf-unchecked")).to_contain_text("Nobody has checked 6 of 6 false facts.")
         both = page.locator(".mf-preview .mf-variant:not(.mf-head)")
         expect(both).to_have_count(8)
         true, false = (both.first.get_by_role("cell").nth(place).bounding_box() for place in (0, 1))
@@ -68,7 +68,7 @@ def test_partners_are_read_from_the_upload_to_the_end(browser: Browser, address:
         expect(sentence).to_have_text(doubted)
         say("No, this can be true", "t", "3 of 7")
         page.get_by_role("link", name="Leave").click()
-        expect(page.locator(".mf-unchecked")).to_contain_text("5 of 6 false facts were checked by nobody.")
+        expect(page.locator(".mf-unchecked")).to_contain_text("Nobody has checked 5 of 6 false facts.")
         page.go_back()
         expect(count).to_have_text("3 of 7")
         for number in range(4, 8):

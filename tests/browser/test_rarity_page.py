@@ -70,7 +70,7 @@ def test_an_upload_is_drawn_and_put_away(opened: Page, table: Path) -> None:
     assert plot["layout"]["xaxis"]["type"] == "log"
     results = Axe().run(opened)
     assert results.violations_count == 0, results.generate_report()
-    opened.get_by_role("button", name="Put it away").click()
+    opened.get_by_role("button", name="Remove it").click()
     expect(opened.locator("#rarity [data-plot]")).to_have_count(0)
 
 

@@ -44,7 +44,7 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     card.get_by_role("button", name="Save").click()
     expect(page.locator("#said")).to_contain_text("Saved the sentences of")
     card.get_by_role("button", name="Sign off: plain", exact=True).click()
-    expect(page.locator("#said")).to_contain_text("Say who you are first")
+    expect(page.locator("#said")).to_contain_text("Type your name or initials first")
     name = page.get_by_label("Your name or initials")
     name.fill(HOSTILE[1])
     name.press("Tab")

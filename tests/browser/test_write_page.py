@@ -23,9 +23,9 @@ STATEMENTS = PAIRS * 2 * 8
 def choose(page: Page, address: str, service: MockService, kind: str = "rephrase", pairs: int | None = PAIRS) -> None:
     page.goto(f"{address}write")
     page.get_by_label("A language model is to").select_option(kind)
-    page.get_by_label("The writer runs").select_option("service")
-    page.get_by_label("model's name").fill("gpt-4o-mini")
-    page.get_by_label("address (base URL)").fill(service.base_url)
+    row = page.get_by_role("group", name="one more model")
+    row.get_by_label("address").fill(service.base_url)
+    row.get_by_label("model's name").fill("gpt-4o-mini")
     if pairs:
         page.locator("[data-key=choose-protocol]").select_option("medfact")
         page.get_by_label("Pairs").fill(str(pairs))
@@ -42,6 +42,9 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
         expect(page.locator("#write-price")).to_contain_text(f"{STATEMENTS} texts to write, about")
         expect(page.locator("#write-price")).to_contain_text("at the list price of")
         assert not service.calls, "the price comes first"
+        page.get_by_role("button", name="Test", exact=True).click()
+        expect(page.locator("#form .mf-chip")).to_contain_text("reachable, no key needed, model known")
+        expect(page.get_by_role("button", name=re.compile("Remove"))).to_have_count(0)
         start(page)
         opened = page.locator("#opened")
         expect(opened).to_contain_text("sentences are rephrased")
@@ -55,7 +58,7 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     expect(row.locator("del").first).to_contain_text("left out:")
     page.get_by_label("Show").select_option("stopped")
     row = opened.locator(".mf-rewritten > li").first
-    expect(row).to_contain_text("Stands as its prototype: it denies what the prototype affirms")
+    expect(row).to_contain_text("Rejected, original kept: it denies what the prototype affirms")
     row.locator("summary").click()
     expect(row.locator("ol li")).to_have_count(3)
     page.get_by_role("link", name="Evaluate with these sentences").click()
@@ -132,7 +135,7 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     good.locator("textarea[name=dn]").fill("[Y] is not given to prevent [X].")
     good.get_by_role("button", name="Save and accept").click()
     expect(opened).to_contain_text("1 of 2 relations is accepted")
-    studio = good.get_by_role("link", name="Edit in the studio").get_attribute("href")
+    studio = good.get_by_role("link", name="Edit on Sentences").get_attribute("href")
     assert studio == "studio?relation=avoided%20with"
     page.get_by_role("link", name="Evaluate with the accepted sentences").click()
     expect(page.locator("#facts")).to_contain_text("a language model drafted and you accepted")
@@ -149,6 +152,7 @@ def test_rubbish_in_every_field_is_answered_in_a_sentence(page: Page, address: s
     page.goto(f"{address}write?writing=nonsense&kind=what&pairs=-3&only=<b>")
     expect(page.locator("#write-price")).to_contain_text("Name the model that writes")
     expect(page.locator("#opened")).to_contain_text("There is no writing of that link")
+    page.get_by_label("on this machine").check()
     for text in HOSTILE:
         page.get_by_label("Hugging Face repository").fill(text)
         page.keyboard.press("Tab")
@@ -156,9 +160,9 @@ def test_rubbish_in_every_field_is_answered_in_a_sentence(page: Page, address: s
     page.get_by_label("Hugging Face repository").fill("baseline:tail")
     page.keyboard.press("Tab")
     expect(page.locator("#write-price")).to_contain_text("baseline:tail writes nothing")
-    page.get_by_label("The writer runs").select_option("service")
+    page.get_by_label("a service (API)").check()
     page.get_by_label("model's name").fill("x")
-    page.get_by_label("address (base URL)").fill("ftp://nowhere")
+    page.get_by_label("address", exact=True).fill("ftp://nowhere")
     page.keyboard.press("Tab")
     start(page)
     expect(page.locator("#form-said")).not_to_be_empty()

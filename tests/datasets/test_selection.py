@@ -250,9 +250,7 @@ def test_a_withdrawn_false_fact_is_not_drawn_and_nothing_is_drawn_in_its_place()
         assert len(two(facts[0])) == 3, "where two are asked for, all are drawn anyway"
         assert "sign 3" not in {fact.tail for own in facts[:2] for fact in two(own)}
     notes = chosen(now, heads_aside=0).notes
-    assert notes == (
-        "1 fact has no false partner: what the set called false beside it has been withdrawn, and nothing is drawn instead.",
-    )
+    assert notes == ("1 fact has no false partner: the data set has withdrawn it, and it has no replacement.",)
     assert chosen(now, heads_aside=0).without_negative == ()
 
 

@@ -222,5 +222,5 @@ def test_a_file_that_names_no_source_is_said(tmp_path: Path) -> None:
         plan(spec)
     named = [row | {"source": "my book"} if row["tail"] != "sign03" else row | {"source": ""} for row in rows_of_facts()]
     made = plan(replace(spec, facts=str(write_csv(tmp_path / "named.csv", named))))
-    assert "Only facts that a source states, with their false partners, are tested." in made.notes
+    assert "The run tests only facts that an outside source confirms, with their false partners." in made.notes
     assert {fact.source for fact in made.facts if fact.positive} == {"my book"}

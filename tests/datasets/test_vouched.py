@@ -146,7 +146,7 @@ def test_reports_and_tables_say_how_many_nobody_checked(tmp_path: Path, capsys: 
     run = start(spec, store)
     list(answer(run, store))
     presumed = sum(bool(fact.presumed) for fact in plan(spec).facts)
-    words = f"{presumed} of 10 false facts were checked by nobody."
+    words = f"Nobody has checked {presumed} of 10 false facts."
     assert 4 <= presumed < 10
     packed = io.BytesIO()
     export_run(store, run, packed)

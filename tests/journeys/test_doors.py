@@ -140,7 +140,7 @@ def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
     assert answer.status_code == 403
     with Visitor(laptop) as program:
         program.http.cookies.clear()
-        assert "needs its cookie" in program.evaluate("baseline:random")
+        assert "needs a cookie" in program.evaluate("baseline:random")
         program.http.cookies.clear()
         assert program.look("runs")["fragments"]
 

@@ -57,7 +57,7 @@ def test_the_note_stands_beside_the_scores(disek: Path, medfact: Medfact) -> Non
     assert report["average_accuracy"]["value"] == report["well_labelled"]["average_accuracy"]["value"] == 0.5
     assert report["well_labelled"]["statements"] == 8 * 2 * 2, "S4 and S8 of 8 facts and their partners"
     text = medfact("report", run).out
-    assert "note: The labels of 32 statements in the published sentences do not follow from their facts (S4, S8; " in text
+    assert "note: The labels of 32 statements in the published sentences do not follow from the facts (S4, S8; " in text
     assert "Without them: right answers 50.0%" in text
     assert "of 96 statements" in text
     assert "(S4, S8; " in medfact("report", run, "--latex").out

@@ -340,7 +340,7 @@ def test_progress_is_told_while_passages_are_retrieved(mkj: Path, store: Store) 
         ({"leave_out": True}, Mistake, "no way to retrieve them"),
         ({"corpus": "documents.txt"}, Mistake, "no way to retrieve them"),
         ({"retrieval": "sparse", "question": "paper"}, Mistake, "no place for documents"),
-        ({"question": "mkj-documents"}, Mistake, "needs documents"),
+        ({"question": "mkj-documents"}, Mistake, "needs retrieved passages"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(mkj: Path, fields: dict[str, Any], kind: type[Mistake], said: str) -> None:

@@ -278,7 +278,7 @@ def test_no_cookie_makes_a_visitor_the_host(cookie: str, space: str, home: Path)
     with Visitor(space, cookie=cookie) as forger:
         assert theirs not in json.dumps(forger.look("runs"))
         forger.act("delete", theirs, of="runs")
-        assert "needs its cookie" in str(forger.evaluate("baseline:random"))
+        assert "needs a cookie" in str(forger.evaluate("baseline:random"))
     assert store_of(home).run(theirs).owner == "local"
 
 

@@ -22,6 +22,7 @@ from medfact.models import ServiceSettings
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE
+from medfact.web.evaluate.trial import STATEMENT
 from medfact.writing.guards import REASONS
 from medfact.writing.runs import attempts_of, sentences, start_writing, write, writing_of
 
@@ -76,18 +77,20 @@ def test_no_file_becomes_the_next_attempt_of_a_writing(who: str, owner: Visitor,
     brought = threading.Event()
 
     def held(prompt: str) -> str:
+        if STATEMENT in prompt:  # the service is tried first
+            return "True"
         brought.wait(60)
         return denied(statement_in(prompt))
 
     with MockService(Behaviour(writes=held, key=TYPED)) as service, MockService() as evil:
         writing = begun(owner, service)
-        until(lambda: bool(service.calls))
+        until(lambda: len(service.calls) > 1)
         for task in ("rephrase-again", "rephrase-last"):
             spec = {"task": task, "writing": writing, "service": {"base_url": evil.base_url}}
             _, data = altered(exported(stranger, writing), spec, without_answers, state="stopped")
             bring(stranger if who == "a stranger" else owner, data)
         brought.set()
-        until(lambda: bool(evil.calls) or len(service.calls) >= 3 * SENTENCES)
+        until(lambda: bool(evil.calls) or len(service.calls) > 3 * SENTENCES)
         assert evil.calls == []
     until(lambda: [run.state for run in attempts_of(writing, store_of(home)).values()] == [COMPLETE] * 3)
 

@@ -353,7 +353,7 @@ def test_repeated_answers_stand_in_for_log_probabilities(load: Load) -> None:
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        ("401", "127.0.0.1 does not accept the key. It says: Incorrect API key provided: ***. Check OPENAI_API_KEY."),
+        ("401", "127.0.0.1 rejected this key. It says: Incorrect API key provided: ***. Check it, or use another one."),
         ("403", "127.0.0.1 does not let this key use 'mock'."),
         ("404", "127.0.0.1 has no model 'mock'."),
         ("quota", "The quota at 127.0.0.1 is used up."),

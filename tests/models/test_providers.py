@@ -217,12 +217,12 @@ def test_one_that_costs_nothing_says_so(url: str, medfact: Callable[..., tuple[i
     free = replace(Echoes().provider, price=None)
     with registered(free):
         said = costs(RunSpec(model="echo:m", limit=4, shots=0))
-        assert (said["usd"], said["said"]) == (None, "64 statements at models.example: nothing to pay.")
+        assert (said["usd"], said["said"]) == (None, "64 statements at models.example: free.")
         _, out, _ = medfact("run", "--model", "echo:m", "--limit", "4", "--shots", "0")
         bill = bill_of(Store(url).run(json.loads(out)["run"]), Store(url))
         assert bill is not None
         assert (bill["host"], bill["usd"]) == ("models.example", 0.0)
-        assert "nothing to pay" in bill_in_words(bill)[0]
+        assert "free" in bill_in_words(bill)[0]
 
 
 def test_its_key_goes_to_no_encoder_elsewhere(echoes: Echoes) -> None:

@@ -144,7 +144,7 @@ def test_the_words_of_a_failed_generation_are_shown_without_the_key(load: Load) 
     ("code", "sentence"),
     [
         (402, "The quota at 127.0.0.1 is used up. It says: Not today."),
-        (401, "127.0.0.1 does not accept the key."),
+        (401, "127.0.0.1 rejected this key."),
         ("model_not_found", "127.0.0.1 has no model 'mock'. It says: Not today."),
         ("insufficient_quota", "The quota at 127.0.0.1 is used up."),
     ],

@@ -290,7 +290,7 @@ def test_what_was_not_shown_is_not_kept(services: Services) -> None:
 
 
 def test_a_visitor_without_a_cookie_is_told_so_and_leaves_nothing(services: Services) -> None:
-    assert "needs its cookie" in ask(services, NOBODY, game=1)["fragments"]["game"]
+    assert "needs a cookie" in ask(services, NOBODY, game=1)["fragments"]["game"]
     hand_in(services, NOBODY, 1, {})
     assert services.store.verdicts.log() == []
 

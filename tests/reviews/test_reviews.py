@@ -365,7 +365,7 @@ def test_a_run_can_be_restricted_to_what_reviewers_confirmed(url: str, medfact: 
     assert run["statements"] == 48
     record = Store(url).run(run["run"])
     assert record.spec.reviewed
-    assert "Only facts that reviewers have confirmed, with their false partners, are tested." in record.notes
+    assert "The run tests only facts that reviewers have confirmed, with their false partners." in record.notes
 
 
 def test_what_reviewers_wrote_is_text_in_every_file_and_comes_back(

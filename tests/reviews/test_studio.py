@@ -281,7 +281,7 @@ def test_what_was_typed_of_another_relation_is_not_lost(services: Services) -> N
 
 def test_why_the_pool_leaves_a_relation_out(services: Services) -> None:
     seen = visit(services, begun(services).model_copy(update={"relation": "occurs after", "of": ""}))[1]
-    assert "The pool leaves this relation out on purpose. Almost any illness" in seen.fragments["relation"]
+    assert "The method leaves this relation out on purpose. Almost any illness" in seen.fragments["relation"]
 
 
 def test_facts_that_are_gone_leave_the_choice(services: Services) -> None:

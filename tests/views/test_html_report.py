@@ -135,7 +135,7 @@ def test_a_function_is_asked_again_in_a_notebook(store: Store, tmp_path: Path) -
     """No command can ask a function: the report shows the call, with the settings that are not the default."""
     run = asked(store, model="function:my_model", limit=3, seed=2)
     text = unescape(text_of(html_report(store, [run], AT)))
-    assert "To ask the same again, where this function is defined:" in text
+    assert "To repeat it, where this function is defined:" in text
     assert "medfact.evaluate(my_model, 'clinical-core', limit=3, shots=0, seed=2)" in text
     assert "python -m medfact run" not in text
     spec = RunSpec("function:lambda", facts="data-frame-0a.jsonl", columns=(("head", "disease"),), rela=("symptoms",))
@@ -170,7 +170,7 @@ def test_the_sentences_of_the_worst_ten_stand_with_a_sign_beside_each(store: Sto
     runs = [asked(store, limit=14), asked(store, model="baseline:always-true", limit=14)]
     html = html_report(store, runs, AT)
     text = text_of(html)
-    assert "The 10 that were answered worst stand here" in text
+    assert "Here are the 10 with most wrong answers" in text
     assert "all sentences with all answers are in the file of answers" in text
     rows = sentence_rows(html)
     assert len(rows) == 10 * 16

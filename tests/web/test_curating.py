@@ -202,7 +202,7 @@ def test_whoever_began_it_closes_what_a_colleague_left(services: Services, curat
     assert "Close the checking" not in look(services, "curate", BEN)["fragments"]["choice"]
     assert "2 of 2 reviewers finished, 1 in between" in look(services, "curate", ADA)["fragments"]["choice"]
     refused = press(services, BEN, "close", curation.curation, {})
-    assert "not yours to close" in refused["fragments"]["said"]
+    assert "You did not begin this check" in refused["fragments"]["said"]
     assert client.get(file).status_code == 404
     closed = press(services, ADA, "close", curation.curation, {"reviewer": "a"})
     assert "All reviewers have finished" in closed["fragments"]["proposal"]

@@ -127,7 +127,7 @@ def test_nobody_without_a_cookie_erases_anything(public_url: str, home: Path) ->
     before = len(store_of(home).verdicts.log())
     with Visitor(public_url) as program:
         program.http.cookies.clear()
-        assert "needs its cookie" in program.act("erase", VERDICTS, of="review", fields={"sure": "yes"})["fragments"]["said"]
+        assert "needs a cookie" in program.act("erase", VERDICTS, of="review", fields={"sure": "yes"})["fragments"]["said"]
     assert len(store_of(home).verdicts.log()) == before
 
 

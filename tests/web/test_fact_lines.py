@@ -152,9 +152,9 @@ def test_sources_are_named_and_linked_by_what_the_bundled_files_give_alone(visit
 def test_a_fact_whose_false_partner_has_left_the_set_says_so_and_links_of_others_name_the_page(visitor: Visitor) -> None:
     (alone, *_) = ids(visitor.look("facts", data="not-indicated", search="febuxostat gout"))
     shown = visitor.look("facts", data="not-indicated", fact=alone, search="febuxostat gout")["fragments"]["cards"]
-    assert "What the set called false beside it has been withdrawn, and nothing is drawn instead." in shown
+    assert "Its false partner was withdrawn from the data set, and has no replacement." in shown
     assert ">withdrawn</span>" in shown
-    assert not re.search("safe to call false|no safe one was found|How was the false partner drawn", shown)
+    assert not re.search("safe to call false|no safe partner found|How did medfact choose the false partner", shown)
     (false, *_) = ids(visitor.look("facts", data="not-indicated", search="domperidone prolactinoma"))
     shown = visitor.look("facts", data="not-indicated", fact=false, search="domperidone prolactinoma")["fragments"]["cards"]
     assert "Stated by 1 source: " in shown

@@ -25,7 +25,7 @@ def visitor(address: str) -> Iterator[Visitor]:
 def test_nothing_of_a_table_about_patients_is_shown_before_a_person_says_so(visitor: Visitor) -> None:
     asked = visitor.act("take_file", visitor.upload("ward.csv", PATIENTS.encode()))
     told = str(asked["fragments"])
-    assert "<b>Patient</b> may tell who a patient is" in told
+    assert "<b>Patient</b> may identify patients" in told
     assert "Jane Doe" not in told
     assert "allopurinol" not in told
     assert "Say first whether the table is about patients" in str(visitor.act("use_columns", setup=asked["setup"])["fragments"])

@@ -44,7 +44,7 @@ def test_what_is_said_is_ones_own(ann: Visitor, laptop: str, laptop_home: Path) 
     with Visitor(laptop, as_host=False) as ben:
         assert "nothing to check" in ben.look("partners")["fragments"]["partners"]
         for name in ("keep_false", "can_be_true"):
-            assert "not among those" in ben.act(name, about, of="partners")["fragments"]["said"]
+            assert "needs no check any more" in ben.act(name, about, of="partners")["fragments"]["said"]
         after = ann.act("can_be_true", about, of="partners")["fragments"]
         assert "will not be called false" in after["said"]
         assert "2 of 7" in after["partners"]
@@ -54,13 +54,13 @@ def test_what_is_said_is_ones_own(ann: Visitor, laptop: str, laptop_home: Path) 
     (said,) = store_of(laptop_home, ann.owner).decisions.on_partners()
     assert (f"{said.fact_id}:{said.tail}", said.relation, said.confirmed) == (about, "symptoms", False)
     assert "1 of 6" in ann.act("back", about, of="partners")["fragments"]["partners"]
-    assert "not among those" in ann.act("keep_false", "of no fact:itch", of="partners")["fragments"]["said"]
+    assert "needs no check any more" in ann.act("keep_false", "of no fact:itch", of="partners")["fragments"]["said"]
 
 
 def test_the_end_counts_what_was_said_and_names_stay_text(ann: Visitor) -> None:
     """Six cards and one that was drawn anew, hostile names among them, until none is left."""
     preview = ann.look()["fragments"]["facts"]
-    assert "6 of 6 false facts were checked by nobody." in preview
+    assert "Nobody has checked 6 of 6 false facts." in preview
     assert "PRESUMED FALSE (test statement)" in preview
     shown = ann.look("partners")["fragments"]["partners"]
     rejected = ann.act("can_be_true", buttons(shown)["can_be_true"], of="partners")["fragments"]["partners"]
@@ -71,5 +71,5 @@ def test_the_end_counts_what_was_said_and_names_stay_text(ann: Visitor) -> None:
     assert "6 kept as false, 1 rejected: 1 of them drawn anew" in " ".join(seen[-1].split())
     assert any("&lt;img src=x onerror=alert(1)&gt;" in one for one in seen)
     assert not any("<img" in one for one in seen)
-    assert "checked by nobody" not in ann.look()["fragments"]["facts"]
+    assert "Nobody has checked" not in ann.look()["fragments"]["facts"]
     assert "PRESUMED" not in ann.look("facts")["fragments"]["cards"]

@@ -54,7 +54,7 @@ def test_one_card_is_drawn_at_a_time(services: Services, page: TestClient, run: 
         assert drawing.wait(60)
         busy = page.get(f"/download/{run}/card.png")
         assert (busy.status_code, busy.headers["retry-after"]) == (429, "1")
-        assert busy.text == "Many cards are made just now. Try again in a second."
+        assert busy.text == "The server is drawing many cards just now. Try again in a second."
         assert page.get(f"/download/{run}/card.txt").status_code == 200, "what is made already does not wait"
     finally:
         go_on.set()

@@ -129,7 +129,7 @@ def test_workbooks_of_eight_addresses_keep_nobody_waiting(url: str) -> None:
     assert set(codes) <= {200, 429}
     refused = [one.result() for one in begun if one.result().status_code == 429]
     assert refused, "there are more of them than may wait"
-    said = {"Many files are being read just now", "This takes long just now, for others too"}
+    said = {"The server is reading many files just now", "The server is busy just now"}
     assert {one.text for one in refused} <= {f"{reason}. Try again in 5 seconds." for reason in said}
     assert all(int(one.headers["retry-after"]) >= 1 for one in refused)
 
@@ -272,7 +272,7 @@ def test_beyond_a_few_nobody_waits() -> None:
         asked = [asyncio.create_task(readers.ask(str(number), "one")) for number in range(MAX_PROCESSES + MOST_WAITING_OF_ONE)]
         await readers.until(MAX_PROCESSES)
         await asyncio.sleep(0.1)
-        with pytest.raises(NotNow, match="Many files are being read"):
+        with pytest.raises(NotNow, match="is reading many files"):
             await readers.ask("one more", "one")
         others = [f"{name}{n}" for name in "bcdefgh" for n in range(MOST_WAITING_OF_ONE)]
         more = [asyncio.create_task(readers.ask(name, name[0])) for name in others]

@@ -316,7 +316,7 @@ def _general(status: int, error: ErrorBody) -> str:
 
 def responses_only(endpoint: Endpoint, said: str) -> ModelError:
     """The error where a model is not asked by chat completions."""
-    problem = f"{endpoint.model!r} at {endpoint.host} is asked through /responses, which medfact does not speak."
+    problem = f"{endpoint.model!r} at {endpoint.host} only answers at /responses, which medfact does not use."
     return ModelError(and_says(problem, said), "Choose a model that takes chat completions.")
 
 
@@ -358,7 +358,7 @@ def _fatal(status: int, error: ErrorBody, words: str, endpoint: Endpoint) -> Mod
     if status == 401 and endpoint.key == NO_KEY:
         return no_key(host)
     if status == 401 or (status == 498 and _BAD_TOKEN.search(words)):
-        return ModelError(and_says(f"{host} does not accept the key.", said), "Check OPENAI_API_KEY.")
+        return ModelError(and_says(f"{host} rejected this key.", said), "Check it, or use another one.")
     if status != 429 and _is_no_model(status, codes, words, endpoint.model):
         return ModelError(
             and_says(f"{host} has no model {endpoint.model!r}.", said), "Check its name, and whether the key may use it."

@@ -115,7 +115,7 @@ def _evidence() -> Inputs:
             elem_id="retrieval",
         )
         settings = gr.CheckboxGroup(
-            [WITHOUT, (f"with passages, {READ}", READ), (f"with passages, {RELATED}", RELATED)],
+            [WITHOUT, (f"with {READ}", READ), (f"with {RELATED}", RELATED)],
             value=[WITHOUT, READ],
             label=LABELS["settings"],
             elem_id="evidence-settings",

@@ -209,7 +209,7 @@ def _open_desk(visitor: Visitor, show: CurateShow) -> Desk:
     """The desk, as long as anything can be decided. Raises Mistake."""
     desk = _desk(visitor, show)
     if desk.progress.is_finished:
-        raise Mistake("All reviewers have finished, and what they decided is shown.", "Decisions stand; export the facts.")
+        raise Mistake("All reviewers have finished, so nobody can decide any more.", "Decisions stand; export the facts.")
     return desk
 
 
@@ -244,10 +244,10 @@ def close(visitor: Visitor, show: CurateShow, action: Action) -> tuple[CurateSho
     """Ends the checking of a curation that this visitor began, although not all have finished."""
     desk = _desk(visitor, show.model_copy(update={"project": action.about}))
     if desk.curation.owner not in visitor.owners:
-        raise Mistake("This checking is not yours to close.", "Whoever began it may.")
+        raise Mistake("You did not begin this check.", "Only the person who began it can close it.")
     check_closable(desk.progress)
     visitor.services.store.curations.close(desk.curation.curation)
-    return show, Message("Closed. Facts are what enough reviewers have checked.", "good")
+    return show, Message("Closed. The facts are those that enough reviewers have checked.", "good")
 
 
 PAGE = Page(

@@ -53,8 +53,8 @@ REASONS = {
     "": "no reason given",
     "true": "it is true",
     "sometimes": "it is true of some patients",
-    "same": "it is another name for a true finding",
-    "odd": "nobody would ask that",
+    "same": "it is a synonym of a true finding",
+    "odd": "it makes no sense",
 }
 """Why a false partner may be rejected."""
 
@@ -279,11 +279,7 @@ def _unknown_relation(show: FactsShow, facts: Sequence[Fact], askable: Sequence[
     if not unknown or len(unknown) < len(relations):
         return ""
     why = pool.why_withheld(unknown[0])
-    return (
-        f"{unknown[0]!r} is withheld: {why}"
-        if why
-        else f"The chosen sentences have none for {', '.join(map(repr, unknown[:3]))}."
-    )
+    return f"{unknown[0]!r} is withheld: {why}" if why else f"There are no sentences for {', '.join(map(repr, unknown[:3]))}."
 
 
 def _remark(statement: Statement, pool: Pool) -> str:

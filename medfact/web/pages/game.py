@@ -112,7 +112,7 @@ def done(visitor: Visitor, show: GameShow, action: Action) -> tuple[GameShow, Me
     if not is_open(visitor) or not 1 <= number <= len(every):
         raise Mistake("There is no such packet of sentences.", "Start the game again.")
     if is_played(every[number - 1], answers):
-        raise Mistake("You have played this packet already.", "The first answers count: after them you saw which were right.")
+        raise Mistake("You have played this packet already.", "Only the first answers count.")
     if following is None or number != following.number:
         raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
     store = visitor.services.store.of(visitor.owner)

@@ -24,7 +24,7 @@ NAMES = {
     VERDICTS: "verdicts and comments",
     GAMES: "answers in the game",
     EDITS: "edited sentences and sign-offs",
-    DECISIONS: "what was said of false partners and decisions on drafts",
+    DECISIONS: "verdicts on false partners and decisions on drafts",
     CHECKS: "decisions on facts that documents propose",
 }
 """Kind → what it is called."""
@@ -67,7 +67,7 @@ def signing_in(visitor: Visitor, page: str) -> Markup:
 def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Erases what the visitor has said, of the kind that the button names."""
     if action.about not in NAMES:
-        raise Mistake("There is nothing of that name to erase.", "Load the page again.")
+        raise Mistake("There is no such thing to erase.", "Load the page again.")
     name = NAMES[action.about]
     if not action.fields.get(SURE):
         raise Mistake(f"Your {name} would be gone for good.", "Tick the box first.")

@@ -51,7 +51,7 @@ def decide(visitor: Visitor, show: Show, action: Action) -> tuple[Show, Message]
     """Keeps that a partner is false; or that it can be true: then it is drawn for this head no more, and another one is."""
     cards = cards_of(any_plan(visitor, kept_setup(visitor.services, visitor.owner)))
     if action.about not in cards:
-        raise Mistake("That false partner is not among those to be checked any more.", "Go on with the one that is shown.")
+        raise Mistake("This false partner needs no check any more.", "Go on with the next one.")
     fact, sentence = cards[action.about]
     decisions, tail = visitor.services.log_of(visitor.owner, [sentence]).decisions, sentence.fact.tail or ""
     if action.name == "keep_false":

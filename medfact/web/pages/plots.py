@@ -34,7 +34,7 @@ from medfact.web.services import Services
 BESIDE = ("pretexttrans", LLM_EVAL)
 """A paper, and the pool of sentences whose curve it draws beside its own."""
 
-NOTHING = "No run here has the statements that this needs."
+NOTHING = "No run here has these statements."
 
 
 def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:

@@ -83,7 +83,7 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
     if live.state != RUNNING:
         return [state_in_words(live.state, live.run.reason)]
     if live.job is None:
-        return ["asked by another program on this machine"]
+        return ["another program on this machine asks"]
     begins = provider_of(live.run.model).begins
     rate = f"{live.job.rate:,.0f} a second" if live.job.rate else "" if done else begins
     if live.job.loading:  # the model, or what comes after the answers

@@ -50,7 +50,7 @@ OLD_TABS = {"overview": "summary", "calibration": "confidence", "papers": "stati
 
 STATISTICS = {
     "runs": "Model against model",
-    "answers": "Do the eight answers hang together?",
+    "answers": "Consistency",
     "rarity": "Rare findings",
     "papers": "The papers’ tables",
 }
@@ -347,11 +347,13 @@ def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
         text = f"All of them ask the same {wording.counted(count, 'fact')}."
     else:
         is_ = "is" if count == 1 else "are"
-        text = f"{wording.counted(count, 'fact')} {is_} in all of them, of {', '.join(f'{n:,}' for n in of)}."
+        text = f"{wording.counted(count, 'fact')} {is_} shared by all, of {', '.join(f'{n:,}' for n in of)}."
     others = ", ".join(
         dict.fromkeys(wording.state_in_words(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
     )
-    return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
+    return (
+        f"{text} Not all are complete ({others}): only statements that both runs of a pair answered count." if others else text
+    )
 
 
 STILL: Mapping[str, Callable[[Visitor, Any, Lives], Markup]] = {

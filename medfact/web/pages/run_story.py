@@ -38,7 +38,7 @@ LONGEST_EVENT = 600
 
 EVENTS = {
     WAITING: "recorded, with all its statements",
-    RUNNING: "the model began to be asked",
+    RUNNING: "the model started",
     COMPLETE: "complete",
     STOPPED: "stopped by hand",
     DECIDED: "its race was decided",
@@ -98,16 +98,16 @@ def _sources(run: Run) -> list[tuple[str, str, str]]:
     draws = f", {spec.shot_draws} draws" if spec.shot_draws > 1 else ""
     origin = "from a file of yours" if spec.demonstrations else f"drawn with {shot_seed}"
     code = "a short code made from the content: the same content gives the same code"
-    revision = "which state of the model was asked; the same name may stand for another model later"
+    revision = "the version of the model; the same name may mean another model later"
     return [
-        ("run", "the id of this run: whoever has it can open, watch and export the run", run.run),
+        ("run", "the id of this run: anybody with it can open, watch and export the run", run.run),
         ("data", "the data set or file that the facts came from", run.dataset),
         ("fingerprint of the data", code, run.dataset_fingerprint),
-        ("sentence templates", "the prototype pool: the sentences that facts were put into", wording.pool_title(run.pool)),
-        ("seed", "the number that all drawing of facts and false partners began from", str(spec.seed)),
+        ("sentence templates", "the prototype pool: the sentence templates", wording.pool_title(run.pool)),
+        ("seed", "the seed of all draws of facts and false partners", str(spec.seed)),
         (
             "worked examples",
-            "shots: statements with their answers that were shown before each",
+            "shots: statements with right answers, shown before each statement",
             f"{run.shots}, {origin}{draws}" if run.shots else "none",
         ),
         ("model", "as it is named", run.model),

@@ -312,11 +312,11 @@ def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow
     show = _as_it_can_be(visitor, show)
     desk, name = _at(visitor, show), show.reviewer.strip()
     if not name:
-        raise Mistake("Say who you are first: a name, or initials.", "A sign-off is kept under it.")
+        raise Mistake("Type your name or initials first.", "The sign-off bears it.")
     if action.about not in FORMS or not (text := desk.standing.sentences.get(action.about)):
-        raise Mistake("There is no saved sentence of that form.", "Save it first.")
+        raise Mistake("No sentence is saved for this way of asking.", "Save it first.")
     if text != show.typed()[action.about]:
-        raise Mistake("What is typed is not saved yet.", "Save it first.")
+        raise Mistake("Save the sentence first.", "Save it first.")
     if why := desk.editable.problems(desk.standing).get(action.about):
         raise Mistake(f"This sentence cannot be used: {why}", "Change it first.")
     signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
@@ -341,7 +341,7 @@ def _at(visitor: Visitor, show: StudioShow) -> Desk:
     """The desk, if the typed sentences belong to what is chosen. Raises Mistake."""
     desk = _desk(visitor, show)
     if show.of != f"{desk.base.name}|{desk.relation}":
-        raise Mistake("The sentences are of another relation.", "Load the page again.")
+        raise Mistake("These sentences belong to another relation.", "Load the page again.")
     return desk
 
 

@@ -161,7 +161,7 @@ def _told(step: str, right: bool, answer: bool | None, plain: bool | None) -> st
         both = "It said true to the sentence, and says true to its denial. Both cannot be: it contradicts itself."
         return both if plain else "Wrong: the sentence denies a fact that holds."
     if step == "partner" and not right:
-        return "It accepts a fact that no source lists, so its “true” to the real fact may mean little."
+        return "It accepts a fact that no source lists, so its “true” to the real fact means little."
     if right:
         return {"dn": "Right: it does not follow the denial.", "partner": "Right: it does not say true to just anything."}.get(
             step, "Right again." if plain else "Right this time."

@@ -413,7 +413,7 @@ def _accepted(
     visitor: Visitor, show: WriteShow, first: Run, draft: Draft, sentences: Mapping[str, str]
 ) -> tuple[WriteShow, Message]:
     if problem := problem_of(draft.relation, sentences, writing_kind(first).forms):
-        raise Mistake(problem, "Edit it; it is not accepted yet.")
+        raise Mistake(problem, "Edit it, then accept it.")
     visitor.services.log_of(visitor.owner, [sentences]).decisions.decide_on_draft(first.run, draft.relation, True, sentences)
     return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
 
