@@ -45,7 +45,7 @@ def true_facts(name: str) -> int:
 @cache
 def title(name: str) -> str:
     """The name of a bundled set for people, from the heading of its card."""
-    return (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n")[0].rpartition(" · ")[2]
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n")[0].partition(" · ")[2] or name
 
 
 @cache

@@ -341,7 +341,7 @@ def how_it_ended(state: str, reason: str | None) -> str:
     """What somebody should know who reads the scores of a run that did not ask everything; "" where it did, or goes on."""
     if state == STOPPED and not reason:
         return (
-            "A person stopped this run before its end. Its scores cover only the answers until then. They may be biased, because "
+            "A person stopped this run before its end. Its scores cover only the answers until then. They may be biased: "
             "that person could see the scores."
         )
     if state == DECIDED:
@@ -534,7 +534,7 @@ def about_unchecked(report: Report) -> list[str]:
     """How many of its false facts nobody has checked; nothing where that is none."""
     said = unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
     return [
-        f"{words} medfact drew them from what the table does not state. Some may be true, and then right answers count as wrong."
+        f"{words} medfact drew them from what the table does not state. Some may be true; then right answers count as wrong."
         for words in said
     ]
 

@@ -351,9 +351,7 @@ def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
     others = ", ".join(
         dict.fromkeys(wording.state_in_words(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
     )
-    return (
-        f"{text} Not all are complete ({others}): only statements that both runs of a pair answered count." if others else text
-    )
+    return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
 
 
 STILL: Mapping[str, Callable[[Visitor, Any, Lives], Markup]] = {
