@@ -83,11 +83,6 @@ def effort_forms(address: str, effort: str | None) -> Forms:
     return next((told for name, told in _BY_HOST.items() if host.endswith(f".{name}")), _own_server)(effort)
 
 
-def effort_parameters(address: str, effort: str | None) -> Mapping[str, Any]:
-    """What is sent for an effort, unless it is refused."""
-    return next(iter(effort_forms(address, effort)), {})
-
-
 def template_arguments(effort: str) -> dict[str, str]:
     """The arguments of a chat template on this machine for an effort, beside the switch for thinking."""
     return {} if effort == NONE else {"reasoning_effort": effort}

@@ -47,9 +47,13 @@ def _dots(block: Shares, runs: Sequence[str]) -> Plot:
     """Rows of dots with intervals, a colour and a shape a column."""
     names = block.heads
     traces = [_dots_of_column(place, name, len(names), block, runs) for place, name in enumerate(names)]
-    known = [cell.known for row in block.rows for cell in row.cells.values() if cell.known]
-    axis = block.axis + (" (no bar: too few for an interval)" if any(one.low is None for one in known) else "")
-    x_axis = {"title": {"text": axis}, "range": _range(block), "fixedrange": True, "zeroline": not block.coin}
+    few = any(cell.known and cell.known.low is None for row in block.rows for cell in row.cells.values())
+    x_axis = {
+        "title": {"text": block.axis + (" (no bar: too few for an interval)" if few else "")},
+        "range": _range(block),
+        "fixedrange": True,
+        "zeroline": not block.coin,
+    }
     y_axis = {
         "tickvals": list(range(len(block.rows))),
         "ticktext": [wrapped(row.name) for row in block.rows],
@@ -144,12 +148,7 @@ def _part(place: int, row: Row, names: Sequence[str], runs: Sequence[str]) -> Pl
     colour_of, pattern = _OF_PARTS[place % len(_OF_PARTS)]
     cells = [row.cells.get(name, Cell()) for name in names]
     shares = [100 * (cell.known.value or 0.0) if cell.known else 0.0 for cell in cells]
-    marks: Plot = {"color": colour(colour_of), "line": {"width": 0}}
-    marks |= (
-        {"pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}}
-        if pattern
-        else {}
-    )
+    hatch = {"shape": pattern, "fillmode": "overlay", "fgcolor": ON_BARS, "fgopacity": 0.35, "size": 6}
     hover = f"%{{x:.1f}}% of %{{customdata[0]}} (%{{customdata[1]}})<br>{plain(row.name)}: %{{customdata[2]}}<extra></extra>"
     opens = [_opening([row], name, runs).get("meta", [None])[0] for name in names]
     return {
@@ -158,7 +157,7 @@ def _part(place: int, row: Row, names: Sequence[str], runs: Sequence[str]) -> Pl
         "name": row.name,
         "x": shares,
         "y": list(range(len(names))),
-        "marker": marks,
+        "marker": {"color": colour(colour_of), "line": {"width": 0}, **({"pattern": hatch} if pattern else {})},
         "text": [f"{share:.0f}%" if share >= _NUMBERED_FROM else "" for share in shares],
         "textposition": "inside",
         "insidetextanchor": "middle",

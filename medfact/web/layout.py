@@ -66,9 +66,10 @@ def of_all(name: str, content: str) -> None:
 
 def frame(page: Page, pages: Sequence[Page]) -> str:
     """The head of every page: the name, which leads home, the main pages, and the tabs of pages that belong together."""
-    together = [one for one in pages if one.group == page.group]
+    head = page.under or page.name
+    together = [one for one in pages if head in (one.name, one.under)]
     main = [one for one in pages if one.is_listed and not one.under and one.name != FIRST and one.place < ASIDE]
-    return render("frame", here=page.name, head=page.group, main=main, tabs=together if len(together) > 1 else [])
+    return render("frame", here=page.name, head=head, main=main, tabs=together if len(together) > 1 else [])
 
 
 def aside(page: Page, pages: Sequence[Page]) -> str:

@@ -129,7 +129,11 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[S
             "again": view.again,
             "title": view.title or f"{page.title} · medfact",
             "stop": {name: after[name] for name in page.stops},
-            "tabs": [tab.name for tab in PAGES.values() if tab.under == page.group and tab.has_work and tab.has_work(visitor)],
+            "tabs": [
+                tab.name
+                for tab in PAGES.values()
+                if tab.has_work and tab.under in (page.name, page.under) and tab.has_work(visitor)
+            ],
         }
     )
 

@@ -277,7 +277,7 @@ def _fates_in_words(made: Sequence[Sentence]) -> str:
     fates = Counter(sentence.fate for sentence in made)
     stopped = fates.total() - fates[REPHRASED] - fates[UNCHANGED]
     return (
-        f"{fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since the guards stopped every "
+        f"{fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} keep the original, since the guards rejected every "
         f"rephrasing; {fates[UNCHANGED]:,} it repeated."
     )
 
@@ -286,7 +286,7 @@ def warned(planned: Plan, first: Run, model: str) -> Plan:
     """The plan of a model that is asked what a writing wrote, with a warning where it wrote that itself."""
     if model != first.model:
         return planned
-    return replace(planned, notes=(*planned.notes, f"{model} wrote the sentences itself: prefer another writer."))
+    return replace(planned, notes=(*planned.notes, f"{model} wrote the sentences itself: let another model write."))
 
 
 def evaluation_spec(first: Run) -> RunSpec:
@@ -308,7 +308,7 @@ def _eight_sentences(first: Run, store: Store) -> Plan:
     left_out = sum(lines is None for _, lines in made)
     note = (
         f"{writer_of(first)} wrote eight statements about {len(made) - left_out:,} of {len(made):,} facts; {left_out:,} are "
-        "left out, for fewer than eight usable lines. Nothing guarantees that a statement says what its fact says."
+        "left out, for fewer than eight usable lines. A statement may not say what its fact says: read some."
     )
     return replace(_plan_of(first, statements, store, (*notes_on_data(first, store), note)), pool=LLM_EVAL)
 

@@ -58,7 +58,8 @@ def begun(visitor: Visitor, service: MockService) -> str:
     """A writing of the visitor's, begun on the page with a typed key."""
     chosen = {"kind": "rephrase", "data": "clinical-core", "protocol": "medfact", "pairs": PAIRS}
     setup = {"rows": [{"model": "writer", "address": service.base_url}]}
-    return str(visitor.act("start", of="write", **chosen, setup=setup, fields={"key": TYPED})["show"]["writing"])
+    visitor.act("keep_key", "row", of="write", **chosen, setup=setup, fields={"key": TYPED})
+    return str(visitor.act("start", of="write", **chosen, setup=setup)["show"]["writing"])
 
 
 def bring(visitor: Visitor, data: bytes) -> None:

@@ -15,7 +15,7 @@ from small_models import small_llama
 
 from medfact.answers import make_prompt
 from medfact.models import ServiceSettings, is_settled, load_model
-from medfact.models.effort import EFFORTS, effort_forms, effort_parameters
+from medfact.models.effort import EFFORTS, effort_forms
 from medfact.models.prompt import is_cut_in_thinking
 from medfact.models.services.parameters import CUT_BEFORE_ANSWER, EFFORT_REFUSED
 from medfact.results.report import report_of
@@ -393,7 +393,7 @@ def test_a_budget_ends_a_run_while_the_limit_still_rises(facts_file: Path, store
     ],
 )
 def test_effort_has_each_service_s_own_name(address: str, effort: str | None, sent: dict[str, Any]) -> None:
-    assert effort_parameters(address, effort) == sent
+    assert next(iter(effort_forms(address, effort)), {}) == sent
 
 
 @pytest.mark.parametrize("effort", EFFORTS)

@@ -84,7 +84,7 @@ def test_no_changed_claim_reaches_a_run(way: str, store: Store) -> None:
     counts = rejections(sentences(writing, store))
     assert sum(of["total"] for of in counts.values()) == STATEMENTS
     assert not any("rephrased" in of for of in counts.values())
-    assert f"rephrased 0 of {STATEMENTS} sentences; {STATEMENTS} stand as prototypes" in planned.notes[-1]
+    assert f"rephrased 0 of {STATEMENTS} sentences; {STATEMENTS} keep the original" in planned.notes[-1]
 
 
 def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:

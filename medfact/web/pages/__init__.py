@@ -235,11 +235,6 @@ class Page:
         return "/" if self.name == FIRST else f"/{self.name}"
 
     @property
-    def group(self) -> str:
-        """The page whose tabs it stands among: itself, or the one above it."""
-        return self.under or self.name
-
-    @property
     def link(self) -> str:
         """Its address as other pages write it, wherever the server itself is."""
         return f".{self.path}" if self.name == FIRST else self.name

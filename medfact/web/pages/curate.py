@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from markupsafe import Markup
 from pydantic import Field
@@ -34,6 +33,7 @@ from medfact.curation.words import WRONG_ON_PURPOSE, in_words, pair_text, review
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
 from medfact.facts import visible
+from medfact.results.wording import date
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.store import Candidate, Curation, CurationDecision
 from medfact.store.contributions import CHECKS
@@ -173,7 +173,7 @@ def _choice(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> M
     return render(
         "curate_choice",
         show=show,
-        projects=[(one.curation, f"{one.name}, {_day(one.made_at)}") for one in listed],
+        projects=[(one.curation, f"{one.name}, {date(one.made_at).partition(',')[0]}") for one in listed],
         closable=_closable(visitor, show),
         signed_in=bool(visitor.user),
         longest=LONGEST_NAME,
@@ -186,10 +186,6 @@ def _closable(visitor: Visitor, show: CurateShow) -> Progress | None:
     desk = _desk(visitor, show)
     is_own = desk.curation.owner in visitor.owners
     return desk.progress if is_own and desk.progress.done and not desk.progress.is_finished else None
-
-
-def _day(text: str) -> str:
-    return datetime.fromisoformat(text).astimezone(UTC).strftime("%d %B %Y")
 
 
 # ------------------------------------------------------------------------------------------------ actions

@@ -218,7 +218,6 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str,
     found = desk.editable.problems(EditedRelation(desk.relation, standing.own, typed))
     facts = _examples(desk)
     suggested = list(_suggested(visitor, desk))
-    known = desk.base.relations.get(desk.relation)
     return render(
         "studio_relation",
         show=show,
@@ -227,7 +226,6 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str,
         language_title=language_titles()[desk.editable.language],
         new=not standing.own,
         withheld=desk.base.why_withheld(desk.relation),
-        strengths=[*known.strengths] if known else [],
         facts=facts,
         rows=[_row(desk, number, typed, found, facts, suggested) for number in range(len(FORMS))],
         unsaved=typed != {form: standing.sentences.get(form, "") for form in FORMS},

@@ -39,7 +39,7 @@ from medfact.web.evaluate.form import (
 from medfact.web.evaluate.models_step import consent, writer_row
 from medfact.web.evaluate.plan import PlannedRun, planned
 from medfact.web.evaluate.room import check_room
-from medfact.web.evaluate.rows import LONGEST_KEY, key_in, tried_rows
+from medfact.web.evaluate.rows import key_in, tried_rows
 from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.runs import own_run
@@ -152,8 +152,8 @@ def _of_writer(act: Act) -> Act:
     """A button of the row of a model on Evaluate, for the writer."""
 
     def acted(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
-        told = {"setup": _setup_of(visitor, show), "is_kept": False}
-        made, message = act(visitor, EvaluateShow.model_validate(told), action)
+        looked = EvaluateShow.model_validate({"setup": _setup_of(visitor, show), "is_kept": False})
+        made, message = act(visitor, looked, action)
         return show.model_copy(update={"setup": made.setup}), message
 
     return acted
@@ -282,8 +282,6 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
         parsed_address(row.address)
     asked = [_planned(visitor, show)]
 
-    if action.key:
-        services.trials.keep_key((owner, row.id), row.place, action.key[:LONGEST_KEY])
     key = key_in(services, owner, row)
     check_planned(services, owner, asked, setup, lambda _: key)
     if problem := tried_rows(services, owner, setup):
@@ -319,9 +317,7 @@ def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     if going or (job is not None and job.state in GOING):
         raise Mistake(f"This writing is {STATES[next(iter(GOING))]} or running.", "Stop it first; then it can be deleted.")
     store.delete(first.run)
-    said = (
-        f"Deleted what {model_name(first.model)} wrote ({counted(first.statements, 'sentence')}). Runs that asked it keep it."
-    )
+    said = f"Deleted {counted(first.statements, 'sentence')} by {model_name(first.model)}. Runs that asked them keep them."
     return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(said, "good")
 
 
@@ -360,11 +356,10 @@ _OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open
 
 def _card(draft: Draft, decision: DraftDecision | None, forms: tuple[str, ...], edited: bool) -> DraftCard:
     sentences = decision.sentences if decision and decision.sentences else draft.sentences
-    rows = ((form, sentences.get(form, "")) for form in forms)
-    example = draft.example
+    about = draft.example.head, draft.example.tail or ""
     return DraftCard(
         draft,
-        tuple((VARIANTS[form], text, fill(text, example.head, example.tail or "") if text else "") for form, text in rows),
+        tuple((VARIANTS[form], text := sentences.get(form, ""), fill(text, *about) if text else "") for form in forms),
         _problem_in_words(problem_of(draft.relation, sentences, forms), forms),
         "undecided" if decision is None else "accepted" if decision.accepted else "refused",
         date(decision.decided_at) if decision else "",

@@ -150,8 +150,6 @@ def rephrasing_of(services: Services, writing: str, _: Version, whole: bool) -> 
 
 def chosen(made: Sequence[Sentence], only: str) -> list[Sentence]:
     """The sentences of a filter: all, rephrased, stopped, or stopped for one reason."""
-    if only in REASONS:
-        return [sentence for sentence in made if sentence.fate == only]
     if only == "stopped":
         return [sentence for sentence in made if sentence.fate in REASONS]
     return [sentence for sentence in made if only == "all" or sentence.fate == only]
@@ -186,8 +184,8 @@ class Eight:
 @keep(16)
 def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]:
     """The facts that LLMEval has written about so far."""
-    asked = services.store.answers.asked(writing)
-    replies = [(i.statement.fact, i.answer.raw or "") for i in asked if i.answer is not None and i.answer.failure is None]
+    asked = ((item.statement.fact, item.answer) for item in services.store.answers.asked(writing))
+    replies = [(fact, answer.raw or "") for fact, answer in asked if answer is not None and answer.failure is None]
     return tuple(Eight(fact, usable_lines(reply), eight_of(reply) is not None, reply) for fact, reply in replies)
 
 
