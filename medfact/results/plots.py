@@ -78,11 +78,11 @@ _NAME_OF_HALF = {
 
 
 def _range(block: Shares) -> list[float]:
-    """What is shown of the axis: all shares there are, or all of the widest difference."""
+    """The range of the axis: all shares, or all of the widest difference."""
     if not isinstance(block, Differences):
         return [-2, 102]
-    known = [cell.known for row in block.rows for cell in row.cells.values()]
-    ends = [abs(100 * end) for one in known if one for end in one[:3] if end is not None]
+    cells = (cell for row in block.rows for cell in row.cells.values())
+    ends = [abs(100 * end) for cell in cells for end in (cell.known or ())[:3] if end is not None]
     widest = 1.05 * max(ends, default=0) + 1
     return [-widest, widest]
 
@@ -106,14 +106,14 @@ def _dots_of_column(place: int, name: str, columns: int, block: Shares, runs: Se
 
 
 def _opening(rows: Iterable[Row], name: str, runs: Sequence[str]) -> Plot:
-    """What a page shows when a point of these rows, in the column of this name, is clicked."""
+    """The view that a click on a point of these rows opens, in the column of this name."""
     model = {"model": runs.index(name)} if len(runs) > 1 and name in runs else {}
     opens = [{**row.opens, **model} if row.opens else None for row in rows]
     return {"meta": opens} if any(opens) else {}
 
 
 def _beside(cell: Cell) -> str:
-    """What stands beside a dot that is pointed at."""
+    """The words beside a dot under the pointer."""
     if cell.estimate is None:
         return ""
     return plain("; ".join(cell.under)) if cell.signed else interval(cell.estimate)
@@ -275,7 +275,7 @@ def _sizes(points: Sequence[Point]) -> list[float]:
 
 
 def area(band: Sequence[tuple[float, float, float]], fill: str, name: str = "") -> Plot:
-    """What lies between two lines. band: x and both ends, from left to right."""
+    """The area between two lines. band: x and both ends, from left to right."""
     return {
         "mode": "lines",
         **({"name": name} if name else {}),
@@ -357,7 +357,7 @@ def _reach(block: Curve) -> list[float]:
 
 
 def half_width(line: CurveLine) -> float:
-    """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
+    """Half-width of an axis around 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
     steady = (abs(one.value or 0.0) for _, one in line[len(line) // 10 :])
     _, last = line[-1]
     return 1.15 * max(0.1, *steady, *(1.5 * abs(end or 0.0) for end in (last.low, last.high)))

@@ -58,7 +58,7 @@ class CurateShow(Show):
 
 @dataclass(frozen=True)
 class Desk:
-    """What lies before a reviewer. said: what all have decided; me: who this reviewer is there."""
+    """The work of a reviewer. said: what all have decided; me: who this reviewer is there."""
 
     curation: Curation
     candidates: Sequence[Candidate]
@@ -68,7 +68,7 @@ class Desk:
     me: str
 
     def own(self, candidate: Candidate) -> CurationDecision | None:
-        """What this reviewer has decided on a candidate."""
+        """The decision of this reviewer on a candidate."""
         return self.said.get(candidate.position, {}).get(self.me)
 
 
@@ -82,22 +82,21 @@ def _desk(visitor: Visitor, show: CurateShow) -> Desk:
 
 
 def _listed(visitor: Visitor) -> list[Curation]:
-    """What this visitor may open, the newest first."""
+    """Curations that this visitor may open, the newest first."""
     return [one for one in reversed(visitor.services.store.curations.listed()) if may_open(one, visitor.owners)]
 
 
 def as_it_can_be(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> CurateShow:
     """What is shown: a curation that there is, with the name of who has signed in or decided last."""
-    known = [one.curation for one in listed]
-    project = show.project if show.project in known else known[0]
+    project = show.project if show.project in {one.curation for one in listed} else listed[0].curation
     place = show.place if show.project in ("", project) else NEXT
     return _named(visitor, show.model_copy(update={"project": project, "place": place}))
 
 
 def _named(visitor: Visitor, show: CurateShow) -> CurateShow:
     """The view with a reviewer's name: of who has signed in, else as it is typed, else the last one of this visitor."""
-    log = visitor.services.store.curations.log(show.project)
-    last = next((one.reviewer for one in reversed(log) if one.owner == visitor.owner), "")
+    log = reversed(visitor.services.store.curations.log(show.project))
+    last = next((decision.reviewer for decision in log if decision.owner == visitor.owner), "")
     return show.model_copy(update={"reviewer": visitor.user or show.reviewer or last})
 
 
@@ -145,7 +144,7 @@ def _proposal(desk: Desk, show: CurateShow, one: Candidate) -> Markup:
 
 
 def _done(desk: Desk) -> Markup:
-    """What this reviewer has decided, and nothing of what others did."""
+    """The decisions of this reviewer alone."""
     own = Counter(of[desk.me].decision for of in desk.said.values() if desk.me in of)
     waiting = desk.progress.wanted - desk.progress.finished
     return render(
@@ -182,7 +181,7 @@ def _choice(visitor: Visitor, show: CurateShow, listed: Sequence[Curation]) -> M
 
 
 def _closable(visitor: Visitor, show: CurateShow) -> Progress | None:
-    """How far the shown curation is, where this visitor began it and may close it."""
+    """The progress of the shown curation, where this visitor began it and may close it."""
     desk = _desk(visitor, show)
     is_own = desk.curation.owner in visitor.owners
     return desk.progress if is_own and desk.progress.done and not desk.progress.is_finished else None
@@ -192,7 +191,7 @@ def _closable(visitor: Visitor, show: CurateShow) -> Progress | None:
 
 
 def _checking(visitor: Visitor, show: CurateShow, about: str) -> tuple[CurateShow, Desk, Candidate]:
-    """What a button is about: "curation:position". Raises Mistake, also where decisions stand."""
+    """The candidate of a button: "curation:position". Raises Mistake, also where decisions stand."""
     project, _, place = about.partition(":")
     show = _named(visitor, show.model_copy(update={"project": project}))
     desk = _open_desk(visitor, show)
@@ -214,9 +213,8 @@ def _deciding(decision: str) -> Act:
 
     def act(visitor: Visitor, show: CurateShow, action: Action) -> tuple[CurateShow, Message]:
         show, desk, one = _checking(visitor, show, action.about)
-        fields = action.fields
-        fact = fields.get("head", ""), fields.get("relation", ""), fields.get("tail", "")
-        made = decided(one, show.reviewer, decision, fact, fields.get("note", "").strip(), action.seconds)
+        head, relation, tail, note = (action.fields.get(name, "") for name in ("head", "relation", "tail", "note"))
+        made = decided(one, show.reviewer, decision, (head, relation, tail), note.strip(), action.seconds)
         visitor.services.log_of(visitor.owner, [made]).curations.record(desk.curation.curation, [made])
         after = following(desk.candidates, {**desk.said, one.position: {desk.me: made}}, desk.me, one.position + 1)
         return show.model_copy(update={"place": after.position if after else NEXT}), SILENCE

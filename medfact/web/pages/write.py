@@ -88,12 +88,12 @@ FILTERS = {
 
 
 class WriteShow(Show):
-    """What is to be written.
+    """The writer, the facts and the writing that is open.
 
     setup: the writer, as the row of a model of Evaluate, and what the visitor has agreed to.
-    data: of which facts.
-    writing: the one that is open.
-    only: which of its sentences.
+    data: the set of facts.
+    writing: the id of the open writing.
+    only: a filter of its sentences.
     edited: the relation whose draft is edited.
     """
 
@@ -109,7 +109,7 @@ class WriteShow(Show):
 
 
 def view(visitor: Visitor, show: WriteShow) -> View:
-    """The form with its price, the visitor's writings, and the one that is open."""
+    """The form with its price, the visitor's writings, and the open writing."""
     last = kept_setup(visitor.services, visitor.owner)
     protocol = show.protocol if show.protocol in PROTOCOLS else "pretexttrans"
     show = show.model_copy(update={"data": data_called(show.data, last), "protocol": protocol})
@@ -117,7 +117,6 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     opened, line, show = _opened(visitor, show)
     setup = _setup_of(visitor, show)
     show = show.model_copy(update={"setup": setup})
-    going = any(one.going for one in (*listed, *([line] if line else [])))
     return View(
         {
             "form": _form(visitor, show, last.source, setup),
@@ -125,7 +124,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
             "opened": opened,
         },
         show,
-        again=visitor.services.reports.pace() if going else None,
+        again=visitor.services.reports.pace() if any(one and one.going for one in (*listed, line)) else None,
     )
 
 
@@ -134,11 +133,11 @@ def view(visitor: Visitor, show: WriteShow) -> View:
 
 def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
     """The facts, and the writer alone; at first that is the last model behind a service that was chosen on Evaluate."""
-    kept = kept_setup(visitor.services, visitor.owner)
-    rows = show.setup.rows if show.setup else [row for row in kept.rows if row.is_remote]
+    last = kept_setup(visitor.services, visitor.owner)
+    rows = show.setup.rows if show.setup else [row for row in last.rows if row.is_remote]
     return Setup(
         dataset=show.data,
-        source=dict(kept.source) if kept.source and show.data == OWN_DATA else None,
+        source=dict(last.source) if last.source and show.data == OWN_DATA else None,
         protocol=show.protocol,
         models=[],
         shots=0 if show.protocol == RunSpec.protocol else -1,
@@ -153,14 +152,14 @@ def _of_writer(act: Act) -> Act:
 
     def acted(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
         looked = EvaluateShow.model_validate({"setup": _setup_of(visitor, show), "is_kept": False})
-        made, message = act(visitor, looked, action)
-        return show.model_copy(update={"setup": made.setup}), message
+        changed, message = act(visitor, looked, action)
+        return show.model_copy(update={"setup": changed.setup}), message
 
     return acted
 
 
 def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
-    """What would be written. Raises MedfactError where it cannot be."""
+    """Plans the writing. Raises MedfactError where it cannot be."""
     for name in FORM_FIELDS & show.unfit.keys():
         raise Mistake(f"“{name}” does not fit: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
@@ -182,7 +181,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
     )
 
 
-def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -> Markup:
+def _form(visitor: Visitor, show: WriteShow, own_facts: Source | None, setup: Setup) -> Markup:
     problem, price = "", ""
     try:
         spec, plan, _ = _planned(visitor, show)
@@ -194,7 +193,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         "write_form",
         show=show,
         kinds=KIND_TITLES.items(),
-        datasets=data_sets(own),
+        datasets=data_sets(own_facts),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
@@ -226,24 +225,24 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Markup, Line | None, Wri
 
 
 def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
-    made = rephrasing_of(visitor.services, first.run, version_of(first, visitor.services.store), line.complete)
+    rephrasing = rephrasing_of(visitor.services, first.run, version_of(first, visitor.services.store), line.complete)
     only = show.only if show.only in (*FILTERS, *REASONS) else "all"
-    found = chosen(made.sentences, only)
-    listed = paged(found, show.page, SENTENCES_A_PAGE)
-    stopped = sum(count for fate, count in made.fates.items() if fate in REASONS)
-    reasons = [reason for reason in REASONS if made.fates.get(reason)]
+    sentences = chosen(rephrasing.sentences, only)
+    listed = paged(sentences, show.page, SENTENCES_A_PAGE)
+    stopped = sum(count for fate, count in rephrasing.fates.items() if fate in REASONS)
+    reasons = [reason for reason in REASONS if rephrasing.fates.get(reason)]
     fragment = render(
         "written_sentences",
         line=line,
         run=first,
         pool=pool_title(first.pool),
-        fates=made.fates,
-        judged=made.fates.get("total", 0) - made.fates.get(NOT_WRITTEN, 0),
+        fates=rephrasing.fates,
+        judged=rephrasing.fates.get("total", 0) - rephrasing.fates.get(NOT_WRITTEN, 0),
         stopped=stopped,
-        by_variant=made.by_variant,
+        by_variant=rephrasing.by_variant,
         reasons=[(reason, REASONS[reason]) for reason in reasons],
-        prototypes=made.prototypes,
-        written=made.written,
+        prototypes=rephrasing.prototypes,
+        written=rephrasing.written,
         filters=[*FILTERS.items(), *((reason, f"rejected: {REASONS[reason]}") for reason in reasons)],
         only=only,
         sentences=[shown(sentence) for sentence in listed.part],
@@ -254,15 +253,15 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
 
 def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
     version = version_of(first, visitor.services.store)
-    made = eights_of(visitor.services, first.run, version)
-    used = sum(one.used for one in made)
-    listed = paged(made, show.page, FACTS_A_PAGE)
+    eights = eights_of(visitor.services, first.run, version)
+    used = sum(eight.used for eight in eights)
+    listed = paged(eights, show.page, FACTS_A_PAGE)
     fragment = render(
         "written_eights",
         line=line,
         run=first,
         used=used,
-        of=len(made),
+        of=len(eights),
         facts=listed.part,
         written=eights_diversity(visitor.services, first.run, version) if line.complete and used else None,
         **listed.numbers,
@@ -280,13 +279,11 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     (row,) = setup.rows
     if row.address:
         parsed_address(row.address)
-    asked = [_planned(visitor, show)]
-
-    key = key_in(services, owner, row)
-    check_planned(services, owner, asked, setup, lambda _: key)
+    planned_runs = [_planned(visitor, show)]
+    check_planned(services, owner, planned_runs, setup, lambda _: key_in(services, owner, row))
     if problem := tried_rows(services, owner, setup):
         return show, Message(problem, "warn")
-    (writing,) = begin_planned(services, owner, asked, setup, lambda _: key)
+    (writing,) = begin_planned(services, owner, planned_runs, setup, lambda _: key_in(services, owner, row))
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 
@@ -317,8 +314,8 @@ def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     if going or (job is not None and job.state in GOING):
         raise Mistake(f"This writing is {STATES[next(iter(GOING))]} or running.", "Stop it first; then it can be deleted.")
     store.delete(first.run)
-    said = f"Deleted {counted(first.statements, 'sentence')} by {model_name(first.model)}. Runs that asked them keep them."
-    return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(said, "good")
+    notice = f"Deleted {counted(first.statements, 'sentence')} by {model_name(first.model)}. Runs that asked them keep them."
+    return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(notice, "good")
 
 
 # ------------------------------------------------------------------------------------------------ drafts

@@ -48,7 +48,7 @@ class Line:
 
     @property
     def takes_key(self) -> bool:
-        """Whether the writer answers behind a service."""
+        """True for a writer behind a service."""
         return provider_of(self.run.model).is_remote
 
 
@@ -60,7 +60,7 @@ def lines(visitor: Visitor, most: int) -> list[Line]:
 
 
 def line_of(visitor: Visitor, first: Run) -> Line:
-    """How far a writing is."""
+    """The state and progress of a writing."""
     attempts = list(attempts_of(first.run, visitor.services.store).values())
     job = visitor.services.jobs.snapshot(first.run)
     state, reason = state_of(attempts)
@@ -123,7 +123,7 @@ Version = tuple[tuple[str, int], ...]
 
 
 def version_of(first: Run, store: Store) -> Version:
-    """What changes whenever something was written."""
+    """The version of a writing, which changes with each sentence."""
     return tuple((run.run, run.changed) for run in attempts_of(first.run, store).values())
 
 
@@ -173,7 +173,7 @@ def shown(sentence: Sentence) -> Shown:
 
 @dataclass(frozen=True)
 class Eight:
-    """What a writer wrote about a fact. lines: the usable ones. used: whether there are eight of them. reply: word for word."""
+    """A writer's reply about a fact. lines: the usable ones. used: whether there are eight of them. reply: word for word."""
 
     fact: Fact
     lines: tuple[str, ...]
@@ -191,11 +191,11 @@ def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]
 
 @keep(16)
 def eights_diversity(services: Services, writing: str, _: Version) -> Diversity:
-    """How different LLMEval's sentences about a fact are."""
+    """The diversity of LLMEval's sentences about a fact."""
     return diversity(item.statement for item in evaluation_plan(writing, services.store).statements)
 
 
 def kind_of(first: Run) -> str:
-    """What a writing is: "eight" of LLMEval, "drafts" of templates, or "rephrasing"."""
+    """The kind of a writing: "eight" of LLMEval, "drafts" of templates, or "rephrasing"."""
     kind = writing_kind(first)
     return "eight" if kind is EIGHT_STATEMENTS else "drafts" if kind.forms else "rephrasing"
