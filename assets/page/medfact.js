@@ -582,7 +582,7 @@
     const themed = (layout) => {
       const [text, grid] = [css("--body-text-color") || "#222", css("--border-color-primary") || "#ccc"];
       const axes = Object.keys(layout).filter((name) => /^[xy]axis/.test(name));
-      const colours = Object.fromEntries(axes.map((name) => [name, { ...layout[name], gridcolor: grid, linecolor: grid, zerolinecolor: grid }]));
+      const colours = Object.fromEntries(axes.map((name) => [name, { ...layout[name], title: { ...layout[name].title, font: { size: 13 } }, gridcolor: grid, linecolor: grid, zerolinecolor: grid }]));
       return { ...layout, ...colours, font: { color: text, family: "system-ui, sans-serif", size: 13 } };
     };
 

@@ -121,7 +121,7 @@ def _beside(cell: Cell) -> str:
 
 # ------------------------------------------------------------------------------------------------ parts of a whole
 
-_OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, ""))
+_OF_PARTS = ((2, ""), (5, ""), (1, ""), (4, ""), (3, ""), (6, ""), (6, "/"), (7, ""), (7, "."))
 """The colour of each part, and a pattern where two share one. None is so dark that black text cannot be read on it."""
 
 _NUMBERED_FROM = 9
@@ -132,7 +132,7 @@ def _stack(block: Parts, runs: Sequence[str]) -> Plot:
     """A bar a column, made of a part a row. Parts of one name have one line in the legend."""
     names, parts = block.heads, [row.name for row in block.rows]
     traces = [
-        _part(place, row, names, runs) | {"showlegend": parts.index(row.name) == place, "legendgroup": row.name}
+        _part(parts.index(row.name), row, names, runs) | {"showlegend": parts.index(row.name) == place, "legendgroup": row.name}
         for place, row in enumerate(block.rows)
     ]
     x_axis = {"ticksuffix": "%", "range": [0, 100], "fixedrange": True, "zeroline": False}
@@ -140,7 +140,7 @@ def _stack(block: Parts, runs: Sequence[str]) -> Plot:
     y_axis |= {"ticktext": [wrapped(name) for name in names], "tickvals": list(range(len(names)))}
     bars = 12 + 48 * len(names)  # pixels; the legend lies below the numbers of the axis, on a phone a name a line
     legend = {"orientation": "h", "y": -34 / bars, "yanchor": "top", "x": 0, "traceorder": "normal"}
-    more = {"margin": {"l": 56, "r": 12, "t": 8, "b": 205}, "legend": legend | {"maxheight": 195, "font": {"size": 12}}}
+    more = {"margin": {"l": 56, "r": 28, "t": 8, "b": 205}, "legend": legend | {"maxheight": 195, "font": {"size": 12}}}
     return specification(traces, xaxis=x_axis, yaxis=y_axis, barmode="stack", bargap=0.25, height=213 + bars, **more)
 
 

@@ -81,7 +81,7 @@ def test_parts_of_one_name_have_one_line_in_the_legend() -> None:
     block = Parts(name="p", label="", heading="", rows=(row._replace(name="mastered"), row, row), finding="")
     drawn = plot_of(block, ["b", "a"])["data"]
     assert [part["showlegend"] for part in drawn] == [True, True, False]
-    assert drawn[1]["marker"]["color"] != drawn[0]["marker"]["color"]
+    assert drawn[1]["marker"] == drawn[2]["marker"] != drawn[0]["marker"]
     assert [opens["model"] for opens in drawn[0]["meta"]] == [1, 0], "the places of the runs on the page"
     assert "model" not in plot_of(block, ["a"])["data"][0]["meta"][0], "of one run there is nothing to filter"
 
