@@ -78,8 +78,7 @@ def of_calibration(reports: Reports) -> str:
         for name, report in reports.items()
     }
     found = [one.off for report in reports.values() if (one := report.probabilities)]
-    few = bool(found) and all(one.shift.low is None for one in found)
-    none = f"{TOO_FEW} whether" if few else "it is not shown that"
+    none = f"{TOO_FEW} whether" if found and all(one.shift.low is None for one in found) else "it is not shown that"
     off = "the probability of true is off by more than chance"
     return _title(said, f"{none} {off}", off)
 

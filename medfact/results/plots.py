@@ -311,8 +311,9 @@ def _curve(block: Curve) -> Plot:
     y_axis["range"] = _reach(block) if block.signed else [0, 102]
     x_axis |= {"range": [0, block.end]} if block.end else {}
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
-    shapes = [zero] if block.signed else []
-    return specification(traces, xaxis=x_axis, yaxis=y_axis, shapes=shapes, height=320 if block.band else 380)
+    return specification(
+        traces, xaxis=x_axis, yaxis=y_axis, shapes=[zero] if block.signed else [], height=320 if block.band else 380
+    )
 
 
 def _coin(shares: Sequence[float]) -> Plot:

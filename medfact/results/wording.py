@@ -345,11 +345,10 @@ def how_it_ended(state: str, reason: str | None) -> str:
             "that person could see the scores."
         )
     if state == DECIDED:
-        about = (
-            "Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to end where its "
-            "leader is lucky. For the difference between the models use only the bounds of the race."
-        )
-        return f"{reason or ''} {about}".strip()
+        return (
+            f"{reason or ''} Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to "
+            "end where its leader is lucky. For the difference between the models use only the bounds of the race."
+        ).strip()
     return reason or "" if state in RESUMABLE else ""
 
 

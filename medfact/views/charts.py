@@ -80,8 +80,8 @@ def _widest(block: Shares) -> float | None:
     """How far a difference may be from 0 on the axis, a multiple of 5 points; None where shares are drawn."""
     if not isinstance(block, Differences):
         return None
-    known = [cell.known for row in block.rows for cell in row.cells.values()]
-    ends = [abs(end) for one in known if one for end in one[:3] if end is not None]
+    cells = (cell for row in block.rows for cell in row.cells.values())
+    ends = [abs(end) for cell in cells for end in (cell.known or ())[:3] if end is not None]
     return (-(-100 * max(ends, default=0) // 5) * 5 or 5) / 100
 
 
@@ -114,8 +114,6 @@ def _square(block: Square, name: str, panel: Panel) -> Markup:
     marks = [
         (*_place(point.x, point.y), round(1.5 + largest * (point.n / most) ** 0.5, 1), point.words) for point in panel.points
     ]
-    above = [_place(x, most) for x, _, most in panel.band]
-    below = [_place(x, least) for x, least, _ in panel.band]
     return render(
         "chart_square",
         name=name,
@@ -125,7 +123,7 @@ def _square(block: Square, name: str, panel: Panel) -> Markup:
         margin=_MARGIN,
         title=panel.finding,
         axes=block.axes,
-        band=[*above, *reversed(below)],
+        band=[_place(x, high) for x, _, high in panel.band] + [_place(x, low) for x, low, _ in reversed(panel.band)],
         curve=block.curve,
         rising=block.rising,
     )

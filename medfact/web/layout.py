@@ -81,8 +81,7 @@ def aside(page: Page, pages: Sequence[Page]) -> str:
 def duplicate_link() -> str:
     """Where one makes a Space of one's own of this one; "" on any other server."""
     space = os.environ.get("SPACE_ID", "")
-    is_name = re.fullmatch(r"[\w.-]+/[\w.-]+", space, re.ASCII) is not None
-    return f"https://huggingface.co/spaces/{space}?duplicate=true" if is_name else ""
+    return f"https://huggingface.co/spaces/{space}?duplicate=true" if re.fullmatch(r"[\w.-]+/[\w.-]+", space, re.A) else ""
 
 
 def part(*names: str) -> gr.HTML:

@@ -54,8 +54,8 @@ class Line:
 
 def lines(visitor: Visitor, most: int) -> list[Line]:
     """The visitor's last writings, newest first."""
-    runs = visitor.services.store.writings(*visitor.owners)
-    firsts = [run for run in runs if run.spec.writing is None or "writing" in run.spec.imported][::-1][:most]
+    writings = visitor.services.store.writings(*visitor.owners)
+    firsts = [run for run in writings if run.spec.writing is None or "writing" in run.spec.imported][::-1][:most]
     return [line_of(visitor, run) for run in firsts]
 
 
