@@ -46,9 +46,7 @@ def models(visitor: Visitor, setup: Setup) -> Markup:
 def writer_row(visitor: Visitor, setup: Setup) -> Markup:
     """The row of a model that writes, with the same fields and buttons, but for those that take it away."""
     absent = dict.fromkeys(("others", "bundled", "models", "found", "may_add", "own_credits", "last"), "")
-    return render(
-        "models_choice", rows=row_views(visitor.services, visitor.owner, setup), services=named_services(), **left_out
-    )
+    return render("models_choice", rows=row_views(visitor.services, visitor.owner, setup), services=named_services(), **absent)
 
 
 def model_choices() -> list[str]:
