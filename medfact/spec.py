@@ -50,7 +50,7 @@ class Protocol:
     first: names of the figures shown first.
     rephrases: whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).
     rephraser: the model that rephrased them in the paper.
-    services: how the paper decoded models behind a service: greedily, or with the service's default settings.
+    services: decoding of commercial models in the paper: greedy, or the service's default settings (`decoded_as_published`).
     one_tail: whether to test one tail per head and relation (a seeded draw) instead of all.
     negative_difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
     """

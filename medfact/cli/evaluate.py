@@ -22,6 +22,7 @@ from medfact.models import BUNDLED_MODEL, Model, is_local, key_of_named, load_mo
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
+from medfact.runs.pool import decoded_as_published
 from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import as_decided, recorded_plan, start, start_again, start_planned
@@ -55,7 +56,7 @@ def _ask_written(options: argparse.Namespace) -> int:
     for model, name in product(options.model or [BUNDLED_MODEL], options.writing):
         spec, planned = asked_set(name, first, model, store)
         planned = as_decided(planned, store.decisions.of_partners())
-        asked.append((repeated_spec(options, model, replace(first, spec=spec)), planned))
+        asked.append((_decoded(options, repeated_spec(options, model, replace(first, spec=spec))), planned))
     specs = [spec for spec, _ in asked]
     check_models(specs)
     if options.dry_run:
@@ -69,7 +70,8 @@ def _ask_written(options: argparse.Namespace) -> int:
 
 
 def _start(options: argparse.Namespace) -> int:
-    specs = _racing(options, [spec for model in options.model or [BUNDLED_MODEL] for spec in specs_of(options, model)])
+    typed = [spec for model in options.model or [BUNDLED_MODEL] for spec in specs_of(options, model)]
+    specs = _racing(options, [_decoded(options, spec) for spec in typed])
     check_models(specs)
     collection = load_collection(specs[0])
     specs = [in_language(spec, collection, options) for spec in specs]
@@ -81,6 +83,11 @@ def _start(options: argparse.Namespace) -> int:
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         runs = [start(spec, store, collection, held) for spec in specs]
         return _ask_all(runs, store, options, True, load)
+
+
+def _decoded(options: argparse.Namespace, spec: RunSpec) -> RunSpec:
+    """The spec with the decoding of its paper, where no temperature was typed."""
+    return spec if "service.temperature" in vars(options) else decoded_as_published(spec)
 
 
 def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:

@@ -1,4 +1,4 @@
-"""The command about reviews: list every verdict, read verdicts from a file, or show what they say of a run."""
+"""The command about reviews: list every verdict, read verdicts from a file, or show a run's figures under them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from medfact.results.wording import counted
 from medfact.reviews.game import VISITOR
 from medfact.reviews.suggestions import Suggestion, suggestions
 from medfact.reviews.summary import Summary, summary
+from medfact.reviews.text import where
 from medfact.reviews.transfer import browser_of, rows_of, verdicts_in
 from medfact.reviews.verdicts import opinions
 from medfact.store import Store
 
 
 def reviews(options: argparse.Namespace) -> int:
-    """Lists the verdicts, or with --on what they say of a run, or better wordings; with --import, reads a file instead; with
-    --erase, erases what somebody has said.
+    """Lists the verdicts, or with --on a run's figures under them, or better wordings. With --import, reads a file; with
+    --erase, erases one person's contributions.
     """
     store = Store(options.db) if options.read else kept(options.db)
     if options.read:
@@ -41,7 +42,7 @@ def reviews(options: argparse.Namespace) -> int:
 
 
 def _erased(store: Store, who: str) -> int:
-    """Erases what was said under a name, or in a browser. Raises Mistake where that is nothing."""
+    """Erases contributions under a name, or from a browser. Raises Mistake where there are none."""
     if who == VISITOR:
         raise Mistake(f"Everybody who plays is called {who!r}.", "Give a browser as `reviews` lists it.")
     owners = [owner for owner in store.contributions.bytes() if browser_of(owner) == who]
@@ -68,7 +69,7 @@ def _suggestion(one: Suggestion) -> dict[str, Any]:
 
 
 def _figures(made: Summary) -> Iterator[dict[str, Any]]:
-    """Rows of one shape: what is measured, of what, and the figure with its interval."""
+    """Rows of one shape: the figure's name, what it is of, its value and interval."""
 
     def row(figure: str, of: str, estimate: Any, why: str = "") -> dict[str, Any]:
         return {"figure": figure, "of": of, **estimate._asdict(), "why_no_value": why}
@@ -81,13 +82,12 @@ def _figures(made: Summary) -> Iterator[dict[str, Any]]:
         yield row(figure, "all facts under the reviewers' truth", powered.estimate, powered.why_not)
         if powered.more is not None:
             yield {"figure": "more_reviews_to_halve", "of": figure, "value": powered.more, "low": None, "high": None}
-    for name in ("flipped", "dropped", "disputed"):
-        count = getattr(made.scores, name)
-        yield {"figure": name, "of": "labels" if name == "flipped" else "facts", "value": count, "low": None, "high": None}
+    for name in ("wrong", "dropped", "disputed", "sentences"):
+        of, count = "wrong sentences of other facts" if name == "sentences" else "facts", getattr(made.scores, name)
+        yield {"figure": name, "of": of, "value": count, "low": None, "high": None}
     for label in made.labels:
-        of = f"{label.relation}, {label.form}, {'denied' if label.negated else 'affirmed'}" if label.relation else "all"
-        yield row("wrong_labels", of, label.wrong)
-        yield row("unclear_wordings", of, label.unclear)
+        yield row("wrong_labels", where(label), label.wrong)
+        yield row("unclear_wordings", where(label), label.unclear)
     for one in made.sentences:
         yield row("misstated_sentences", one.origin, one.misstated)
         yield row("unclear_sentences", one.origin, one.unclear)

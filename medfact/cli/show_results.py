@@ -32,7 +32,7 @@ from medfact.results.sections.beside import beside_of
 from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.wording import counted, names_of_runs
-from medfact.reviews.summary import summary
+from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.tasks.benchmark import TASK
@@ -65,6 +65,7 @@ def report(options: argparse.Namespace) -> int:
         print_data(latex_tables(dict(zip(names_of_runs(records), reports, strict=True))))
         print_data(latex_methods(records, reports), end="")
         return OK
+    before: list[Summary] = []
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)
         reviews = summary(store, scores.run)
@@ -73,8 +74,9 @@ def report(options: argparse.Namespace) -> int:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
             print_data(json_line({**record_of(scores), **more}))
         else:
-            reviewed = map(one_line, summary_lines(reviews))
+            reviewed = map(one_line, summary_lines(reviews, before))
             print("\n".join([*([""] if number else []), report_text(scores, board), *reviewed]))
+        before.append(reviews)
     return OK
 
 
@@ -140,7 +142,7 @@ def tables(options: argparse.Namespace) -> int:
     store = kept(options.db)
     records = [store.run(run_id) for run_id in options.run]
     scores = [report_of(store, record) for record in records]
-    across = across_of_papers(Side(record, board_of(store, record.run)) for record in records)
+    across = across_of_papers([Side(record, board_of(store, record.run)) for record in records])
     return emit((row for table in papers.tables(scores, options.paper, across) for row in table.as_rows()), options.output)
 
 

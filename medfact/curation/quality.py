@@ -25,6 +25,9 @@ from medfact.store import Candidate
 MOST_CONTROLS = 0.1
 """The share of controls that a reviewer may accept by a slip. Whose interval lies above it does not read."""
 
+FEWEST_CONTROLS = 10
+"""With fewer controls nobody is called careless."""
+
 _CODES = {name: code for code, name in enumerate(DECISIONS)}
 
 
@@ -44,8 +47,8 @@ class Reviewer:
 
     @property
     def is_careless(self) -> bool:
-        """Whether more controls are accepted than slips explain."""
-        return self.controls.low is not None and self.controls.low > MOST_CONTROLS
+        """Returns true if more controls are accepted than slips explain."""
+        return self.controls.n >= FEWEST_CONTROLS and (self.controls.low or 0.0) > MOST_CONTROLS
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Collection:
     alone: Mapping[str, Fact] = field(default_factory=dict)
     withdrawn: tuple[Fact, ...] = ()
     read_from: str = ""
+    listed: Mapping[str, str] = field(default_factory=dict)
+    """Key of a name → its semantic types, as the source lists them for names in facts and in none."""
 
     @cached_property
     def relations(self) -> frozenset[str]:

@@ -193,8 +193,10 @@ def load_mkj(path: Path) -> Collection:
         _add_triplets(reading, file)
     positive = [fact for fact in reading.tested.values() if fact.positive and fact.tail and fact.tail_type]
     types = {name_key(fact.tail or ""): fact.tail_type or "" for fact in positive}
+    listed: dict[str, str] = {}
     for file in files[TYPES]:
-        types = {**_read_types(reading, file), **types}
+        listed = {**_read_types(reading, file), **listed}
+    types = {**listed, **types}
     for file in files[TEMPLATES]:
         _check_templates(reading, file)
     facts = _typed((reading.tested if files[DATA] else reading.known).values(), types)
@@ -205,7 +207,8 @@ def load_mkj(path: Path) -> Collection:
             f"Choose a folder with MKJ's {DATA} or {TRIPLETS}, or one of them.",
         )
     known = KnowledgeBase(_typed(reading.known.values(), types))
-    return Collection(path.name, facts, known, tuple(reading.problems), (LICENCE, *reading.notes), reading.ready)
+    notes = (LICENCE, *reading.notes)
+    return Collection(path.name, facts, known, tuple(reading.problems), notes, reading.ready, listed=listed)
 
 
 def _typed(facts: Iterable[Fact], types: Mapping[str, str | None]) -> tuple[Fact, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from medfact.metrics.joint import Facts
 from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
 from medfact.metrics.records import Names, Records
 from medfact.metrics.registry import measured
-from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, linear_interval, wilson
+from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
 IMPLICATION_SETS = {
@@ -71,15 +71,25 @@ FEWEST_FACTS = 20
 
 
 def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> ErrorProne:
-    """The five types with the lowest and with the highest accuracy, as far as so many have 20 facts (MKJ, Table 2)."""
+    """Up to five types below the best, and up to five others above the worst (MKJ, Table 2, which ranks without a test).
+
+    A type counts with 20 facts, and where its difference to the best or the worst is shown.
+    """
     ranked = {name: accuracy for name, accuracy in by_tail_type.items() if accuracy.facts >= FEWEST_FACTS}
+    count = min(SHOWN_TYPES, len(ranked) // 2)
 
-    def place(name: str, sign: int) -> tuple[float, int, str]:
-        return sign * (ranked[name].value or 0.0), -ranked[name].n, name
+    def ordered(names: Iterable[str], sign: int) -> list[str]:
+        return sorted(names, key=lambda name: (sign * (ranked[name].value or 0.0), -ranked[name].n, name))
 
-    most = sorted(ranked, key=lambda name: place(name, 1))[:SHOWN_TYPES]
-    least = sorted(ranked.keys() - set(most), key=lambda name: place(name, -1))
-    return ErrorProne(tuple(most), tuple(least[:SHOWN_TYPES]))
+    worst = ordered(ranked, 1)[:count]
+    best = ordered(ranked.keys() - set(worst), -1)[:count]
+
+    def is_shown(better: str, worse: str) -> bool:
+        return is_above(ranked[better].estimate, ranked[worse].estimate, len(ranked) * (len(ranked) - 1) // 2)
+
+    return ErrorProne(
+        tuple(name for name in worst if is_shown(best[0], name)), tuple(name for name in best if is_shown(name, worst[0]))
+    )
 
 
 def by_implications(records: Records) -> dict[str, Estimate]:

@@ -124,8 +124,7 @@ def _why_not(found: Reviewed, undrawn: float) -> str:
     if too_few(found.clusters.heads[drawn]):
         return "the facts drawn so far are of fewer than ten conditions"
     if undrawn > MOST_UNDRAWN:
-        missing = f"the random queue has not reached {undrawn:.0%} of the facts"
-        return f"{missing}: whole relations, or all facts with a source, are missing"
+        return f"review more at random ({found.facts(drawn):,} of {found.facts(found.of > 0):,})"
     return "" if found.decided.any() else "reviewers decide none of the facts drawn so far"
 
 

@@ -49,6 +49,17 @@ class Estimate(NamedTuple):
 NOTHING = Estimate(None, None, None, 0)
 
 
+def is_above(more: Estimate, less: Estimate, family: int) -> bool:
+    """Returns true if one share is shown to be above another: their intervals, widened for so many pairs, do not meet.
+
+    That holds however the two depend on each other: shares of one run are of the same facts.
+    """
+    if more.value is None or less.value is None or more.low is None or less.high is None:
+        return False
+    wider = float(special.ndtri(1 - (1 - LEVEL) / (2 * family)) / _Z)
+    return more.value - wider * (more.value - more.low) > less.value + wider * (less.high - less.value)
+
+
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Wilson's interval of a share of n independent trials; n need not be whole. Needs n > 0."""
     z = _Z

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from medfact.results.report import report_of
 from medfact.results.wording import marked
 from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
+from medfact.runs.pool import decoded_as_published
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -123,14 +124,15 @@ def evaluate(
     given = load_facts(facts)
     spec = spec_of(name, given, settings)
     spec = replace(spec, service=replace(spec.service, base_url=address, replicas=())) if address else spec
+    if isinstance(given_service := settings.get("service", {}), Mapping) and "temperature" not in given_service:
+        spec = decoded_as_published(spec)
     if spec.reuse and not isinstance(model, str):
         raise Mistake("A function's answers cannot be reused: nobody knows what else it depends on.", "Leave out reuse=True.")
     check_settings(spec)
     _check_consent(spec, send_facts)
     store = Store(db)
     run = start(spec, store, given.collection, held_in(spec, store))
-    key = key or key_of_named(spec.model, spec.service)
-    _follow(answer(run, store, load=load, key=key), progress)
+    _follow(answer(run, store, load=load, key=key or key_of_named(spec.model, spec.service)), progress)
     return Evaluated(run, store)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from medfact.metrics import record_of
 from medfact.metrics.contrasts import Contrasted, adjusted
 from medfact.metrics.paired import across
+from medfact.results.evidence import changes
 from medfact.results.sides import Side
 from medfact.store import Run
 
@@ -22,12 +23,15 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Across:
-    """Two runs that ask the same facts in different statements: right answers by fact, as a − b. paper: whose figure it is."""
+    """Two runs that ask the same facts in different statements, or with passages and without: right answers, as a − b."""
 
     a: str
     b: str
     found: Contrasted
     paper: str
+    """The paper and table that print this difference."""
+    metric: str = ""
+    """The accuracy of a difference that passages make; "" for right answers by fact."""
 
     def record(self) -> dict[str, Any]:
         return {"a": self.a, "b": self.b, **record_of(self.found), "paper": self.paper}
@@ -55,7 +59,7 @@ def across_runs(sides: Sequence[Side]) -> list[Across]:
     return _across([(a, b) for a, b in combinations(sides, 2) if _sentences(a) != _sentences(b)])
 
 
-def across_of_papers(sides: Iterable[Side]) -> list[Across]:
+def across_of_papers(sides: Sequence[Side]) -> list[Across]:
     """Right answers by fact, of every two runs of one model and data set whose figures a paper's table compares."""
     parts = [(side, _part_of(side.run)) for side in sides]
     alike = [
@@ -63,7 +67,22 @@ def across_of_papers(sides: Iterable[Side]) -> list[Across]:
         for (a, one), (b, other) in combinations(parts, 2)
         if (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
     ]
-    return _across([couple for couple, names in alike if names & _ARROWS.keys()])
+    return [*_across([couple for couple, names in alike if names & _ARROWS.keys()]), *_of_passages(sides)]
+
+
+def _of_passages(sides: Sequence[Side]) -> list[Across]:
+    """Accuracies with passages less those without, by statement."""
+    return [
+        Across(
+            change.with_,
+            change.without,
+            Contrasted(p.share_a, p.share_b, p.difference, p.low, p.high, p.n, p.p, None, p.low_all, p.high_all),
+            "MKJ, Table 3",
+            metric,
+        )
+        for change in changes([side for side in sides if side.run.spec.protocol == "mkj"])
+        for metric, p in change.metrics.items()
+    ]
 
 
 def _across(couples: Sequence[tuple[Side, Side]]) -> list[Across]:

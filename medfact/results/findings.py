@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
 
-from scipy import special
-
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
-from medfact.metrics.uncertainty import LEVEL, Estimate
+from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
@@ -90,7 +88,7 @@ def of_sureness(reports: Reports) -> str:
             continue
         every, sure = found.overall.selective[0].accuracy, found.overall.selective[-1].accuracy
         kept = percent(found.overall.selective[-1].coverage)
-        how = "more" if _above(sure, every, 1) else "less" if _above(every, sure, 1) else ""
+        how = "more" if is_above(sure, every, 1) else "less" if is_above(every, sure, 1) else ""
         said[name] = how and f"the most confident {kept} are right {how} often than all answers"
     return _title(
         said, "confident answers are not shown to be right more often", "confident answers are right more, or less, often"
@@ -176,20 +174,9 @@ def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
         return ""
     most = max(known, key=lambda name: known[name].value or 0.0)
     least = min(known, key=lambda name: known[name].value or 0.0)
-    if not _above(known[most], known[least], family or _pairs(known)):
+    if not is_above(known[most], known[least], family or _pairs(known)):
         return ""
     return f"{percent(known[most].value)} right {by} “{most}”, {percent(known[least].value)} {by} “{least}”"
-
-
-def _above(more: Estimate, less: Estimate, family: int) -> bool:
-    """Whether one share is shown to be above another: their intervals, made wide enough for so many pairs, do not meet.
-
-    That holds however they hang together: shares of one run are of the same facts.
-    """
-    if more.value is None or less.value is None or more.low is None or less.high is None:
-        return False
-    wider = float(special.ndtri(1 - (1 - LEVEL) / (2 * family)) / special.ndtri(0.5 + LEVEL / 2))
-    return more.value - wider * (more.value - more.low) > less.value + wider * (less.high - less.value)
 
 
 def _title(said: Mapping[str, str], none: str, some: str) -> str:

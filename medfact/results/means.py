@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
-from medfact.results.paper_rows import RUN, Cell, PaperRow, detail_of
+from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, Cell, PaperFigure, PaperRow, PaperTable, detail_of
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
 
@@ -73,6 +75,36 @@ def rows_of_means(reports: Sequence[Report], cells: Callable[[Report], Sequence[
         columns = zip(*(cells(report) for report in of), strict=True)
         detail = f"{', '.join(map(model_of, of))}; {detail_of(of[0])}; {WIDE}"
         yield PaperRow(name, RUN, detail, tuple(mean_of(column) for column in columns))
+
+
+def with_means(table: PaperTable, reports: Sequence[Report]) -> PaperTable:
+    """The table with a row of means below the models that were asked the same, the paper's own among them. A model counts once,
+    baselines do not count.
+    """
+    rules = {report.run for report in reports if provider_of(report.model).is_rule}
+    rows: list[PaperRow] = []
+    for origin in (RUN, CHANCE, PUBLISHED):
+        of_origin, alike = [row for row in table.rows if row.origin == origin], defaultdict[str, dict[str, PaperRow]](dict)
+        for row in (row for row in of_origin if not rules & {*row.runs}):
+            alike[row.detail].setdefault(row.model, row)
+        rows += [
+            *of_origin,
+            *(_mean_row(detail, [*by_model.values()]) for detail, by_model in alike.items() if len(by_model) >= FEWEST),
+        ]
+    return replace(table, rows=tuple(rows))
+
+
+def _mean_row(detail: str, rows: Sequence[PaperRow]) -> PaperRow:
+    cells = zip(*(row.cells for row in rows), strict=True)
+    arrows = zip(*(row.arrows or (None,) * len(row.cells) for row in rows), strict=True)
+    means = [tuple(map(_mean_cell, columns)) for columns in (cells, arrows)]
+    about = f"{detail}; {WIDE}" if rows[0].origin == RUN else detail
+    return PaperRow(f"mean of {counted(len(rows), 'model')}", rows[0].origin, about, means[0], arrows=means[1])
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    mean = mean_of(cells)
+    return mean and PaperFigure(mean.value, mean.low, mean.high, mean.n or None)  # a paper's figures have no n
 
 
 def mean_of(cells: Sequence[Cell]) -> Estimate | None:

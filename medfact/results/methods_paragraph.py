@@ -169,6 +169,8 @@ def _numbers(report: Report) -> str:
 def _decoding(run: Run) -> str:
     known: dict[str, Any] = run.decoding
     parts = ["greedy"] if known.get("greedy") else []
+    if "temperature" in known and known["temperature"] is None:
+        parts.append("temperature and the other generation settings as the service sets them")
     parts += [
         f"{name.replace('_', ' ')} {value}"
         for name, value in known.items()

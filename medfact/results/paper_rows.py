@@ -37,6 +37,9 @@ RUN, CHANCE, PUBLISHED = "run", "chance", "published"
 
 NOT_THE_SAME = "published; not the same facts"
 
+ZERO_SHOT = "zero-shot"
+"""The base of MKJ's Table 3: the same model's run without passages."""
+
 
 @dataclass(frozen=True)
 class PaperRow:
@@ -113,8 +116,9 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
         first = row[0][0]
         shots = f"{first.shots}-shot" if first.shots else "zero-shot"
         facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
-        method = PROTOCOLS[first.protocol].title
-        detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}, {method}"
+        setting = f", {first.evidence.setting}" if first.evidence else ""  # the column names the retrieval
+        method = f"{PROTOCOLS[first.protocol].title}{setting}"
+        detail = f"{first.dataset}, {facts} facts, {shots}, {method}" if len(row) > 1 or first.evidence else detail_of(first)
         columns = [[(report.run, made[place]) for report, made in row] for place in range(len(row[0][1]))]
         filled = [next((one for one in column if one[1]), ("", None)) for column in columns]
         runs = tuple(run for run, _ in filled)
@@ -127,9 +131,10 @@ def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report
     return same and not any(cell and there for _, of in row for cell, there in zip(cells, of, strict=True))
 
 
-def _setting(report: Report) -> tuple[str, bool, str, int, str]:
-    """What runs share that stand in one row."""
-    return report.model, report.imported, report.dataset, report.shots, report.protocol
+def _setting(report: Report) -> tuple[object, ...]:
+    """The settings that the runs of one row share."""
+    corpus = report.evidence and (report.evidence.setting, report.evidence.corpus)
+    return report.model, report.imported, report.dataset, report.shots, report.protocol, corpus
 
 
 def coin(*values: float) -> PaperRow:
@@ -149,8 +154,12 @@ def published(file: str) -> tuple[Mapping[str, str], ...]:
     return tuple(row for _, row in rows)
 
 
-def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[PaperRow]:
-    """A paper's rows: one per model and data set, in the order of the print."""
+def rows_of_paper(
+    file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str], has_arrows: bool = False
+) -> Iterator[PaperRow]:
+    """A paper's rows: one per model and data set, in the order of the print. has_arrows: the file's intervals are the arrows
+    that the paper prints.
+    """
     found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
     for row in published(file):
         if row["model"] != "Random":
@@ -162,7 +171,8 @@ def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns
         rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
         by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
         cells = (figure_of(by_column.get(name, {})) for name in columns)
-        yield PaperRow(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
+        arrows = [PaperFigure(float(by_column[name]["interval"])) for name in columns if has_arrows]
+        yield PaperRow(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells), arrows=tuple(arrows))
 
 
 # ------------------------------------------------------------------------------------------------ arrows
@@ -185,6 +195,9 @@ def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Acros
     """The table with the arrows of its rows; as it is where the paper's has none. across: of every two runs of a row."""
     if not table.base:
         return table
+    if table.base == ZERO_SHOT:
+        rows = (replace(row, arrows=row.arrows or _less_zero_shot(row, table.columns, across)) for row in table.rows)
+        return replace(table, rows=tuple(rows))
     base = table.columns.index(table.base)
     known = {report.run: report for report in reports}
     rows = (
@@ -209,6 +222,16 @@ def _arrow(
         return _between(run, other, across)
     name, sign = _WITHIN[table.columns[place]]
     return _signed(known[run].contrasts.get(name), sign)
+
+
+def _less_zero_shot(row: PaperRow, columns: Sequence[str], across: Sequence[Across]) -> tuple[Cell, ...]:
+    """Accuracies with passages less those of the same model without; () for a row of no run."""
+    arrows = {(pair.a, _OF_PASSAGES.get(pair.metric)): _signed(pair.found, 1) for pair in across}
+    return tuple(arrows.get((run, column.split(": ")[1])) for run, column in zip(row.runs, columns, strict=False))
+
+
+_OF_PASSAGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_accuracy": "Acc_neg"}
+"""An accuracy in which passages make a difference (`evidence.Change`) → its name in MKJ."""
 
 
 def _between(run: str, less: str, across: Sequence[Across]) -> Cell:

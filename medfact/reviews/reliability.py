@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from medfact.metrics.clusters import effective_number
 from medfact.metrics.records import codes
@@ -19,6 +20,7 @@ class Row:
 
     relation: str
     form: str
+    """"" where the row is of all forms."""
     negated: bool
     wrong: Estimate
     unclear: Estimate
@@ -36,7 +38,10 @@ def counts_for_reliability(opinion: Opinion) -> bool:
 
 
 def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> tuple[Row, ...]:
-    """A row for each relation, form and polarity that was reviewed, in the order of the forms; and one of all, named ""."""
+    """A row for each relation, form and polarity that was reviewed, in the order of the forms; and one of all, named "".
+
+    A relation has one row, without a form, where all its forms have the same shares: verdicts on whole facts count in each.
+    """
     found: defaultdict[tuple[str, str, bool], list[tuple[str, bool, bool]]] = defaultdict(list)
     for statement in statements:
         variant = VARIANTS[statement.variant]
@@ -49,7 +54,13 @@ def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[
     keys = sorted(found, key=lambda key: (key[0], order[key[1]], key[2]))
     every = [one for of in found.values() for one in of]
     rows = [Row(*key, *_shares(found[key])) for key in keys]
-    return (*rows, Row("", "", False, *_shares(every)))
+    merged = (row for _, forms in groupby(rows, lambda row: row.relation) for row in _merged([*forms]))
+    return (*merged, Row("", "", False, *_shares(every)))
+
+
+def _merged(forms: list[Row]) -> list[Row]:
+    alike = len(forms) > 1 and len({(row.wrong, row.unclear) for row in forms}) == 1
+    return [replace(forms[0], form="", negated=False)] if alike else forms
 
 
 @dataclass(frozen=True)

@@ -32,16 +32,20 @@ class Scores:
 class ReviewedScores:
     """everything: as labelled. reviewed: the facts that somebody has judged whole, as labelled. corrected: all facts, with
     wrong labels flipped, and without facts of which a statement is unclear. undisputed: those without disputed ones too.
-    flipped: labels that were flipped; dropped, disputed: facts.
     """
 
     everything: Scores
     reviewed: Scores
     corrected: Scores
     undisputed: Scores
-    flipped: int
+    wrong: int
+    """Facts all of whose labels were flipped."""
+    sentences: int
+    """Statements of other facts whose label was flipped."""
     dropped: int
+    """Facts that are unclear, or depend on the patient."""
     disputed: int
+    """Facts about which reviewers differ."""
 
 
 def reviewed_scores(records: Records, statement_ids: Sequence[str], judgements: Mapping[str, Judgement]) -> ReviewedScores:
@@ -53,14 +57,15 @@ def reviewed_scores(records: Records, statement_ids: Sequence[str], judgements: 
     disputed = np.array([bool(one and one.disputed) for one in found], dtype=bool)
     wrong = decided & (truth != records.label)
     corrected = replace(records, label=np.where(wrong, ~records.label, records.label))
-    whole = ~_facts_with(records, ~decided)
+    whole, refuted = ~_facts_with(records, ~decided), ~_facts_with(records, ~wrong)
     clear, settled = ~_facts_with(records, unclear), ~_facts_with(records, disputed)
     return ReviewedScores(
         scores_of(records),
         scores_of(records.only(whole)),
         scores_of(corrected.only(clear)),
         scores_of(corrected.only(clear & settled)),
-        int(wrong.sum()),
+        _facts(records, refuted),
+        len({name for name, is_one in zip(statement_ids, wrong & ~refuted, strict=True) if is_one}),
         _facts(records, ~clear),
         _facts(records, ~settled),
     )
@@ -72,7 +77,7 @@ def _facts_with(records: Records, rows: Bools) -> Bools:
 
 
 def _facts(records: Records, rows: Bools) -> int:
-    return len(np.unique(records.fact[rows]))
+    return len(np.unique(records.triplet[rows]))
 
 
 def scores_of(records: Records) -> Scores:

@@ -1,12 +1,14 @@
-"""What the reviews say of a run: its scores under them, how reliable its labels are, and how far reviewers agree."""
+"""The reviews of a run: its scores under them, how reliable its labels are, and how far reviewers agree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from medfact.facts import Fact
 from medfact.metrics.agreement import MISSING, Agreement, agreement
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import Estimate
@@ -39,6 +41,23 @@ class Summary:
     agreement: Agreement
     by_relation: Mapping[str, Agreement]
     by_form: Mapping[str, Agreement]
+    disputed: tuple[Fact, ...]
+    """Facts about which reviewers differ."""
+
+    @property
+    def of_facts(self) -> tuple[Any, ...]:
+        """All that does not depend on the model: equal for runs that asked the same."""
+        counts = (self.scores.wrong, self.scores.sentences, self.scores.dropped, self.disputed)
+        figures = (self.labels, self.sentences, self.ceiling, self.agreement, self.by_relation, self.by_form)
+        return (self.facts_reviewed, self.reviewers, *counts, *figures)
+
+
+def told_once(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
+    """A summary for all runs whose reviews are the same, by their names; under "" where that is all of them."""
+    groups: dict[str, list[str]] = {}
+    for name, made in summaries.items():
+        groups.setdefault(repr(made.of_facts), []).append(name)
+    return {", ".join(names) if len(groups) > 1 else "": summaries[names[0]] for names in groups.values()}
 
 
 def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
@@ -63,6 +82,7 @@ def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
         agreement_on(once, reviewed),
         _agreement_by(once, reviewed, lambda statement: statement.fact.relation),
         _agreement_by(once, reviewed, lambda statement: VARIANTS[statement.variant].plain),
+        tuple(dict.fromkeys(s.fact for s in once if s.statement_id in judgements and judgements[s.statement_id].disputed)),
     )
 
 
@@ -77,9 +97,7 @@ def _agreement_by(
 
 
 def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> Agreement:
-    """How far reviewers agree which statements are true, false, or depend on the patient, adjudicators left out; intervals by
-    head.
-    """
+    """Agreement on which statements are true, false, or depend on the patient, adjudicators left out; intervals by head."""
     rows = list(_ratings(statements, reviewed))
     names = sorted({reviewer for _, of in rows for reviewer in of})
     table = np.array([[of.get(name, MISSING) for name in names] for _, of in rows], dtype=np.int64).reshape(
@@ -91,7 +109,7 @@ def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping
 def _ratings(
     statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Of each judged statement its head, and who says what of it, as places in SAID."""
+    """Of each judged statement its head, and each reviewer's verdict, as a place in SAID."""
     for statement in statements:
         single = [one for one in reviewed.get(statement.fact.fact_id, {}).values() if one.fact.role != ADJUDICATOR]
         said = {one.reviewer: SAID.index(says) for one in single if (says := one.says(statement)) is not None}

@@ -1,16 +1,16 @@
-"""What reviews say of a run, as text for a terminal, and in the words of the page."""
+"""The reviews of a run, as text for a terminal, and in the words of the page."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from medfact.metrics.agreement import Agreement
 from medfact.metrics.powered import Powered
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.wording import MINUS, NO_VALUE, counted, share, shortened
+from medfact.results.wording import MINUS, NO_VALUE, counted, label_of, share, shortened
 from medfact.reviews.reliability import Row
-from medfact.reviews.scores import PoweredScores, ReviewedScores, Scores
+from medfact.reviews.scores import PoweredScores, Scores
 from medfact.reviews.summary import Summary
 from medfact.reviews.verdicts import ADJUDICATOR, FACT_VERDICTS, Opinion
 from medfact.statements import VARIANTS
@@ -41,16 +41,16 @@ POWERED_IN_FULL = (
     "that depend on the patient, or of which reviewers decide nothing, leave the score. Contested and chosen facts speak for "
     "themselves alone."
 )
-"""What a prediction-powered score is."""
+"""Explains a prediction-powered score."""
 
 
-def summary_lines(made: Summary) -> Iterator[str]:
-    """The summary for a terminal; nothing where no fact is reviewed."""
+def summary_lines(made: Summary, before: Sequence[Summary] = ()) -> Iterator[str]:
+    """The summary for a terminal; nothing where no fact is reviewed. before: of the runs above, which are not repeated."""
     if not made.facts_reviewed:
         return
     yield ""
     yield f"reviews: {counted(made.facts_reviewed, 'fact')} judged by {counted(made.reviewers, 'reviewer')}"
-    yield changes(made.scores)
+    yield changes(made)
     for name, title in SCORES.items():
         scores: Scores = getattr(made.scores, name)
         yield _line(f"all answers right: {title}", scores.joint, "fact")
@@ -58,32 +58,35 @@ def summary_lines(made: Summary) -> Iterator[str]:
     yield _line(f"all answers right: {POWERED}", made.powered.joint.estimate, "reviewed fact")
     yield _line(f"right answers: {POWERED}", made.powered.average.estimate, "reviewed fact")
     yield powered_in_words(made.powered)
+    if any(made.of_facts == other.of_facts for other in before):
+        return
     yield ""
+    for fact in made.disputed[:10]:
+        yield f"in dispute: {fact.head} — {fact.relation} → {fact.tail} ({label_of(fact)})"
     for row in made.labels:
         yield _line(f"wrong labels: {where(row)}", row.wrong, "verdict")
         yield _line(f"bad wording: {where(row)}", row.unclear, "verdict")
     for one in made.sentences:
         yield _line(f"say something else than their fact: {shortened(one.origin)}", one.misstated, "verdict")
         yield _line(f"bad wording: {shortened(one.origin)}", one.unclear, "verdict")
-    yield _line("the most that a perfect model can reach", made.ceiling, "verdict")
-    yield ""
-    for name, title in FIGURES.items():
-        yield f"{title:<60}{', '.join(agreed(made.agreement, name))}"
+    yield _line("facts that reviewers accept as they stand", made.ceiling, "verdict")
+    yield f"{FIGURES['ac1']:<60}{', '.join(agreed(made.agreement, 'ac1'))}"
 
 
-def changes(scores: ReviewedScores) -> str:
-    """What reviewers changed, in a sentence."""
-    return (
-        f"{counted(scores.flipped, 'label')} held wrong, {counted(scores.dropped, 'fact')} unclear or depending on the "
-        f"patient, {counted(scores.disputed, 'fact')} in dispute."
-    )
+def changes(made: Summary) -> str:
+    """Facts and sentences that reviewers call wrong, facts that they drop, and facts about which they differ."""
+    scores = made.scores
+    dropped = f", find {scores.dropped:,} unclear or depending on the patient," if scores.dropped else ""
+    others = f" In other facts they call {counted(scores.sentences, 'sentence')} wrong." if scores.sentences else ""
+    facts = counted(made.facts_reviewed, "fact")
+    return f"Reviewers call {scores.wrong:,} of {facts} wrong{dropped} and disagree about {scores.disputed:,}.{others}"
 
 
 def powered_in_words(made: PoweredScores) -> str:
-    """What the score under the reviewers' truth rests on, and what more reviews would do for it; or why there is none."""
+    """The basis of the score under the reviewers' truth, and the gain from more reviews; or why there is none."""
     joint = made.joint
     if joint.estimate.value is None:
-        return f"{POWERED[0].upper()}{POWERED[1:]}: {NO_VALUE}, since {joint.why_not}."
+        return f"{POWERED[0].upper()}{POWERED[1:]}, not yet: {joint.why_not}."
     undecided = f", {made.undecided} of them undecided" if made.undecided else ""
     of = f"Of {counted(joint.facts, 'fact')}, {made.drawn:,} came at random and were judged blindly{undecided}"
     return f"{of}; the interval holds however wrong the labels of the others are. {_more(joint)}"
@@ -101,9 +104,9 @@ def _more(joint: Powered) -> str:
 
 
 def where(row: Row) -> str:
-    """Of which statements a row of the table of reliability is."""
-    if not row.relation:
-        return "all"
+    """The statements of a row of the table of reliability."""
+    if not row.form:
+        return row.relation or "all"
     key = next(key for key, variant in VARIANTS.items() if (variant.form, variant.negated) == (row.form, row.negated))
     return f"{row.relation}, {VARIANTS[key].plain}"
 
@@ -122,7 +125,7 @@ def _line(name: str, estimate: Estimate, of: str) -> str:
 
 
 def reviewed_in_words(of_fact: Mapping[str, Opinion]) -> str:
-    """What was said of a fact, by how many, without names: "reviewed by 2: true 2"; "" where nobody has."""
+    """The verdicts on a fact, counted, without names: "reviewed by 2: true 2"; "" where nobody has judged it."""
     if not of_fact:
         return ""
     decided = [one for one in of_fact.values() if one.fact.role == ADJUDICATOR]

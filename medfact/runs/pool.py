@@ -9,6 +9,9 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import Collection, medlama, mkj
 from medfact.errors import Mistake, UnknownName
 from medfact.languages import language_of, load_language, pool_of_table
+from medfact.models.services.named import service_at, service_named
+from medfact.models.services.policy import address_of
+from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.prototypes import ORIGIN, READY, Pool, load_pool, merged, origin_of, pool_names, templates_pool
 from medfact.spec import PROTOCOLS, SETTINGS, Protocol, RunSpec
 
@@ -40,6 +43,17 @@ def asked_as_written(spec: RunSpec, collection: Collection) -> RunSpec:
     """The spec asked in the language in which its table is, where the method has sentences in it."""
     needs, language = SETTINGS["spec.asked_in"].needs, language_of(collection)
     return spec if language == ENGLISH or (needs and not needs.is_met(spec)) else spec.chosen(asked_in=language)
+
+
+def decoded_as_published(spec: RunSpec) -> RunSpec:
+    """The spec with the service's own generation settings, where the paper leaves them to commercial services (PretextTrans and
+    TPEval, on implementation): here the known ones that want a key.
+    """
+    named = service_named(spec.model)
+    if named is not None and named.prefix == OPENAI_PREFIX:  # its address may be any server's that speaks the protocol
+        named = service_at(address_of(spec.service).base)
+    is_left = protocol_of(spec).services == "default" and named is not None and named.key is not None
+    return replace(spec, service=replace(spec.service, temperature=None)) if is_left else spec
 
 
 def mixed_note(spec: RunSpec, collection: Collection) -> str:

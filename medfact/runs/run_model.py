@@ -31,7 +31,7 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
     spec = record.spec
     check_source(record)
     service = replace(spec.service, key=key, effort=spec.effort)
-    if states(spec):
+    if states(spec) or spec.writes:
         service = replace(service, top_logprobs=0)  # nothing would come of them
     placement = spec.placement.at_effort(spec.effort)
     options = {"placement": placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}

@@ -23,7 +23,7 @@ from medfact.results.sections import REPORT, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.sides import MOST, sides_of
 from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
-from medfact.reviews.summary import summary
+from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
@@ -74,7 +74,8 @@ def html_report(
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
-    parts = [_part(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
+    reviews = [summary(store, run.run, owners) for run in runs]
+    parts = [_part(store, names[place], run, reviews[: place + 1], estimand) for place, run in enumerate(runs)]
     reports = {part.name: part.report for part in parts}
     judged = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, judged) for name, run in zip(names, runs, strict=True)}
@@ -130,7 +131,8 @@ def _besides(part: RunPart) -> str:
     return told
 
 
-def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> RunPart:
+def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:
+    """The part of a run. reviews: of the runs above and, at the end, of this one."""
     report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board)
     return RunPart(
@@ -139,7 +141,7 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
         report=report,
         failed=len(pairs.chosen("missed")),
         command=command_of(replace(portable(run.spec), model=shown_model(run.model))),
-        reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
+        reviews=tuple(filter(None, summary_lines(reviews[-1], reviews[:-1]))),
         labels=remarks(report),
         bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
     )

@@ -210,7 +210,7 @@ def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[st
     paper, _, number = name.partition("-")
     if paper not in PAPERS:
         return None
-    across = across_of_papers(Side(record, services.reports.board(record.run)) for record in records)
+    across = across_of_papers([Side(record, services.reports.board(record.run)) for record in records])
     found = [one for one in tables(reports, paper, across) if one.name.lower().replace(" ", "-") == number]
     return map(_with_plain_column, found[0].as_rows()) if found else None
 

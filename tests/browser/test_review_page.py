@@ -260,7 +260,7 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
         expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by gus")
         page.goto(results)
         section = page.locator("#tab")
-        expect(section).to_contain_text("8 labels held wrong")
+        expect(section).to_contain_text("Reviewers call 1 of 1 fact wrong and disagree about 0.")
         expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")
         expect(section).to_contain_text("no item was judged by two reviewers")
         page.context.close()

@@ -186,6 +186,14 @@ def test_a_careless_checker_is_seen(careless: str, checked: tuple[Curation, list
     assert {one.candidate.position for one in facts} >= {one.position for one in both_careful}
 
 
+@pytest.mark.parametrize(("controls", "careless"), [(4, False), (9, False), (10, True)])
+def test_nobody_is_careless_after_a_few_controls(controls: int, careless: bool) -> None:
+    """All controls are accepted, each of another disease."""
+    made = [Candidate(f"d{n}", "drugs", f"r{n}", "s", control=True, position=n) for n in range(controls)]
+    (ada,) = quality_of(made, standing([said_by("ada", one, ACCEPTED, 1) for one in made])).reviewers
+    assert ada.is_careless is careless
+
+
 def test_the_figures_are_those_of_the_shares_and_of_the_agreement() -> None:
     """Six proposals and two controls of four diseases; ada accepts four proposals, ben two of these and no other."""
     made = [Candidate(f"d{n // 2}", "drugs", f"r{n}", "s", control=n > 5, position=n) for n in range(8)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from small_facts import write_csv
+from small_papers import write_json
 
 from medfact.datasets import load_file
 from medfact.datasets.statistics import Size, statistics
@@ -32,12 +33,40 @@ def test_every_figure_by_hand(file: Path) -> None:
     Sign 3, Finding 1, Body Part 1: 9 names in 5 types, 9/5 a type.
     """
     whole, sites, symptoms, *types = statistics(load_file(file))
-    assert whole == Size("data set", "facts.csv", 5, 5, 3, 4, 7, 5 / 3, 5 / 3, 2, 5, 9 / 5)
+    assert whole == Size("data set", "facts.csv", 5, 5, 3, 4, 7, 5 / 3, 5 / 3, 2, 5, 9 / 5, refuted=0.0)
     assert sites == Size("relation", "affected sites", 1, None, 1, 1, 2, 1.0, 1 / 3)
     assert symptoms == Size("relation", "symptoms", 4, None, 3, 3, 6, 4 / 3, 4 / 3)
     assert [(one.name, one.entities, one.facts) for one in types] == [
         ("Body Part", 1, 1), ("Disease", 3, 0), ("Finding", 1, 2), ("Infection", 1, 0), ("Sign", 3, 4)
     ]  # fmt: skip
+
+
+def test_the_share_of_random_partners_that_known_facts_refute(tmp_path: Path) -> None:
+    """Three signs of one type. Of gout's two others for pain fever is known, and the other way round: 1 of 2 twice; of asthma's
+    others, pain and fever, neither: 0. (1/2 + 1/2 + 0) / 3 = 1/3. A tail alone in its relation has no others.
+    """
+    rows = [("gout", "symptoms", "pain"), ("gout", "symptoms", "fever"), ("asthma", "symptoms", "cough")]
+    kinds = ("Disease", "Sign")
+    rows_of_file = [dict(zip(COLUMNS, (*row, *kinds), strict=True)) for row in [*rows, ("gout", "affected sites", "joint")]]
+    collection = load_file(write_csv(tmp_path / "signs.csv", rows_of_file))
+    assert statistics(collection)[0].refuted == pytest.approx(1 / 3)
+    only = [fact for fact in collection.facts if fact.head == "asthma"]
+    assert statistics(collection, only)[0].refuted == 0
+
+
+def test_the_types_that_mkj_lists_count_with_their_names(tmp_path: Path, medfact: Callable[..., Any]) -> None:
+    """Two objects are in facts; the folder lists three drugs, one in another spelling, and a type that no fact has."""
+    triplets = [
+        {"text": "", "triplet": {"subject": f"Disease {n}", "predicate": "may be treated by", "object": f"drug {n}"}}
+        for n in range(2)
+    ]
+    write_json(tmp_path / "mkj" / "triplets_collection.json", triplets)
+    listed = {"Clinical Drug": ["drug 0", "Drug 1", "drug 2"], "Virus": ["Orf virus"]}
+    write_json(tmp_path / "mkj" / "semantic_to_entity.json", listed)
+    rows = medfact("statistics", "--protocol", "mkj", "--facts", tmp_path / "mkj").rows
+    types = {row["name"]: (row["entities"], row["facts"]) for row in rows if row["of"] == "semantic type"}
+    assert types == {"Clinical Drug": (3, 2), "Virus": (1, 0)}
+    assert (rows[0]["types"], rows[0]["per_type"]) == (2, 2.0)
 
 
 def test_the_command_counts_what_a_method_tests(medfact: Callable[..., Any]) -> None:

@@ -125,6 +125,42 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
     assert related.metrics["average_accuracy"].difference == 0
 
 
+def test_mkjs_table_3_has_a_row_a_model_with_arrows_and_their_mean(
+    mkj: Path, store: Store, medfact: Callable[..., Any]
+) -> None:
+    """The reader as above: Acc .275 with passages, .475 less than without. One that says True of everything: Acc .25 with and
+    without. Their means: .2625, and −.2375. Of the paper's rows, GPT-3.5-TURBO: 90.75 (↑8.5); the mean of all 16 is 83.9.
+    """
+    settings: list[dict[str, Any]] = [{}, {"retrieval": "sparse"}, {"retrieval": "sparse", "leave_out": True}]
+    models = {"openai:reader": Answerer(reader), "openai:yes": Answerer(lambda prompt: "True")}
+    runs = [
+        asked(store, replace(spec_of(mkj, **fields), model=name), model)
+        for name, model in models.items()
+        for fields in settings[: 3 if name == "openai:reader" else 2]
+    ]
+    rows = json.loads(f"[{','.join(medfact('tables', *runs, '--paper', 'mkj', '--db', store.url).out.splitlines())}]")
+    table = {
+        (row["model"], row["detail"].rpartition(", ")[2].partition(";")[0], row["column"]): row
+        for row in rows
+        if row["table"] == "Table 3"
+    }
+    ours = {key: row for key, row in table.items() if row["from"] == "run" and row["column"] == "sparse: Acc"}
+    assert {key[:2]: (row["value"], row["difference"]) for key, row in ours.items()} == {
+        ("reader", READ): pytest.approx((0.275, -0.475)),
+        ("reader", RELATED): (0.75, 0.0),
+        ("yes", READ): (0.25, 0.0),
+        ("mean of 2 models", READ): pytest.approx((0.2625, -0.2375)),
+    }
+    of_reader = table["reader", READ, "sparse: Acc_pos"]
+    assert (of_reader["difference"], of_reader["difference_n"], of_reader["less"]) == (pytest.approx(0.95), 20, "zero-shot")
+    assert of_reader["difference_low"] < 0.95 < of_reader["difference_high"]
+    assert table["reader", READ, "dense: Acc"]["difference"] is None
+    printed = table["GPT-3.5-TURBO", "zero-shot", "sparse: Acc"]
+    assert (printed["value"], printed["difference"], printed["difference_n"]) == (0.9075, 0.085, None)
+    mean = table["mean of 16 models", "zero-shot", "sparse: Acc"]
+    assert (round(mean["value"], 4), mean["n"], mean["from"]) == (0.8389, None, "published")
+
+
 def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
     """P(True) is 0.9 where the reader says True and 0.2 where it says False. Without passages it is 0.2 throughout. With them
     it is 0.9 for 19 of 20 true statements and 57 of 60 false ones: 19/20 · 0.7 = 57/60 · 0.7 = +0.665. Brier: 19 fall from 0.64

@@ -416,14 +416,12 @@ def test_an_interval_holds_its_figure(model: str, mkj: Path, medfact: Medfact) -
         assert -1 <= figure["low"] <= figure["value"] <= figure["high"] <= 1
 
 
-def test_the_errors_by_semantic_type_are_mkjs_five_and_five(mkj: Path, medfact: Medfact) -> None:
+def test_types_that_a_coin_answers_alike_are_not_ranked(mkj: Path, medfact: Medfact) -> None:
     report = reported(medfact, ran(medfact, "mkj", mkj)["run"])
     by_type = report["by_tail_type"]
     assert sorted(by_type) == sorted(f"Type {i}" for i in range(12))
     assert sum(figure["n"] for figure in by_type.values()) == 400
-    order = sorted(figure["value"] for figure in by_type.values())
-    assert [by_type[name]["value"] for name in report["error_prone"]["most"]] == order[:5]
-    assert [by_type[name]["value"] for name in report["error_prone"]["least"]] == order[:-6:-1]
+    assert report["error_prone"] == {"most": [], "least": []}
 
 
 def test_negatives_of_plain_triplets_are_three_of_the_same_semantic_type(tmp_path: Path, medfact: Medfact) -> None:

@@ -18,6 +18,7 @@ from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
 from small_facts import write_csv
 
 from medfact.metrics import averages
+from medfact.metrics.measures import ErrorProne, TypeAccuracy
 from medfact.runs.events import Finished
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -517,19 +518,28 @@ def test_types_of_fewer_than_20_facts_are_not_ranked(tmp_path: Path) -> None:
     assert made["error_prone"] == {"most": [], "least": []}
 
 
-def test_the_five_types_that_err_most_and_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(averages, "FEWEST_FACTS", 15)
-    made, _ = run_of(tmp_path, MKJ_FACTS, mkj_signs(), {"protocol": "mkj"})
-    # type t: 16 - t of 16 right, T00 15 of 15
-    all_are(made["by_tail_type"], {"T00": (15, 15)} | {f"T{t:02}": (16 - t, 16) for t in range(1, TYPES)})
-    assert made["error_prone"] == {"most": ["T11", "T10", "T09", "T08", "T07"], "least": ["T00", "T01", "T02", "T03", "T04"]}
+def of_type(value: float, half: float, facts: int = 20) -> TypeAccuracy:
+    return TypeAccuracy(value, value - half, value + half, 4 * facts, facts)
 
 
-def test_seven_types_make_five_and_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(averages, "FEWEST_FACTS", 15)
-    signs = {key: sign for key, sign in mkj_signs().items() if key[0] < "disease07"}
-    made, _ = run_of(tmp_path, MKJ_FACTS[: 7 * 4], signs, {"protocol": "mkj"})
-    assert made["error_prone"] == {"most": ["T06", "T05", "T04", "T03", "T02"], "least": ["T00", "T01"]}
+def test_only_types_shown_apart_are_most_or_least_error_prone() -> None:
+    """Of six types three at most are on each side. Intervals for 15 pairs are 2.935 / 1.960 = 1.50 times as wide: .92 to .98,
+    .84 to .96, .50 to 1.10; .40 to 1.00, .45 to .75, .25 to .55. The third of each side meets the other end's.
+    """
+    six = {"A": (0.95, 0.02), "B": (0.90, 0.04), "C": (0.80, 0.20), "D": (0.70, 0.20), "E": (0.60, 0.10), "F": (0.40, 0.10)}
+    types = {name: of_type(*of) for name, of in six.items()}
+    assert averages.error_prone(types) == ErrorProne(("F", "E"), ("A", "B"))
+    few = averages.error_prone({**types, "F": of_type(0.40, 0.10, facts=19)})
+    assert few == ErrorProne(("E",), ("A", "B")), "under 20 facts: not ranked; of five types two are on each side"
+
+
+def test_a_type_is_on_one_side_alone() -> None:
+    """The best of five types is never called error-prone, and one type alone is neither."""
+    five = {name: of_type(0.933 - 0.1 * place, 0.01) for place, name in enumerate("ABCDE")}
+    assert averages.error_prone(five) == ErrorProne(("E", "D"), ("A", "B"))
+    assert averages.error_prone({"A": five["A"]}) == ErrorProne((), ())
+    alike = {name: of_type(0.8 + place / 100, 0.05) for place, name in enumerate("ABCDE")}
+    assert averages.error_prone(alike) == ErrorProne((), ()), "no order is shown"
 
 
 # ------------------------------------------------------------------------- nothing to measure

@@ -17,6 +17,7 @@ from waiting import until
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
+from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.plots import COLOURS, plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
@@ -306,6 +307,43 @@ def test_a_budget_wants_a_price(facts_file: Path, store: Store) -> None:
         run_id = start(spec_of(service, facts_file, model="openai:unheard-of", budget=1.0), store)
         with pytest.raises(Mistake, match="is not known, so a budget cannot be kept"):
             list(answer(run_id, store, key=KEY))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "model", "typed", "sent"),
+    [
+        ("pretexttrans", "azure:gpt-4o", (), None),
+        ("tpeval", "azure:gpt-4o", (), None),
+        ("pretexttrans", "azure:gpt-4o", ("--temperature", "0"), 0.0),
+        ("medfact", "azure:gpt-4o", (), 0.0),
+        ("mkj", "azure:gpt-4o", (), 0.0),
+        ("pretexttrans", "openai:own-model", (), 0.0),
+    ],
+)
+def test_the_papers_leave_decoding_to_commercial_services(
+    protocol: str,
+    model: str,
+    typed: tuple[str, ...],
+    sent: float | None,
+    store: Store,
+    medfact: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No temperature is sent then, and an identical prompt is asked again. MKJ's decoding is greedy; so is that of a server of
+    one's own, and what somebody types counts.
+    """
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with MockService() as service:
+        options = ("--protocol", protocol, "--model", model, "--base-url", service.base_url, *typed)
+        outcome = medfact("run", "--limit", 1, "--shots", 0, *options, "--db", store.url)
+        assert outcome.code == 0, outcome.err
+        assert {call.body.get("temperature") for call in service.calls} == {sent}
+    record = store.run(outcome.rows[0]["run"])
+    assert record.decoding["temperature"] == record.spec.service.temperature == sent
+    paragraph = methods_paragraph([record], [report_of(store, record)])
+    assert ("generation settings as the service sets them" in paragraph) == (sent is None)
+    assert ("temperature 0.0" in paragraph) == (sent == 0)
 
 
 def test_answers_are_reused_by_leave(facts_file: Path, store: Store) -> None:

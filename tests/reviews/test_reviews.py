@@ -21,8 +21,8 @@ from medfact.results.report import board_of
 from medfact.reviews.queues import at_random, contested, disputed, shuffled
 from medfact.reviews.reliability import by_origin, ceiling, most_wrong, reliability, statements_to_check
 from medfact.reviews.scores import reviewed_scores
-from medfact.reviews.summary import summary
-from medfact.reviews.text import reviewed_in_words
+from medfact.reviews.summary import summary, told_once
+from medfact.reviews.text import changes, reviewed_in_words
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
     BOTH,
@@ -131,7 +131,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     judgements = {s.statement_id: judged(s, said[s.fact.fact_id]) for s in asked if s.fact.fact_id in said}
     made = reviewed_scores(records, [s.statement_id for s in asked], judgements)
     assert (made.everything.facts, made.everything.average.value, made.everything.joint.value) == (14, 56 / 112, 0)
-    assert (made.flipped, made.dropped, made.disputed) == (5, 1, 0)
+    assert (made.wrong, made.sentences, made.dropped, made.disputed) == (0, 5, 1, 0)
     assert (made.reviewed.facts, made.reviewed.average.value) == (3, 12 / 24)
     assert made.corrected.facts == 13
     assert made.corrected.average.value == pytest.approx(57 / 104)
@@ -326,7 +326,12 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     arrived = medfact("reviews", "--db", other).rows
     kept = ("reviewer", "fact_id", "verdict", "comment", "seconds", "blind", "queue", "bulk")
     assert [[one[name] for name in kept] for one in arrived] == [[one[name] for name in kept] for one in listed]
-    figures = {(row["figure"], row["of"]): row for row in medfact("reviews", "--on", run, "--db", url).rows}
+    listed = medfact("reviews", "--on", run, "--db", url).rows
+    figures = {(row["figure"], row["of"]): row for row in listed}
+    assert len(figures) == len(listed), "every row is told once"
+    relations = {fact.relation for fact in true}
+    assert {row["of"] for row in listed if row["figure"] == "wrong_labels"} == {*relations, "all"}, "one row for eight forms"
+    assert (figures["wrong", "facts"]["value"], figures["sentences", "wrong sentences of other facts"]["value"]) == (0, 0)
     assert figures["average_accuracy", "everything"]["value"] == 0.5
     assert figures["disputed", "facts"]["value"] == 1
     assert figures["wrong_labels", "all"]["value"] == pytest.approx(8 / 112), "one of 14 verdicts makes 8 of 112 labels wrong"
@@ -335,8 +340,11 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     assert figures["reviewed", "facts"]["value"] == 7
     told = medfact("report", run, "--db", url).out
     assert "7 facts judged by 2 reviewers" in told
-    assert "0 labels held wrong, 0 facts unclear or depending on the patient, 1 fact in dispute." in told
-    assert "reversed, denied" in told
+    assert "Reviewers call 0 of 7 facts wrong and disagree about 1." in told
+    assert f"in dispute: {true[0].head} — {true[0].relation} → {true[0].tail} (true)" in told
+    assert [line.split("  ")[0] for line in told.splitlines() if "AC1" in line or "kappa" in line] == ["Gwet's AC1"]
+    twice = medfact("report", run, run, "--db", url).out
+    assert (twice.count("Reviewers call"), twice.count("Gwet's AC1")) == (2, 1), "labels and agreement are told once"
     reviews = json.loads(medfact("report", run, "--json", "--db", url).out)["reviews"]
     assert reviews["scores"]["undisputed"]["facts"] == 13, "the disputed one of 14 is left out"
     assert reviews["scores"]["undisputed"]["average"]["value"] == 52 / 104
@@ -345,6 +353,25 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
         reviews["by_form"], pytest.approx(6 / 7)
     )
     assert sum(one["items"] for one in reviews["by_relation"].values()) == 56
+
+
+def test_a_fact_is_no_list_of_its_sentences(store: Store) -> None:
+    """Of seven true facts one is held false: one fact, eight labels. Of another one sentence is held otherwise."""
+    run = start(RunSpec(model="baseline:always-true", limit=7, shots=0), store)
+    list(answer(run, store))
+    asked = [item.statement for item in store.answers.asked(run) if item.statement.fact.positive]
+    true = list(dict.fromkeys(statement.fact for statement in asked))
+    store.verdicts.record([on(fact, FALSE if fact == true[0] else TRUE) for fact in true])
+    sentence = next(statement for statement in asked if statement.fact == true[1])
+    store.verdicts.record([on(true[1], OTHERWISE, statement_id=sentence.statement_id)], [sentence])
+    made = summary(store, run)
+    assert (made.scores.wrong, made.scores.sentences) == (1, 1)
+    said = "Reviewers call 1 of 7 facts wrong and disagree about 0. In other facts they call 1 sentence wrong."
+    assert changes(made) == said
+    assert list(told_once({"a": made, "b": summary(store, run)})) == [""]
+    other = start(RunSpec(model="baseline:always-true", limit=2, shots=0), store)
+    list(answer(other, store))
+    assert list(told_once({"a": made, "b": made, "c": summary(store, other)})) == ["a, b", "c"]
 
 
 def test_a_run_can_be_restricted_to_what_reviewers_confirmed(url: str, medfact: Callable[..., Any], tmp_path: Path) -> None:

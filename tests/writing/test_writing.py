@@ -225,6 +225,15 @@ def test_what_was_written_of_false_partners_alone_can_be_taken_elsewhere(store: 
         assert [item.statement for item in other.answers.asked(one)] == [item.statement for item in planned.statements]
 
 
+def test_a_writing_asks_for_no_probabilities(store: Store) -> None:
+    """It has no P(True), so that nothing is said of one."""
+    with MockService(Behaviour(writes=faithful, no_logprobs=True)) as service:
+        writing = start_writing("rephrase", spec_of(service), store)
+        assert list(write(writing, store))
+        assert not any(call.body.get("logprobs") for call in service.calls)
+    assert not any("P(True)" in note for note in store.run(writing).notes)
+
+
 # ------------------------------------------------------------------------------------------------ the papers' experiment
 
 

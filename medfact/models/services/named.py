@@ -62,8 +62,12 @@ def service_named(spec: str) -> NamedService | None:
     return next((service for service in named_services() if spec.startswith(service.prefix)), None)
 
 
+def service_at(address: str) -> NamedService | None:
+    """The service at an address; None where that is not known."""
+    return next((service for service in named_services() if service.filled_address.rstrip("/") == address.rstrip("/")), None)
+
+
 def seed_name_at(address: str) -> str:
-    """What the service at an address calls the seed; `seed`, as the protocol has it, where that is not known."""
-    here = address.rstrip("/")
-    known = (service.seed for service in named_services() if service.filled_address.rstrip("/") == here)
-    return next(known, None) or "seed"
+    """The name of the seed for the service at an address; `seed`, as the protocol has it, where that is not known."""
+    service = service_at(address)
+    return (service and service.seed) or "seed"

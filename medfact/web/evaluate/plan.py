@@ -13,6 +13,7 @@ from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.plan import NOTHING_HELD, plan, too_many_statements
+from medfact.runs.pool import decoded_as_published
 from medfact.runs.start import as_decided
 from medfact.spec import RunSpec, check_numbers
 from medfact.store import Plan
@@ -40,7 +41,8 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     if not setup.sets:
         source, decided = source_of(services, owner, setup), services.store.of(owner).decisions.of_partners()
         held = services.held(reviewers) if setup.reviewed else {}
-        return [PlannedRun(spec, planned(spec, source, decided, held, most, own_pool), own_pool) for spec in specs]
+        plans = [planned(spec, source, decided, held, most, own_pool) for spec in specs]
+        return [PlannedRun(decoded_as_published(spec), plan, own_pool) for spec, plan in zip(specs, plans, strict=True)]
     if len(specs) * len(setup.sets) > MOST_MODELS:
         raise Mistake(
             f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
@@ -62,7 +64,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
         raise too_many_statements(most)
     if setup.shots == 0:
         asked, plan = asked.chosen(shots=0), replace(plan, shots=0, demonstrations={})
-    return PlannedRun(asked.chosen(model=spec.model, service=spec.service, budget=spec.budget), plan)
+    return PlannedRun(decoded_as_published(asked.chosen(model=spec.model, service=spec.service, budget=spec.budget)), plan)
 
 
 def planned(

@@ -23,7 +23,7 @@ from medfact.results.sections.answers import GROUPS
 from medfact.results.sides import Side
 from medfact.results.specialties import by_specialty
 from medfact.results.wording import false_on_purpose, remarks
-from medfact.reviews.summary import Summary, summary
+from medfact.reviews.summary import Summary, summary, told_once
 from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agreed, changes, powered_in_words, where
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.runs.plan import question_of
@@ -257,9 +257,11 @@ def _under_review(visitor: Visitor, lives: Lives) -> Markup:
     found = {
         name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
     }
+    summaries = {name: made for name, made in found.items() if made is not None and made.facts_reviewed}
     return render(
         "under_review",
-        summaries={name: made for name, made in found.items() if made is not None and made.facts_reviewed},
+        summaries=summaries,
+        judged=told_once(summaries),
         ids=",".join(live.run.run for live in lives.values()),
         scores=SCORES,
         powered=POWERED,
@@ -310,7 +312,7 @@ def _statistics_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
 def _papers(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
     board = visitor.services.reports.board
-    across = across_of_papers(Side(live.run, board(live.run.run)) for live in lives.values())
+    across = across_of_papers([Side(live.run, board(live.run.run)) for live in lives.values()])
     return papers_tab(lives, show, case, across)
 
 
