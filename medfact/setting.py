@@ -82,7 +82,7 @@ class Setting:
     excludes: the path of the option before it that it excludes.
     shares: the path of the field whose option sets this one instead, where what is typed stands in capital letters and is
     none of that field's choices.
-    several: whether its option takes several values with commas between them: each makes runs of its own.
+    several: whether its option and its input take several values: each makes runs of its own.
     resumable: whether `resume` takes another value than the run recorded.
     label: what the page calls its input.
     info: what the page says below the label.

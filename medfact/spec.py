@@ -275,7 +275,7 @@ class RunSpec:
     )
     limit: int | None = setting(
         None, "--limit", "N", "test N true facts and their false partners",
-        group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="Pairs: true facts, each with its false partners",
+        group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="True facts, each with its false ones",
     )
     per_relation: int | None = setting(
         None, "--per-relation", "N", "test N true facts of each relation",
@@ -294,7 +294,7 @@ class RunSpec:
         None, "--shots", "N", "worked examples (demonstrations) before each statement (default: the protocol's)",
         group=METHOD, bounds=Bounds(0, 100, "number of shots"),
         label="Worked examples shown to the model before each statement",
-        info="medfact proposes five, too; this page shows none unless you choose them, so that a first look is quick.",
+        info="None is the default here, so that a first look is quick.",
     )
     seed: int = setting(0, "--seed", "S", "seed of all random draws", group=FACTS, bounds=SEEDS)
     shot_seed: int | None = setting(
@@ -359,7 +359,7 @@ class RunSpec:
     budget: float | None = setting(
         None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
         group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
-        resumable=True, asks=False, label="stop after so many US dollars (0: never)",
+        resumable=True, asks=False, label="spending limit in US dollars (0: none)",
     )
     reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
     batch: bool = setting(
@@ -368,9 +368,9 @@ class RunSpec:
     )
     placement: Placement = HERE
     effort: str | None = setting(
-        None, "--effort", "LEVEL", f"how much a model thinks that can: {', '.join(EFFORTS)} (default: as it does by itself)",
-        group=METHOD, place=3, choices=EFFORTS, of="effort", compared="effort", label="Effort of thinking", has_input=True,
-        info="For models that think before they answer. Others refuse it, and a note says so.",
+        None, "--effort", "LEVEL", f"reasoning effort: {', '.join(EFFORTS)} (default: the model's own)",
+        group=METHOD, place=3, choices=EFFORTS, of="effort", compared="effort", label="Reasoning effort", has_input=True,
+        info="Of models that think before they answer.",
     )
     stated: bool = setting(
         False, "--stated", "", "P(True) as the model states it: a second turn asks “How sure are you, 0 to 100?”",
@@ -382,16 +382,16 @@ class RunSpec:
         (), "--pressure", "KINDS",
         f"push against each answer in two further turns, and ask again: {', '.join(PRESSURES)}, with commas",
         group=METHOD, place=3, choices=PRESSURES, of="kind of pressure", compared="pressure",
-        label="Push against each answer", has_input=True,
-        info="Does it hold what it knows? About two calls more for each statement and kind, and for a control without a push.",
+        label="Pressure: ask again after “Are you sure?”", has_input=True,
+        info="Two more calls a sentence for each kind, and for a control that is merely asked again.",
     )
     asked_in: str = setting(
         ENGLISH, "--language", "CODES",
-        f"language of statements, question and answers: {', '.join(language_titles())}; several with commas make a run each "
-        "(of a UMLS folder: that of its names, such as SPA)",
+        f"language of statements, question and answers: {', '.join(language_titles())}; several, with commas or "
+        "repeated, make a run each (of a UMLS folder: that of its names, such as SPA)",
         group=METHOD, place=1, choices=language_titles(), of="language", needs=_OWN_WORDS, compared="language", several=True,
         label="Language of statements and answers", has_input=True,
-        info="The same facts and false partners, asked in another language; facts that lack a name in it are left out.",
+        info="Tick several to compare them over the same facts, a run each; none for the language of the facts.",
     )
 
     race: str | None = None

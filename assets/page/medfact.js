@@ -301,7 +301,8 @@
       ready = true;
       if (quick.length) look();
     });
-    return Object.keys(usual).map((name) => (choices[name]?.includes(setup[name]) === false ? usual[name] : setup[name]));
+    const shown = (name) => setup[name] ?? setup.further?.[name] ?? usual[name];
+    return Object.keys(usual).map((name) => (choices[name]?.includes(shown(name)) === false ? usual[name] : shown(name)));
   };
 
   /* Brings a file: uploads it, and has a button of the server take it. A newer one for the same button counts alone. */

@@ -46,9 +46,9 @@ def option(path: str, says_default: bool = True) -> Add:
         return argument(declared.flag, "", declared.help, **settings, action=f"store_{not default}".lower())
     shown = f"{default:g}" if isinstance(default, float) else default
     told = f" (default: {shown})" if says_default and default is not None and default != () else ""
-    if default == () or declared.repeatable:
-        settings["action"] = "extend" if default == () and declared.choices else "append"
-        told = "; may repeat" if default == () else ""
+    if default == () or declared.repeatable or declared.several:
+        settings["action"] = "extend" if declared.choices else "append"
+        told = "; may repeat" if default == () else told
     parse = declared.parse or {"int": int, "float": float}.get(str(field.type).partition(" ")[0], str)
     if settings.get("action") == "extend":
         parse = _names
@@ -126,10 +126,10 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     # what was typed of an option that two fields share goes to the second one, where it is meant (`Setting.shares`)
     for path, declared in SETTINGS.items():
         record, _, field = declared.shares.partition(".")
-        typed = settings[record].get(field) if record else None
-        if typed and typed.isupper() and typed not in SETTINGS[declared.shares].choices:
+        typed: tuple[str, ...] = settings[record].get(field, ()) if record else ()
+        if len(typed) == 1 and typed[0].isupper() and typed[0] not in SETTINGS[declared.shares].choices:
             own, _, name = path.partition(".")
-            settings[own][name] = settings[record].pop(field)
+            (settings[own][name],) = settings[record].pop(field)
     if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
         settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
     return settings
@@ -147,16 +147,16 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
 
 
 def specs_of(options: argparse.Namespace, model: str) -> list[RunSpec]:
-    """The specs of the typed settings and a model: one for each of several values that stand with commas between them."""
+    """The specs of the typed settings and a model: one for each value of an option that takes several."""
     settings = typed_settings(options)
     typed = settings["spec"]
     several = [name for name, declared in settings_in(RunSpec).items() if declared.several and name in typed]
-    if empty := next((name for name in several if not _names(typed[name])), None):
+    if empty := next((name for name in several if not typed[name]), None):
         flag = settings_in(RunSpec)[empty].flag
         raise Mistake(f"{flag} names nothing.", f"Write a name after {flag}, or leave it out.")
     return [
         _spec_of({**settings, "spec": {**typed, **dict(zip(several, values, strict=True))}}, model)
-        for values in product(*(dict.fromkeys(_names(typed[name])) for name in several))
+        for values in product(*(dict.fromkeys(typed[name]) for name in several))
     ]
 
 

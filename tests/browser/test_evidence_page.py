@@ -25,7 +25,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     page.get_by_label("by shared words (BM25)").check()
     page.get_by_label("with passages that do not").check()
     expect(page.locator("#documents")).to_contain_text("Passages come from the facts of the data set")
-    expect(page.locator("#why-not")).to_contain_text("10 pairs × 16 statements × 3 settings")
+    expect(page.locator("#why-not")).to_contain_text("10 true and 10 false facts, 8 sentences each × 3 settings")
     page.locator("#evaluate").click()
     expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete", timeout=240_000)
     rows = page.locator("#scores tbody tr")

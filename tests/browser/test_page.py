@@ -62,9 +62,9 @@ def test_first_visitor_finds_the_story_and_a_demonstration(page: Page, address: 
 
 def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> None:
     go = page.locator("#go")
-    expect(go).to_contain_text("60 pairs × 16 statements")
+    expect(go).to_contain_text("60 true and 60 false facts, 8 sentences each")
     choose_models(page, "a coin", "true unless denied")
-    expect(go).to_contain_text("60 pairs × 16 statements × 2 models")
+    expect(go).to_contain_text("60 true and 60 false facts, 8 sentences each × 2 models")
     choose_models(page)
     expect(go).to_contain_text("0 models are chosen")
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
@@ -72,7 +72,7 @@ def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> No
     rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
     upload(page, write_facts(tmp_path / "sixteen.csv", rows, ("head", "relation", "tail")))
     expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on sixteen.csv"))
-    expect(go).to_contain_text("16 pairs")  # and no more than the file has; none is kept for demonstrations that are not shown
+    expect(go).to_contain_text("16 true")  # and no more than the file has; none is kept for demonstrations that are not shown
     page.get_by_role("button", name="Use the bundled facts instead").click()
     expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on clinical-core"))
 
@@ -84,11 +84,11 @@ def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Pag
     (tmp_path / "pic.png").write_bytes(b"no table")
     upload(page, tmp_path / "pic.png")
     expect(page.locator("mf-part[name=offline]")).to_contain_text("pic.png is not in use: choose a file that ends in .csv")
-    expect(page.locator("#go")).to_contain_text("16 pairs")
+    expect(page.locator("#go")).to_contain_text("16 true")
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.get_by_role("button", name="rare-core").click()
     expect(page.locator("#evaluate")).to_have_text(re.compile("on rare-core"))
-    expect(page.locator("#go")).to_contain_text("60 pairs")
+    expect(page.locator("#go")).to_contain_text("60 true")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -290,7 +290,7 @@ def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page, ad
     unfold(page, "method")
     choose_method(page, "MKJ")
     expect(page.locator("mf-part[name=method]")).to_contain_text("three false partners of the same semantic type")
-    expect(page.locator("#go")).to_contain_text("60 pairs × 4 statements")
+    expect(page.locator("#go")).to_contain_text("60 true and 180 false facts, 1 sentence each")
     page.goto(f"{address}facts")
     page.locator("[data-set=protocol]").select_option("mkj")
     page.locator("#cards .mf-fact button").first.click()

@@ -145,7 +145,7 @@ def test_nothing_is_lost_by_leaving_reloading_or_a_restart(browser: Browser, tmp
     with served(tmp_path) as address:
         page.goto(f"{address}evaluate")
         is_as_chosen(page)
-        expect(page.locator(".mf-row")).to_contain_text("Type the key for 127.0.0.1 again")
+        expect(page.locator(".mf-row")).to_contain_text("Enter the key for 127.0.0.1 again")
     context.close()
 
 

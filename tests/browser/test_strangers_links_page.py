@@ -26,7 +26,7 @@ def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page
         chosen = {"models": [], "service": "m", "address": evil.base_url, "agreed": True, "pairs": 10, "shots": 0}
         page.goto("about:blank")
         page.goto(f"{address}evaluate{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
-        expect(page.locator("#why-not")).to_contain_text("60 pairs")
+        expect(page.locator("#why-not")).to_contain_text("60 true")
         expect(page.locator(".mf-row")).to_have_count(0)
         page.locator("#evaluate").click()
         expect(page.locator("#progress")).to_contain_text("complete")

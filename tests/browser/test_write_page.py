@@ -64,7 +64,9 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     page.get_by_role("link", name="Evaluate with these sentences").click()
     expect(page.locator(".mf-sets")).to_contain_text("rephrased by gpt-4o-mini")
     page.get_by_label("the sentence templates as they are").check()
-    expect(page.locator("#why-not")).to_contain_text(f"{PAIRS} pairs × 16 statements × 2 sets of sentences")
+    expect(page.locator("#why-not")).to_contain_text(
+        f"{PAIRS} true and {PAIRS} false facts, 8 sentences each × 2 sets of sentences"
+    )
     page.locator("#evaluate").click()
     expect(page.locator("#progress [role=status]")).to_have_text(f"{2 * STATEMENTS} of {2 * STATEMENTS} statements · complete")
     for asked in ("rephrased", "templates"):

@@ -39,7 +39,7 @@ def choose_pairs(page: Page, pairs: int) -> None:
         box.fill(str(pairs))
         box.press("Tab")
         try:
-            expect(said).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} pairs"), timeout=patience)
+            expect(said).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} true"), timeout=patience)
             return
         except AssertionError:
             if patience == 30_000:

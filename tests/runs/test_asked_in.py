@@ -101,7 +101,8 @@ def test_an_unknown_language_is_refused() -> None:
 def test_the_command_line_makes_a_run_in_each_language_and_compares_them(medfact: Callable[..., Any], tmp_path: Any) -> None:
     """The baseline says what is true from the tail alone, which all languages share: it mirrors."""
     db = f"sqlite:///{tmp_path / 'runs.db'}"
-    done = medfact("run", "--model", "baseline:always-true", "--limit", 12, "--shots", 0, "--language", "en,es", "--db", db)
+    languages = ("--language", "en", "--language", "es")
+    done = medfact("run", "--model", "baseline:always-true", "--limit", 12, "--shots", 0, *languages, "--db", db)
     assert done.code == 0, done.err
     english, spanish = (json.loads(line) for line in done.out.splitlines())
     assert (english["pool"], spanish["pool"]) == ("medfact", "medfact-es")

@@ -209,7 +209,7 @@ def test_false_facts_of_a_file_count_as_pairs(public_url: str) -> None:
             path = visitor.upload("many.csv", f"head,relation,tail,positive\n{''.join(rows)}".encode())
             said = visitor.evaluate("baseline:random", source={"facts": path, "columns": []}, pairs=60)
             if refused:
-                assert re.search(r"1,[12]\d\d pairs are chosen. Choose at most 1,000 on this server", str(said)), said
+                assert re.search(r"1,[12]\d\d true facts are chosen. Choose at most 1,000 on this server", str(said)), said
             else:
                 assert isinstance(said, list), said
 

@@ -190,16 +190,14 @@ def test_a_key_goes_to_no_other_place_and_no_other_visitor(visitor: Visitor, add
     with MockService(Behaviour(key=ONE)) as one, MockService() as other:
         setup = keyed(visitor, of(row("a", one)), a=ONE)
         moved = of(row("a", other, had_key=True))
-        assert "The key for 127.0.0.1 is kept in memory alone, and is gone" in said(
-            visitor.act("test_row", "a", setup=moved), "models-said"
-        )
+        assert "Enter the key for 127.0.0.1 again" in said(visitor.act("test_row", "a", setup=moved), "models-said")
         assert other.calls == []
         with Visitor(address) as stranger:
             assert "key" in said(stranger.act("test_row", "a", setup=setup), "models-said")
             assert one.calls == [] or all(ONE not in call.headers["authorization"] for call in one.calls)
         visitor.act("drop_row", "a", setup=setup)
         shown = visitor.act("test_row", "a", setup=setup)
-        assert "Type it again" in said(shown, "models-said"), "it went with its row"
+        assert "Enter the key" in said(shown, "models-said"), "it went with its row"
 
 
 def test_rows_are_added_and_taken_away(visitor: Visitor) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from browser import served
 from visitors import Visitor
+from waiting import until
 
+from medfact.datasets import load_bundled
 from medfact.prototypes import load_pool
 from medfact.reviews.studio import FORMS, own_sentences
 from medfact.store import Store
@@ -67,7 +69,7 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
         assert opened["agreed"] == []
         assert "own12.csv" in shown["fragments"]["choice"]
         assert "12 of 12 true facts can be asked" in shown["fragments"]["facts"]
-        assert "Type the key for models.example again" in shown["fragments"]["models"]
+        assert "Enter the key for models.example again" in shown["fragments"]["models"]
         with Visitor(address) as other:
             assert "not here, or not yours" in other.look(setup=opened)["fragments"]["go"], "it is still one visitor's alone"
     with sqlite3.connect(tmp_path / "medfact.db") as database:
@@ -223,10 +225,63 @@ def test_no_column_of_a_file_is_called_head_or_tail_on_the_page(file: str, visit
 
 def test_each_size_says_what_it_takes_and_shows(visitor: Visitor) -> None:
     shown = visitor.look(setup={"models": ["baseline:random"]})["fragments"]["sizes"]
-    for words in ("Quick", "60 pairs", "Standard", "300 pairs", "can detect a 9-point difference (80 % power)"):
+    for words in ("Quick", "60 true facts", "Standard", "300 true facts", "can detect a 9-point difference (80 % power)"):
         assert words in shown
     small = visitor.act("take_file", visitor.upload("own12.csv", OWN))["fragments"]["sizes"]
-    assert ("All" in small, "12 pairs" in small, "Quick" in small) == (True, True, False)
+    assert ("All" in small, "12 true facts" in small, "Quick" in small) == (True, True, False)
+
+
+def test_a_model_is_asked_in_several_languages_at_once(visitor: Visitor, app_home: Path) -> None:
+    """Always true is right in half of the ways of each fact, true or false: all right of none, in each language alike."""
+    setup = {"models": ["baseline:always-true"], "pairs": 12, "asked_in": ["es", "en"]}
+    go = visitor.look(setup=setup)["fragments"]["go"]
+    assert "12 true and 12 false facts, 8 sentences each, in English and Spanish." in go
+    assert "Evaluate 1 model in 2 languages on clinical-core" in go
+    assert visitor.look()["setup"]["further"]["asked_in"] == ["es", "en"], "it is there when the page is opened again"
+    runs = visitor.act("evaluate", setup=setup)["show"]["run"]
+    records = [Store(f"sqlite:///{app_home / 'medfact.db'}").run(run) for run in runs.split(",")]
+    assert [(record.spec.asked_in, record.spec.seed, record.facts) for record in records] == [("en", 0, 24), ("es", 0, 24)]
+    until(lambda: "384 of 384" in visitor.look(run=runs)["fragments"]["progress"])
+    told = visitor.settled(run=runs, tab="statistics")["fragments"]["tab"]
+    assert "always says true: 0.0% of 24 facts all right in both languages; 0.0% in English, 0.0% in Spanish" in told
+    assert re.search(r"Answered alike in all languages, right or wrong: 100.0% .* of 192 statements", told)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"asked_in": []}, "8 sentences each."),
+        ({"asked_in": "es"}, "8 sentences each, in Spanish."),
+        ({"asked_in": ["en"], "protocol": "tpeval"}, "sentences each."),
+        ({"asked_in": ["en", "es"], "protocol": "tpeval"}, "Only the method medfact"),
+        ({"asked_in": ["en", "xx"]}, "There is no language"),
+        (
+            {"asked_in": ["en", "es", "fr"], "models": ["baseline:random", "baseline:always-true", "medfact-tiny"]},
+            "are 9 runs.",
+        ),
+        (
+            {"asked_in": ["en", "es"], "models": ["baseline:random", "medfact-tiny"], "race": True},
+            "Models race in one language.",
+        ),
+        ({"asked_in": ["en", "es"], "race": True}, "8 sentences each, in English and Spanish."),
+    ],
+)
+def test_languages_that_cannot_be_asked_together_are_refused_in_a_sentence(
+    chosen: dict[str, Any], says: str, visitor: Visitor
+) -> None:
+    go = visitor.look(setup={"models": ["baseline:random"], "pairs": 4, **chosen})["fragments"]["go"]
+    assert says in unescape(go), go
+
+
+def test_facts_without_a_name_in_a_language_are_counted_before_a_run_begins(visitor: Visitor) -> None:
+    """Neither Quux disease nor the zigzag sign has a Spanish name, so that no fact with either is asked in Spanish."""
+    table = EXAMPLE + "Quux disease,symptoms,zigzag sign\n"
+    visitor.act("take_file", visitor.upload("own7.csv", table.encode()))
+    setup = {**visitor.look()["setup"], "models": ["baseline:random"], "asked_in": ["en", "es"]}
+    go = visitor.look(setup=setup)["fragments"]["go"]
+    assert re.search(
+        r"7 true and 7 false facts, 8 sentences each, in English and Spanish \([45] of the true facts in all of them\)", go
+    ), go
 
 
 def test_a_plan_that_is_only_priced_writes_no_file(visitor: Visitor, app_home: Path) -> None:
@@ -238,7 +293,7 @@ def test_a_plan_that_is_only_priced_writes_no_file(visitor: Visitor, app_home: P
     setup = {"models": ["baseline:random"], "pairs": 10, "shots": 0}
     before = {*app_home.rglob("studio.yaml")}
     for _ in range(3):
-        assert "10 pairs" in visitor.look(setup=setup, studio="medfact:clinical-core")["fragments"]["go"]
+        assert "10 true" in visitor.look(setup=setup, studio="medfact:clinical-core")["fragments"]["go"]
     assert {*app_home.rglob("studio.yaml")} == before
     run = visitor.act("evaluate", setup=setup, studio="medfact:clinical-core")["show"]["run"]
     (file,) = {*app_home.rglob("studio.yaml")} - before
@@ -275,3 +330,45 @@ def test_having_sentences_drafted_opens_with_that_kind(visitor: Visitor) -> None
     (link,) = re.findall(r'href="(write[^"]*)"', visitor.look()["fragments"]["facts"])
     opened = visitor.http.post("/updates", json={"page": "write", "address": link.partition("write")[2]}).json()
     assert '<option value="templates" selected>' in opened["fragments"]["form"]
+
+
+# ------------------------------------------------------------------------------------------------ a fact that is typed
+
+
+def test_a_typed_fact_is_asked_of_both_demonstration_models(visitor: Visitor, app_home: Path) -> None:
+    """Four of its eight sentences deny it, and bear the mark of a false one."""
+    typed = {"head": "gout", "relation": "therapeutic drugs", "tail": "allopurinol"}
+    told = visitor.act("ask_fact", of="home", fields=typed)
+    runs = told["show"]["pair"]
+    assert told["query"] == f"?pair={runs}"
+    assert "do not decide" not in told["fragments"]["said"], "the bundled facts know it"
+    assert "Allopurinol is a medication used to treat gout." in told["fragments"]["typed"]
+    records = [Store(f"sqlite:///{app_home / 'medfact.db'}").run(run) for run in runs.split(",")]
+    assert [(record.model, record.statements) for record in records] == [("medfact-tiny", 8), ("medfact-tiny-narrow", 8)]
+    until(lambda: visitor.look("home", pair=runs)["fragments"]["typed"].count("mf-cell mf-pending") == 0)
+    shown = visitor.look("home", pair=runs)["fragments"]["typed"]
+    assert (shown.count("mf-answered"), shown.count("FALSE (test statement)")) == (16, 4)
+    assert "mf-answered" not in visitor.look("home", pair="no-run,neither")["fragments"]["typed"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({"head": "gout", "relation": "therapeutic drugs", "tail": " "}, "Fill in all three."),
+        ({}, "Fill in all three."),
+        ({"head": "gout", "relation": "is a friend of", "tail": "allopurinol"}, "can be asked yet"),
+        ({"head": "acute gout", "relation": "<b>", "tail": "${alert(1)}"}, "can be asked yet"),
+    ],
+)
+def test_a_typed_fact_that_cannot_be_asked_is_refused_in_a_sentence(typed: dict[str, str], says: str, visitor: Visitor) -> None:
+    told = visitor.act("ask_fact", of="home", fields=typed)
+    assert says in told["fragments"]["said"]
+    assert "<b>" not in told["fragments"]["said"]
+
+
+def test_a_typed_fact_that_a_source_calls_false_is_not_asked_as_true(visitor: Visitor) -> None:
+    false = next(fact for fact in load_bundled("clinical-core").known.judged if not fact.positive and fact.tail)
+    fields = {"head": false.head, "relation": false.relation, "tail": str(false.tail)}
+    told = visitor.act("ask_fact", of="home", fields=fields)
+    assert "The bundled facts say that this is false." in told["fragments"]["said"]
+    assert told["show"]["pair"] == ""

@@ -40,7 +40,7 @@ def _of_model(number: int, one: InLanguages) -> list[Block]:
 def _shares(number: int, one: InLanguages) -> Shares:
     """All right in each language, in couples where there are more than two, and in all of them."""
     of = one.found
-    every = f"in all {len(of.languages)} languages"
+    every = f"in {'both' if len(of.languages) == 2 else f'all {len(of.languages)}'} languages"
     several = of.couples if len(of.languages) > 2 else {}
     rows = [
         *(Row(title(language), {"all right": share_of(each, "fact")}) for language, each in of.each.items()),

@@ -111,7 +111,7 @@ def check_statement(
     """
     if bool(sentence) == bool(head or relation or tail):
         raise Mistake("Nothing, or too much, is to be checked.", "Give a sentence, or head, relation and tail.")
-    found = sorted(_of_sentence(sentence) if sentence else _of_fact(head, relation, tail), key=lambda one: one[0] is None)
+    found = sorted(_of_sentence(sentence) if sentence else facts_about(head, relation, tail), key=lambda one: one[0] is None)
     decided = next((holds for holds, _ in found if holds is not None), None)
     rows = [row for _, row in found][:MOST_FOUND]
     return {"holds": decided, "says": _in_words(decided, len(found)), "facts": rows}
@@ -137,9 +137,9 @@ def _known() -> Iterator[tuple[str, Collection, Fact]]:
             yield name, collection, fact
 
 
-def _of_fact(head: str, relation: str, tail: str) -> Found:
-    """The facts about a head; those decide that have the same relation and tail. A relation may have any of its names, and one
-    that is said from its other end is turned.
+def facts_about(head: str, relation: str, tail: str) -> Found:
+    """The bundled facts about a head, each with its truth where it decides the fact that is named: it has the same relation
+    and tail. A relation may have any of its names, and one that is said from its other end is turned.
     """
     pool = load_pool(POOL)
     if tail and (known := pool.inverted(relation)) is not None:

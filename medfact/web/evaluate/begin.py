@@ -67,7 +67,7 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
     """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
     check_planned(services, owner, asked, setup, key_of)
     pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
-    racing = setup.race and len(asked) > 1
+    racing = setup.race and len(setup.chosen) > 1
     specs = [one.spec for one in asked]
     specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
@@ -85,8 +85,8 @@ def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], s
 
 
 def evaluate(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
-    """Records one run a model and queues them. A service that was not tested yet is called once before; where that fails, the
-    form stays.
+    """Records one run for each model and language and queues them. An untested service is called once before; where that
+    fails, the form stays.
     """
     services, owner, chosen = visitor.services, visitor.owner, setup_in(visitor, show)
     if chosen.pending or show.uploading:
@@ -226,9 +226,10 @@ def set_up(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateSho
     """
     records = [visitor.services.run(run) for run in _own(visitor, show)]
     remote = [record for record in records if provider_of(record.model).is_remote]
-    rows = [ModelRow.of(record.model, record.spec.service.base_url or "", id=secrets.token_hex(4)) for record in remote]
-    local = [record.model for record in records if record not in remote and not record.imported]  # whose file may name a folder
-    return changed(visitor, show, models=local, rows=rows).model_copy(update={"run": ""}), Message()
+    asked = dict.fromkeys((record.model, record.spec.service.base_url or "") for record in remote)  # in each language, once
+    rows = [ModelRow.of(model, address, id=secrets.token_hex(4)) for model, address in asked]
+    own = [record.model for record in records if record not in remote and not record.imported]  # a file may name a folder
+    return changed(visitor, show, models=list(dict.fromkeys(own)), rows=rows).model_copy(update={"run": ""}), Message()
 
 
 def _dollars(text: str) -> float | None:

@@ -63,12 +63,20 @@ FURTHER = [path.removeprefix("spec.") for path, declared in SETTINGS.items() if 
 def further_in(record: Mapping[str, Any]) -> dict[str, Any]:
     """The values of FURTHER in what a browser says, which may have gathered them before; what cannot be is at its default."""
     gathered = record.get("further")
-    told = {**(gathered if isinstance(gathered, Mapping) else {}), **record}
+    sent = {**(gathered if isinstance(gathered, Mapping) else {}), **record}
     values: dict[str, Any] = {}
     for name in FURTHER:
         with suppress(KeyError, MedfactError):
-            values[name] = checked_value(FIELDS[f"spec.{name}"], told[name] if told[name] != "" else None)
+            values[name] = _checked(f"spec.{name}", sent[name])
     return values
+
+
+def _checked(path: str, value: Any) -> Any:
+    """The value of a setting; a tuple where it takes several values. Raises Mistake where it is of another kind."""
+    if not SETTINGS[path].several:
+        return checked_value(FIELDS[path], value if value != "" else None)
+    values = value if isinstance(value, list | tuple) else [value]
+    return tuple(dict.fromkeys(checked_value(FIELDS[path], text) for text in values if text))
 
 
 def _known(prefix: str) -> str:
@@ -160,19 +168,19 @@ class ModelRow(AsTold):
 
     @property
     def asked_address(self) -> str:
-        """Where its model is asked: at the service's own address, or at the one that was typed; "" for the usual one."""
+        """The address at which its model is asked: the service's own, or the typed one; "" for the usual one."""
         if self.named is None or self.named.prefix == OPENAI_PREFIX or (self.address and not self.named.is_fixed):
             return self.address
         return self.named.filled_address
 
     @property
     def settings(self) -> ServiceSettings:
-        """How its service is called, without a key."""
+        """The settings of its service, without a key."""
         return ServiceSettings(base_url=self.asked_address or None)
 
     @property
     def is_remote(self) -> bool:
-        """Whether a service is asked."""
+        """True where a service is asked."""
         return bool(self.model) and provider_of(self.spec).is_remote
 
     @property
@@ -278,25 +286,33 @@ class Setup(AsTold):
         if not isinstance(record, dict):
             return record
         agreed = record.get("agreed")
-        told = {"further": further_in(record), "rows": rows_in(record), "agreed": agreed if isinstance(agreed, list) else []}
-        return {**record, **told}
+        read = {"further": further_in(record), "rows": rows_in(record), "agreed": agreed if isinstance(agreed, list) else []}
+        return {**record, **read}
 
     @property
     def demonstrations(self) -> int:
-        """How many demonstrations are asked for."""
+        """The number of demonstrations."""
         return shots_of(self.protocol) if self.shots < 0 else self.shots
 
     @property
-    def language(self) -> str:
-        """The language of the statements: the one that is chosen, or else that of the visitor's own file, where the method has
-        sentences in it.
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages in which each model is asked, English first: those that are chosen, or else that of the
+        visitor's own file, where the method has sentences in it. Written sentences are in English alone.
         """
-        told = {name: self.further[name] for name in ("stated", "pressure") if name in self.further}
-        pool = self.pool or self.drafts or self.studio or self.writing or None
-        spec = RunSpec("", protocol=self.protocol, pool=pool, retrieval=self.retrieval, **told)
+        if self.sets:
+            return (ENGLISH,)
+        if chosen := self.further.get("asked_in"):
+            return tuple(sorted(chosen, key=lambda code: [*language_codes(), code].index(code)))
+        settings = {name: self.further[name] for name in ("stated", "pressure") if name in self.further}
+        pool = self.pool or self.drafts or self.studio or None
+        spec = RunSpec("", protocol=self.protocol, pool=pool, retrieval=self.retrieval, **settings)
         can_be_own = self.source and (needs := SETTINGS["spec.asked_in"].needs) and needs.is_met(spec)
-        own = self.file_in if can_be_own else ENGLISH
-        return language_of(self.protocol, self.further.get("asked_in", own))
+        return (language_of(self.protocol, self.file_in if can_be_own else ENGLISH),)
+
+    @property
+    def language(self) -> str:
+        """The language in which facts are previewed: the first of `languages` in which the method has sentences."""
+        return language_of(self.protocol, self.languages[0])
 
     @property
     def sets(self) -> list[str]:
@@ -325,7 +341,7 @@ class Setup(AsTold):
         return digest((address or "").rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
 
     def agrees_to(self, address: str | None) -> bool:
-        """Whether a person has agreed that these facts and documents go to this address."""
+        """True where a person has agreed that these facts and documents go to this address."""
         return self.consent_of(address) in self.agreed
 
     def with_consent(self) -> Setup:
@@ -355,7 +371,7 @@ def shots_of(protocol: str) -> int:
 
 
 class EvaluateShow(ResultsShow):
-    """What a visitor looks at on the page Evaluate, and the set-up there.
+    """The view of the page Evaluate, and the set-up there.
 
     setup: what is chosen; None where the page has not told it yet: then it is what this visitor chose last.
     settled: whether the page had told that before.
@@ -387,7 +403,7 @@ FROM_SHOW = {"writing", "drafts", "studio", "reviewed", "sourced"}
 
 
 def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
-    """What a visitor has chosen: as the page tells, or else as it was the last time."""
+    """The set-up that the page tells, or else that of the last time."""
     setup = show.setup or kept_setup(visitor.services, visitor.owner)
     return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW}).with_consent()
 
@@ -404,7 +420,7 @@ def changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateS
 
 
 def kept_setup(services: Services, owner: str) -> Setup:
-    """What a visitor chose last, but for consent, which counts for the page alone on which it was given."""
+    """The latest set-up of a visitor, without consent, which counts on its own page alone."""
     text = "" if owner == NOBODY else services.set_ups.last(owner)
     with suppress(ValidationError):
         return Setup.model_validate_json(text or "{}")
@@ -431,7 +447,7 @@ def checked_source(services: Services, owner: str, record: Source) -> Source:
 
 
 def columns_in(source: Source | None) -> dict[str, str]:
-    """What was said of the columns of a file; {} of anything that a browser would not send."""
+    """The mapping of a file's columns; {} of anything that a browser would not send."""
     columns = (source or {}).get("columns")
     pairs = [pair for pair in columns if isinstance(pair, list) and len(pair) == 2] if isinstance(columns, list) else []
     return {str(ours): str(theirs) for ours, theirs in pairs}

@@ -55,10 +55,10 @@ def build(site: gr.Blocks) -> None:
 
 def _tell(site: gr.Blocks, inputs: Mapping[str, Any]) -> None:
     """Has inputs show what the visitor chose last, and tell the page's script what is chosen from then on."""
-    for name, one in inputs.items():
-        event = one.input if name in TYPED else one.change
-        event(None, one, None, js=f"(value) => window.medfact.choose({{{name}: value}})", **FRONTEND)
-    usual, choices = {name: one.value for name, one in inputs.items()}, {"pool": pool_names()}
+    for name, component in inputs.items():
+        event = component.input if name in TYPED else component.change
+        event(None, component, None, js=f"(value) => window.medfact.choose({{{name}: value}})", **FRONTEND)
+    usual, choices = {name: component.value for name, component in inputs.items()}, {"pool": pool_names()}
     last = LAST_CHOSEN % (json.dumps(usual), json.dumps(choices))
     site.load(None, None, list(inputs.values()), js=last, **FRONTEND)
 
@@ -78,25 +78,27 @@ def _method() -> Inputs:
         pool = gr.Dropdown(pools, value="", label=LABELS["pool"], elem_id="pool", filterable=False)
         bring(Bring("Your own templates (.yaml, .json) …", "take_pool", (".yaml", ".yml", ".json"), "own-pool"))
         part("method", "pool-said")
-        own = {"asked_in": {"value": ""}}
-        further = {name: _control(name, f"setting-{name}", **own.get(name, {})) for name in FURTHER}
+        further = {name: _control(name, f"setting-{name}") for name in FURTHER}
     return {"protocol": protocol, "shots": shots, "pool": pool, **further}
 
 
-def _control(name: str, element: str, **more: Any) -> Any:
-    """The input of a field of a spec, drawn as it is declared. more: what is otherwise, in the page library's terms."""
+def _control(name: str, element: str) -> Any:
+    """The input of a field of a spec, drawn as it is declared."""
     default, declared = FIELDS[f"spec.{name}"].default, SETTINGS[f"spec.{name}"]
     about = {"label": declared.label, **({"info": declared.info} if declared.info else {})}
-    settings = {**about, "elem_id": element, "value": default, **more}
+    settings = {**about, "elem_id": element, "value": default}
     if isinstance(default, bool):
         return gr.Checkbox(**settings)
     meanings = declared.choices if isinstance(declared.choices, Mapping) else dict.fromkeys(declared.choices, "")
-    named = [(f"{name}: {meaning}" if meaning else name, name) for name, meaning in meanings.items()]
-    if default == ():
+    named = [
+        (f"{name}: {meaning}" if meaning and not declared.several else meaning or name, name)
+        for name, meaning in meanings.items()
+    ]
+    if default == () or declared.several:
         return gr.CheckboxGroup(named, **{**settings, "value": []})
     if named:
-        usual = [("as usual with the method", "")] if default is None else [("as the facts are", "")] if "value" in more else []
-        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": more.get("value", default or "")})
+        usual = [("as usual with the method", "")] if default is None else []
+        return gr.Dropdown([*usual, *named], filterable=False, **{**settings, "value": default or ""})
     if declared.bounds:
         return gr.Number(**{"minimum": declared.bounds.least, "maximum": declared.bounds.most, **settings})
     return gr.Textbox(max_length=300, **settings)

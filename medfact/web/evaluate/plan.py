@@ -32,7 +32,8 @@ class PlannedRun(NamedTuple):
 
 
 def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[str, ...]) -> list[PlannedRun]:
-    """What would be evaluated: a run a model, or, with sets of written sentences, one a model and set. Raises MedfactError.
+    """What would be evaluated: a run for each model and language, or for each model and set of written sentences. Raises
+    MedfactError.
 
     reviewers: whose verdicts confirm facts, () for everybody's.
     """

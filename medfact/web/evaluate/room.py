@@ -57,7 +57,7 @@ def _check_counts(services: Services, owner: str, more: int, models: Sequence[st
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
         raise Mistake(
-            f"{pairs:,} pairs are chosen.",
+            f"{pairs:,} true facts are chosen.",
             f"Choose at most {share.pairs_a_run:,.0f} on this server; false facts of a file's own count, too.",
         )
     if statements > share.statements_a_run:

@@ -100,7 +100,7 @@ def _settings(services: Services, owner: str, row: ModelRow) -> ServiceSettings:
 def tried_row(services: Services, owner: str, row: ModelRow) -> Trial:
     """What one call to a row's service shows, noted for as long as the row stays as it is."""
     if _view(services, owner, row).wants_key:
-        return Trial(f"The key for {host_called(row.settings)} is kept in memory alone, and is gone. Type it again.")
+        return Trial(f"Enter the key for {host_called(row.settings)} again.")
     settings = _settings(services, owner, row)
     if settings.key is None and lent_key(RunSpec(row.spec, service=settings)):
         return Trial(said=("this server lends its key", "it is tried when a run begins"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from cachetools import LRUCache
 from markupsafe import Markup
 
+from medfact.assets import ENGLISH, language_titles
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.kept import keep
@@ -47,15 +48,15 @@ class Size:
 
 def sizes(visitor: Visitor, setup: Setup) -> Markup:
     """Three sizes, each with what it takes and what it can show, and a number of one's own: no more than there are."""
-    told = setup.unfit.get("pairs", (setup.pairs, ""))[0]
+    typed = setup.unfit.get("pairs", (setup.pairs, ""))[0]
     listed: list[Size] = []
     with suppress(MedfactError):  # said beside the button
         listed = _listed(visitor, setup)
     most = listed[-1].pairs if listed else MOST_PAIRS
-    asked = min(setup.pairs, most)
-    fits = told == setup.pairs
-    chosen = next((size.value for size in listed if size.pairs == asked and fits), None)
-    return render("sizes_choice", sizes=listed, chosen=chosen, pairs=asked if fits else told, most=most)
+    pairs = min(setup.pairs, most)
+    fits = typed == setup.pairs
+    chosen = next((size.value for size in listed if size.pairs == pairs and fits), None)
+    return render("sizes_choice", sizes=listed, chosen=chosen, pairs=pairs if fits else typed, most=most)
 
 
 def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
@@ -67,7 +68,7 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
     runs = _runs(visitor, setup)
     every = _tested(visitor, setup, MOST_PAIRS)
     fewer = (value for value in (DEFAULT_PAIRS, STANDARD_PAIRS) if value < _positive(every))
-    found = {value: _tested(visitor, setup, value) for value in fewer} | {MOST_PAIRS: every}
+    facts_of = {value: _tested(visitor, setup, value) for value in fewer} | {MOST_PAIRS: every}
     names = {DEFAULT_PAIRS: "Quick", STANDARD_PAIRS: "Standard", MOST_PAIRS: "All"}
     collection = collection_of(source_of(visitor.services, visitor.owner, setup))
     if _positive(every) == MOST_PAIRS < _positive(collection.facts):
@@ -80,7 +81,7 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
             " · ".join(_takes(visitor, runs, count / pairs, round(draws * count))),
             points_in_words(facts, ways),
         )
-        for value, facts in found.items()
+        for value, facts in facts_of.items()
         if value == MOST_PAIRS or _positive(facts) == value
     ]
 
@@ -90,7 +91,7 @@ def _positive(facts: Sequence[Fact]) -> int:
 
 
 def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
-    """About which facts so many pairs would be."""
+    """The facts of so many pairs."""
     services, owner = visitor.services, visitor.owner
     own_pool = edited_of(services, owner, setup)
     pool = None if own_pool else services.pool(owner, setup.pool) or None
@@ -130,8 +131,8 @@ def _takes(visitor: Visitor, runs: Sequence[PlannedRun], share: float = 1.0, sta
     """
     calls = [calls_of(spec.pressure, statements or len(plan.statements)) for spec, plan, _ in runs]
     seconds = [seconds_for(visitor.services.store, run.spec.model, count) for run, count in zip(runs, calls, strict=True)]
-    known = [one for one in seconds if one is not None]
-    time = [duration(sum(known))] if known and len(known) == len(seconds) else []
+    timed = [second for second in seconds if second is not None]
+    time = [duration(sum(timed))] if timed and len(timed) == len(seconds) else []
     paid = [usd_of(run) for run in runs if provider_of(run.spec.model).is_paid]
     if not paid:
         return time
@@ -161,10 +162,10 @@ def usd_of(run: PlannedRun) -> float | None:
 def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
     """The button, what it will do and what that takes; disabled with the reason where it cannot."""
     problem = (show.uploading and f"{show.uploading} is being uploaded.") or setup.pending
-    asked, takes = "", list[str]()
+    facts, takes = "", list[str]()
     if not problem:
         try:
-            asked, takes = _asked(visitor, setup)
+            facts, takes = _asked(visitor, setup)
         except MedfactError as error:
             problem = in_plain_words(error.public)
     asks = consents(visitor, setup)
@@ -174,16 +175,17 @@ def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         problem=problem,
         pending=bool(setup.pending),
         takes=takes,
-        asked=asked,
+        asked=facts,
         consents=asks,
-        unanswered=[one for one in asks if not one.agreed],
+        unanswered=[consent for consent in asks if not consent.agreed],
         models=len(setup.chosen),
+        languages=len(setup.languages),
         race=setup.race,
     )
 
 
 def _name_of(visitor: Visitor, setup: Setup) -> str:
-    """What the button evaluates."""
+    """The name of the facts or sentences on the button."""
     if setup.pending:
         return ""
     if setup.sets:
@@ -195,23 +197,36 @@ def _name_of(visitor: Visitor, setup: Setup) -> str:
 
 
 def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
-    """How many pairs and statements are asked, and what that takes."""
+    """The facts and their sentences, in which languages, sets and settings each model is asked; and the time and cost."""
     runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
-    plan = runs[0].plan
-    pairs = _positive(plan.facts)
+    plan = max((run.plan for run in runs), key=lambda plan: len(plan.facts))
     models = f" × {counted(len(setup.chosen), 'model')}" if len(setup.chosen) > 1 else ""
     sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
-    if not setup.sets and (settings := len(runs) // len(setup.chosen)) > 1:
+    if not setup.sets and (settings := len(runs) // len(setup.chosen) // len(setup.languages)) > 1:
         sets = f" × {counted(settings, 'setting')}"
-    ways = len(plan.statements) // max(pairs, 1)
+    true = _positive(plan.facts)
+    false = f" and {count(len(plan.facts) - true)} false" if len(plan.facts) > true else ""
+    sentences = counted(len(plan.statements) // max(len(plan.facts), 1), "sentence")
     most = most_pushes(runs[0].spec.pressure, len(plan.statements))
     whose = "each model’s" if len(setup.chosen) > 1 else "its"
     models += f", and up to {count(most)} pushes against {whose} answers" if most else ""
-    return f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{_quota(visitor, runs)}", _takes(visitor, runs)
+    facts = f"{count(true)} true{false} {'fact' if len(plan.facts) == 1 else 'facts'}, {sentences} each"
+    return f"{facts}{_languages(setup, runs)}{sets}{models}{_quota(visitor, runs)}", _takes(visitor, runs)
+
+
+def _languages(setup: Setup, runs: Sequence[PlannedRun]) -> str:
+    """The languages in words, with the number of true facts that have names in all of them; "" for English alone."""
+    titles = [language_titles().get(code, code) for code in setup.languages]
+    if titles == [language_titles()[ENGLISH]]:
+        return ""
+    askable = [{fact for fact in run.plan.facts if fact.positive} for run in runs]
+    shared, most = len(set.intersection(*askable)), max(map(len, askable))
+    compared = f" ({count(shared)} of the true facts in all of them)" if shared < most else ""
+    return f", in {' and '.join(titles)}{compared}"
 
 
 def _quota(visitor: Visitor, runs: Sequence[PlannedRun]) -> str:
-    """What the runs take of a visitor's quota, where a Space lends its GPU by the second."""
+    """The share of a visitor's quota that the runs take, where a Space lends its GPU by the second."""
     local = [run for run in runs if provider_of(run.spec.model).lane == LOCAL]
     if not local or not zero_gpu.is_there():
         return ""

@@ -12,17 +12,18 @@ from medfact.models import check_spec
 from medfact.models.services.policy import check_encoder_source
 from medfact.prototypes import Pool, pool_in_text
 from medfact.results.recall import READ, RELATED
+from medfact.results.wording import counted
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.reviews.studio import asked_of, edited
 from medfact.reviews.studio_pools import editable
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
-from medfact.web.evaluate.form import MOST_MODELS, OWN_DATA, WITHOUT, Setup, checked_source, kept_setup
+from medfact.web.evaluate.form import LABELS, MOST_MODELS, OWN_DATA, WITHOUT, Setup, checked_source, kept_setup
 from medfact.web.services import Services, Source, collection_of, spec_of
 from medfact.writing.runs import accepted_pool
 
 
 def source_of(services: Services, owner: str, setup: Setup) -> Source:
-    """Where the facts come from. Raises Mistake where a file is not the visitor's."""
+    """The source of the facts. Raises Mistake where a file is not the visitor's."""
     if setup.drafts:
         spec = services.run(setup.drafts).spec
         own = {"facts": spec.facts, "columns": [[*pair] for pair in spec.columns]}
@@ -55,7 +56,7 @@ class EditedPool:
     text: str = field(repr=False, compare=False)
 
     def pool(self) -> Pool:
-        """What a plan is made with."""
+        """The pool that a plan is made with."""
         return pool_in_text(self.path, self.text)
 
     def keep(self, services: Services, owner: str) -> None:
@@ -64,7 +65,7 @@ class EditedPool:
 
 
 def edited_of(services: Services, owner: str, setup: Setup) -> EditedPool | None:
-    """What this visitor has accepted of drafts, or edited of a pool, where that is chosen. Raises MedfactError."""
+    """The drafts that this visitor has accepted, or the pool that the visitor has edited, where chosen. Raises MedfactError."""
     if setup.drafts:
         name, text = "drafted.yaml", accepted_pool(services.run(setup.drafts).run, services.store.of(owner))
     elif setup.studio:
@@ -96,34 +97,43 @@ def studio_text(services: Services, owner: str, pool: str, source: Source | None
 
 
 def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool | None = None) -> list[RunSpec]:
-    """One spec a model. own_pool: in place of the chosen pool. Raises MedfactError on a mistake."""
+    """One spec for each model, language and setting of the passages. own_pool: in place of the chosen pool. Raises
+    MedfactError on a mistake.
+    """
     setup.check()
-    source, chosen = source_of(services, owner, setup), setup.chosen
+    source, chosen, languages = source_of(services, owner, setup), setup.chosen, setup.languages
     if not 1 <= len(chosen) <= MOST_MODELS:
         raise Mistake(f"{len(chosen)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
-    if setup.retrieval != NO_RETRIEVAL and (runs := len(chosen) * len(set(setup.settings))) > MOST_MODELS:
-        raise Mistake(f"{len(chosen)} models in each setting are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once.")
-    for one in chosen:
-        check_spec(one.spec)
+    settings = len(set(setup.settings)) if setup.retrieval != NO_RETRIEVAL else 1
+    if (runs := len(chosen) * len(languages) * settings) > MOST_MODELS:
+        ways = f"{len(languages)} languages" if len(languages) > 1 else "each setting"
+        raise Mistake(
+            f"{counted(len(chosen), 'model')} in {ways} are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once."
+        )
+    if setup.race and len(chosen) > 1 < len(languages):
+        raise Mistake("Models race in one language.", f"Choose one language, or untick “{LABELS['race']}”.")
+    for model in chosen:
+        check_spec(model.spec)
     if setup.protocol not in PROTOCOLS:
         raise Mistake("There is no such method.", "Choose one of the list.")
     return [
         spec_of(
             source,
             **evidence,
-            **{"asked_in": setup.language, **setup.further},
-            model=one.spec,
-            service={"base_url": one.address or None},
+            **{**setup.further, "asked_in": language},
+            model=model.spec,
+            service={"base_url": model.address or None},
             protocol=setup.protocol,
             pool=str(own_pool.path) if own_pool else services.pool(owner, setup.pool) or None,
             limit=setup.pairs,
             shots=setup.demonstrations,
-            budget=one.budget or None,
+            budget=model.budget or None,
             negative_difficulty=setup.difficulty or None,
             reviewed=setup.reviewed,
             sourced=setup.sourced,
         )
-        for one in chosen
+        for model in chosen
+        for language in languages
         for evidence in _evidence(services, owner, setup)
     ]
 

@@ -298,13 +298,14 @@ def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
 
 def _statistics_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     parts = {name: text for name, text in STATISTICS.items() if name != "runs" or len(lives) >= FEWEST}
-    content = {"papers": _papers, "runs": _beside, "answers": _sections_tab}.get(show.statistics)
+    chosen = show.statistics if show.statistics in parts else "answers"  # one of several runs has answers so far
+    content = {"papers": _papers, "runs": _beside, "answers": _sections_tab}.get(chosen)
     return render(
         "chosen_part",
         field="statistics",
         label="Statistics",
         parts=parts,
-        chosen=show.statistics,
+        chosen=chosen,
         content=content(visitor, show, lives) if content else Markup(),
     )
 
