@@ -18,7 +18,7 @@ PARTS = {
         ("accelerate", "gguf", "huggingface_hub", "safetensors", "sentence_transformers", "torch", "transformers"),
     ),
     "services": ("Models behind a service, and outside databases, need", ("httpx2", "openai")),
-    "app": ("The page needs", ("anyio", "fastapi", "gradio", "httptools", "starlette", "uvicorn", "uvloop")),
+    "app": ("The page needs", ("anyio", "fastapi", "gradio", "httptools", "segno", "starlette", "uvicorn", "uvloop")),
     "notebook": ("Tables, figures and pictures need", ("pandas", "PIL", "plotly")),
     "hub": ("Data sets of the Hugging Face hub need", ("datasets",)),
     "mcp": ("Tools for agents need", ("mcp",)),

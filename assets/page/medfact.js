@@ -148,6 +148,7 @@
     placing = false;
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
     for (const one of part.querySelectorAll("[data-absolute]")) one.textContent = one.textContent.replace(/src="(?=embed)/, `src="${new URL(".", window.location.href)}`);
+    for (const field of part.querySelectorAll("[data-here]")) field.value = new URL(".", window.location.href);
     showKeys(part);
     const timed = part.querySelector("[data-timed]");
     if (timed && timed.dataset.timed !== shown) {
@@ -421,7 +422,7 @@
     const { busy, then } = button.dataset;
     const draft = button.closest("[data-draft]")?.dataset.draft;
     if (busy) button.textContent = busy;
-    await look({ ...action, fields: fieldsOf(button) });
+    await look({ ...action, fields: { ...fieldsOf(button), ...action.fields } });
     const there = then && document.getElementById(then);
     if (there) there.scrollIntoView({ block: "nearest" }); // on a phone it may lie far above
     button.removeAttribute("aria-disabled");
@@ -474,7 +475,7 @@
     if (!target || target.disabled) return;
     if (target.getAttribute("aria-disabled") === "true") return void pressLater(target);
     const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
-    if (values !== undefined) change(JSON.parse(values));
+    if (values !== undefined) change(JSON.parse(values))?.then(() => document.getElementById(target.dataset.then)?.scrollIntoView({ block: "nearest" }));
     else if (target.dataset.dark !== undefined) switchColours();
     else if (target.dataset.says !== undefined) answerWith(target);
     else if (target.dataset.bring !== undefined) chooseFile(target);

@@ -15,8 +15,8 @@ from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake, UnknownName
+from medfact.reviews.invitations import invitations, progress
 from medfact.reviews.invitations import invite as invited
-from medfact.reviews.invitations import progress
 from medfact.store import Store
 
 
@@ -41,7 +41,7 @@ def invite(options: argparse.Namespace) -> int:
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:
-    for one in progress(store):
+    for one in progress(store, invitations()):
         invitation = one.invitation
         yield {
             "name": invitation.name,

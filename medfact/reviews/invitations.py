@@ -1,4 +1,4 @@
-"""Invitations: a signed address that expires, with which one person judges a packet of facts of their own, without an account.
+"""Invitations: signed addresses that expire, each of which opens a packet of facts to one person without an account.
 
 Who was invited to what stands in the home of this server, beside the secret that addresses are signed with, and in its bucket
 where it has one. Neither is in the database, in a run, or in what is exported. Without the secret no address can be made or
@@ -13,10 +13,11 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from medfact.assets import ENGLISH
 from medfact.errors import Mistake
@@ -27,23 +28,33 @@ from medfact.store import Store
 from medfact.store.engine import home
 
 SECRET_FILE, LIST_FILE = "invitations.key", "invitations.jsonl"
-OWNER = "invited-"
-"""How the owners begin whose verdicts were given at an invitation's address."""
+OWNERS = OWNER, ASKED_OWNER = "invited-", "asked-"
+"""Prefixes of the owners of verdicts that were given at an invitation's address: of the host's, and of a visitor's."""
 
 MOST_FACTS, MOST_DAYS = 100, 90
 """Of a packet, and until an address expires."""
+
+ASKED_DAYS, MOST_OPEN = 14, 20
+"""Days until a colleague's link expires, and open links by the visitors of one network address of a public server."""
 
 SECRET_BYTES = 32
 
 _SIGNED = 32
 """Hexadecimal digits of a signature: 128 bits."""
 
+_LATER: Mapping[str, Sequence[object]] = {"language": (ENGLISH,), "by": ("",), "chosen": ((), []), "disputed": (0,)}
+"""Fields that older invitations lack, with the values that are not signed: their addresses stay good."""
+
 
 @dataclass(frozen=True)
 class Invitation:
-    """An invitation. name: whose verdicts they will be. run: the id of the run whose facts are judged, or "" for those of a
-    bundled data set. first, facts: which part of the random queue is the packet; behind its end it goes on at its beginning.
-    until: seconds since 1970. language: of a data set's names and sentences; a run has its own.
+    """An invitation to judge a packet of facts.
+
+    name: of the reviewer; "" where the invited person types it. run: ids of the runs whose facts are judged, with commas; ""
+    for those of a bundled data set. first, facts: which part of the random queue is the packet; behind its end it goes on at
+    its beginning. until: seconds since 1970. language: of a data set's names and sentences; a run has its own. by: the owner
+    of the visitor who asked a colleague; "" for the host's command line. chosen: ids of the facts where they were chosen;
+    disputed: how many of them are in dispute.
     """
 
     id: str
@@ -54,19 +65,29 @@ class Invitation:
     facts: int
     until: float
     language: str = ENGLISH
+    by: str = ""
+    chosen: Sequence[str] = ()
+    disputed: int = 0
 
     @property
     def owner(self) -> str:
-        """Who the verdicts belong to: the same in every browser, and no browser's."""
-        return f"{OWNER}{self.id}"
+        """Owner of the verdicts: the same in every browser, and no browser's."""
+        return f"{ASKED_OWNER if self.by else OWNER}{self.id}"
 
     @property
     def address(self) -> str:
-        """What follows the server's own address."""
+        """Path and query, to follow the server's own address."""
         return f"review?invited={self.id}.{_signature(self)}"
 
+    @property
+    def is_open(self) -> bool:
+        """Returns False once it has expired."""
+        return self.until > time.time()
+
     def packet(self, queue: Sequence[Fact]) -> list[Fact]:
-        """Its facts, of the random queue."""
+        """The facts of the packet, in the order of the random queue."""
+        if self.chosen:
+            return [fact for fact in queue if fact.fact_id in self.chosen]
         if not queue:
             return []
         first = self.first % len(queue)
@@ -87,22 +108,24 @@ class Progress:
 
 
 def invite(
-    name: str, run: str, data: str, facts: int, days: float, first: int | None = None, language: str = ENGLISH
+    name: str, run: str, data: str, facts: int, days: float, first: int | None = None, language: str = ENGLISH, **chosen: Any
 ) -> Invitation:
-    """Makes an invitation and writes it into the list. first: by default behind all packets of the same facts, so that few
-    people cover many. Raises Mistake.
+    """Makes an invitation and writes it into the list. Raises Mistake.
+
+    first: by default behind all packets of the same facts, so that few people cover many. chosen: the fields of an invitation
+    to chosen facts; a colleague may type the name.
     """
     name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME:
+    if not (name or chosen) or len(name) > LONGEST_NAME:
         raise Mistake("Say who is invited: a name, or initials.", f"It may have {LONGEST_NAME} characters.")
     if not 1 <= facts <= MOST_FACTS:
         raise Mistake(f"A packet has 1 to {MOST_FACTS} facts.", "Invite the same person again for more.")
     if not 0 < days <= MOST_DAYS:
         raise Mistake(f"An address is good for up to {MOST_DAYS} days.", "Invite the same person again then.")
     if first is None:
-        same = (one for one in invitations() if (one.run, one.data, one.language) == (run, data, language))
-        first = max((one.first + one.facts for one in same), default=0)
-    made = Invitation(secrets.token_hex(16), name, run, data, first, facts, time.time() + days * 24 * 3600, language)
+        listed = (one for one in invitations() if (one.run, one.data, one.language) == (run, data, language))
+        first = max((one.first + one.facts for one in listed if not one.chosen), default=0)
+    made = Invitation(secrets.token_hex(16), name, run, data, first, facts, time.time() + days * 24 * 3600, language, **chosen)
     _secret()
     line = json.dumps(asdict(made)).encode() + b"\n"
     with _opened(home() / LIST_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
@@ -135,25 +158,28 @@ def invitation_of(token: str) -> Invitation:
     signed = found is not None and hmac.compare_digest(_signature(found).encode(), signature.encode())
     if found is None or not signed:
         raise Mistake("This is no invitation of this server.", "Open the whole address that you were given.")
-    if found.until <= time.time():
+    if not found.is_open:
         raise Mistake("This invitation has expired; what you judged is kept.", "Ask for another one.")
     return found
 
 
-def progress(store: Store) -> Iterator[Progress]:
-    """How far each invitation has come, the oldest first."""
-    for one in invitations():
+def invited_by(owners: Container[str]) -> list[Invitation]:
+    """The invitations that visitors made, the oldest first."""
+    return [invitation for invitation in invitations() if invitation.by and invitation.by in owners]
+
+
+def progress(store: Store, of: Iterable[Invitation]) -> Iterator[Progress]:
+    """Progress of each invitation, in their order."""
+    for one in of:
         log = store.verdicts.log(owners=[one.owner])
         yield Progress(one, len(opinions(log)), log[-1].decided_at if log else "")
 
 
 def _signature(one: Invitation) -> str:
-    """What cannot be made without the secret; of all that an invitation says."""
-    says = asdict(one)
-    if one.language == ENGLISH:  # addresses from before there was a choice stay good
-        del says["language"]
-    told = json.dumps(says, sort_keys=True).encode()
-    return hmac.new(_secret(), b"medfact invitation 1 " + told, hashlib.sha256).hexdigest()[:_SIGNED]
+    """Signature of all fields of an invitation, which nobody can make without the secret."""
+    fields = {name: value for name, value in asdict(one).items() if name not in _LATER or value not in _LATER[name]}
+    signed = b"medfact invitation 1 " + json.dumps(fields, sort_keys=True).encode()
+    return hmac.new(_secret(), signed, hashlib.sha256).hexdigest()[:_SIGNED]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 from medfact.facts import Fact
 from medfact.metrics import codes
 from medfact.metrics.witnesses import FEWEST_WITNESSES, against_labels, belief
-from medfact.reviews.verdicts import Opinion, judged
+from medfact.reviews.verdicts import FALSE, TRUE, Opinion, judged
 from medfact.statements import Statement
 
 
@@ -94,6 +94,17 @@ def _count(said: Mapping[str, bool], statements: Sequence[Statement]) -> tuple[i
 def _right(said: Mapping[str, bool], labels: Mapping[str, bool]) -> float:
     right = [answer == labels[statement_id] for statement_id, answer in said.items() if statement_id in labels]
     return sum(right) / len(right) if right else 0.0
+
+
+def disputed_or_wrong(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> list[str]:
+    """Ids of the facts on which reviewers differ, then of those where a reviewer differs from a label; each once."""
+    differ = [
+        statement.fact.fact_id
+        for statement in statements
+        for opinion in reviewed.get(statement.fact.fact_id, {}).values()
+        if opinion.says(statement) not in (None, TRUE if statement.label else FALSE)
+    ]
+    return list(dict.fromkeys([*disputed(statements, reviewed), *differ]))
 
 
 def disputed(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> list[str]:

@@ -49,7 +49,7 @@ QUEUES = {
     RANDOM: "drawn at random",
     CONTESTED: "models disagree with the label, or with each other",
     DISPUTED: "reviewers disagree",
-    CHOSEN: "a relation or a search",
+    CHOSEN: "chosen by a relation, a search, by hand, or for a colleague",
     GAME: "from “Beat the model”",
 }
 """Why a fact was up for review."""

@@ -15,6 +15,7 @@ from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
 from medfact.limits import SIGNED_IN, is_public_server
+from medfact.reviews.invitations import invited_by
 from medfact.spec import LOCAL_OWNER
 from medfact.web.clients import scheme_of
 from medfact.web.host import is_host
@@ -86,11 +87,15 @@ def owners_seen_by(request: Any) -> tuple[str, ...]:
 
 
 def owners_reviewing(request: Any) -> tuple[str, ...]:
-    """Whose verdicts are added up for a request: everybody's, (), on one's own machine or where people sign in; else its own.
+    """Owners whose verdicts are added up for a request: everybody's, (), on one's own machine or where people sign in; else
+    its own, and those of the colleagues it asked.
 
     On a public server anybody may call themselves a clinician, so there nobody's word changes another's figures.
     """
-    return () if user_of(request) or not is_public_server() else owners_seen_by(request)
+    if user_of(request) or not is_public_server():
+        return ()
+    owners = owners_seen_by(request)
+    return (*owners, *(invitation.owner for invitation in invited_by(owners)))
 
 
 def is_adjudicator(name: str, *, signed_in: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,7 +84,9 @@ def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path
 
 
 def test_a_packet_on_a_phone_takes_thirty_taps_and_no_scrolling_back(browser: Browser, address: str, app_home: Path) -> None:
-    """Two taps a fact; a sentence is marked with one tap more; after each fact the next one is up from its beginning."""
+    """Two taps a fact; a sentence is marked with one tap more; after each fact the next one is up from its beginning. The end
+    shows the ten labels, and two taps make a link that opens them on a colleague's phone.
+    """
     phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = phone.new_page()
     page.goto(f"{address}review")
@@ -113,6 +116,24 @@ def test_a_packet_on_a_phone_takes_thirty_taps_and_no_scrolling_back(browser: Br
     expect(page.locator("#fact h1")).to_be_in_viewport(ratio=1)
     expect(page.locator("#fact")).to_contain_text("10 true. 1 sentence marked.")
     assert taps <= 30
+    rows = page.locator(".mf-outcome > li")
+    expect(rows).to_have_count(10)
+    false = rows.filter(has_text="FALSE (test statement)").count()
+    expect(page.locator("#fact")).to_contain_text(f"You and the labels differ on {false}:")
+    rows.last.get_by_role("button", name="Look again at fact 10").tap()
+    expect(page.locator("#fact h1")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#fact .mf-packet")).to_contain_text("Fact 10 of 10")
+    page.get_by_role("button", name="End of this packet").tap()
+    page.get_by_label("Their name or initials").fill("Dr C")
+    page.get_by_role("button", name="Make the link").tap()
+    expect(page.get_by_role("img", name="QR code of the link to 10 facts for Dr C")).to_be_visible()
+    link = page.locator("#asked").inner_text()
+    assert re.fullmatch(rf"{address}review\?invited=[0-9a-f]{{32}}\.[0-9a-f]{{32}}", link), "nothing else of this server"
+    other = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+    other.goto(link)
+    expect(other.locator("#fact .mf-packet")).to_contain_text("Fact 1 of 10 0 reviewed by Dr C")
+    expect(other.locator("#fact .mf-badge")).to_have_count(0)
+    other.context.close()
     page.get_by_role("button", name="Ten more").tap()
     expect(page.locator("#fact .mf-packet")).to_contain_text("Fact 1 of 10")
     phone.close()
@@ -229,10 +250,12 @@ def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_h
         page.keyboard.press("2" if number == 2 else "a")
         if number == 2:
             page.keyboard.press("a")
+            expect(page.locator("#said")).to_contain_text("You ticked another verdict than true")
+            page.keyboard.press("s")
     expect(page.locator("#fact")).to_contain_text("10 facts of this packet reviewed: 9 true, 1 false")
     log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "fay"]
     assert [one.verdict for one in log] == ["true", "false", *["true"] * 8]
-    assert all(one.bulk for one in log)
+    assert [one.bulk for one in log] == [True, False, *[True] * 8]
 
 
 def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(browser: Browser, tmp_path: Path) -> None:

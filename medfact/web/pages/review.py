@@ -1,27 +1,42 @@
-"""The page Review: one fact after the other, and the exceptions among its statements; labels are hidden until it is judged."""
+"""The page Review: facts are judged one by one, with exceptions among their statements; labels are hidden until then."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
+from urllib.parse import urlsplit
 
+import segno
 from markupsafe import Markup
 from pydantic import Field
 
 from medfact.assets import ENGLISH, language_codes, language_titles
+from medfact.datasets import bundled_names
 from medfact.datasets.search import holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.languages import names_in
-from medfact.results.wording import duration, short_name
+from medfact.limits import is_public_server
+from medfact.results.wording import duration, share
 from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
-from medfact.reviews.invitations import Invitation, invitation_of, progress
-from medfact.reviews.queues import disputed, shuffled
+from medfact.reviews.invitations import (
+    ASKED_DAYS,
+    MOST_OPEN,
+    Invitation,
+    invitation_of,
+    invitations,
+    invite,
+    invited_by,
+    progress,
+)
+from medfact.reviews.queues import disputed, disputed_or_wrong, shuffled
 from medfact.reviews.reliability import statements_to_check
+from medfact.reviews.text import changes
 from medfact.reviews.transfer import LONGEST_NAME, LONGEST_TEXT
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
@@ -52,7 +67,16 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
-from medfact.web.pages.review_material import SEED, Material, answers_of, contested_facts, of_runs, of_source
+from medfact.web.pages.review_material import (
+    SEED,
+    Material,
+    answers_as_held,
+    colleagues,
+    contested_facts,
+    of_runs,
+    of_source,
+    outcome,
+)
 from medfact.web.visitors import NOBODY, is_adjudicator
 
 OF_RUNS = "run"
@@ -60,6 +84,9 @@ OF_RUNS = "run"
 
 PACKET = 10
 """Facts of a packet: for the minutes between two patients."""
+
+SERVER_ADDRESS = re.compile(r"https?://[\w.:\[\]-]{1,200}/([\w.~%@+-]{1,100}/){0,9}")
+"""This server's address as the visitor's browser has it, which links that are shared begin with."""
 
 SECONDS_A_FACT = 18
 """Before a reviewer's own pace is known."""
@@ -69,11 +96,14 @@ NEXT = -1
 
 
 class ReviewShow(Show):
-    """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
-    file, or OF_RUNS. language: of a data set's names and sentences; runs have their own. relation, search: "" for all. place:
-    of the fact in the queue `within`, or NEXT. ended: whether the packet before it has just ended. checking: whether labels are
-    shown; adjudicating: whether the verdicts of others are; verdicts record both. bound: the error rate of the planner, in per
-    cent. invited: the token of an invitation, which decides all but the place.
+    """A queue of facts, and the place in it.
+
+    reviewer: name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own file, or
+    OF_RUNS. language: of a data set's names and sentences; runs have their own. relation, search: "" for all. place: of the
+    fact in the queue `within`, or NEXT. ended: shows the end of the packet before the place. checking: shows labels;
+    adjudicating: shows the verdicts of others; verdicts record both. bound: error rate of the planner, in per cent. invited:
+    token of an invitation, which decides all but the place. asking: shows the way to ask a colleague; asked: the link that was
+    just made.
     """
 
     reviewer: str = Field("", max_length=LONGEST_NAME)
@@ -90,18 +120,20 @@ class ReviewShow(Show):
     within: str = Field("", max_length=2_000)
     ended: bool = False
     invited: str = Field("", max_length=100)
+    asking: bool = False
+    asked: str = Field("", max_length=2_000, pattern="^(https?://.*)?$")
 
 
 def as_invited(visitor: Visitor, show: ReviewShow) -> tuple[Visitor, ReviewShow]:
-    """Who looks at an invitation's address: the person who was invited, at nothing but their packet. Raises Mistake."""
+    """The invited person in the visitor's place, and nothing but their packet. Raises Mistake."""
     if not show.invited:
         return visitor, show
-    one = invitation_of(show.invited)
-    owner = one.owner if visitor.owner != NOBODY else NOBODY
-    person = replace(visitor, owner=owner, owners=(owner, *visitor.selves), user="", reviewers=(one.owner,))
-    data = OF_RUNS if one.run else one.data
-    decided = {"reviewer": one.name, "run": one.run, "data": data, "language": one.language, "queue": RANDOM}
-    return person, show.model_copy(update={**decided, "relation": "", "search": "", "checking": False, "adjudicating": False})
+    invitation = invitation_of(show.invited)
+    owner = invitation.owner if visitor.owner != NOBODY else NOBODY
+    person = replace(visitor, owner=owner, owners=(owner, *visitor.selves), user="", reviewers=(invitation.owner,))
+    data, name = OF_RUNS if invitation.run else invitation.data, invitation.name or show.reviewer
+    fixed = {"reviewer": name, "run": invitation.run, "data": data, "language": invitation.language, "queue": RANDOM}
+    return person, ReviewShow.model_validate({**show.model_dump(include={"place", "within", "ended", "invited"}), **fixed})
 
 
 def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
@@ -141,7 +173,7 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
     if show.queue == RANDOM:
         return found
     order: Iterable[str] = (
-        contested_facts(visitor.services, material) if show.queue == CONTESTED else _disputed(visitor, material)
+        contested_facts(visitor.services, material) if show.queue == CONTESTED else _reviewed(visitor, material, disputed)
     )
     by_id = {fact.fact_id: fact for fact in found}
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
@@ -152,10 +184,10 @@ def _matching(material: Material, relation: str, search: str) -> list[Fact]:
     return [fact for fact in found if relation in ("", fact.relation)]
 
 
-def _disputed(visitor: Visitor, material: Material) -> list[str]:
+def _reviewed(visitor: Visitor, material: Material, rule: Callable[..., list[str]]) -> list[str]:
+    """Ids of the reviewed facts that a rule picks."""
     reviewed = opinions(visitor.services.store.verdicts.log(owners=visitor.reviewers))
-    statements = (one for fact in material.facts if fact.fact_id in reviewed for one in material.statements(fact))
-    return disputed(statements, reviewed)
+    return rule([one for fact in material.facts if fact.fact_id in reviewed for one in material.statements(fact)], reviewed)
 
 
 def me(visitor: Visitor, show: ReviewShow) -> Verdict:
@@ -177,7 +209,7 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 
 # ------------------------------------------------------------------------------------------------ the page
 
-ADDRESS = ("run", "data", "language", "queue", "relation", "search", "adjudicating", "place", "invited")
+ADDRESS = ("run", "data", "language", "queue", "relation", "search", "adjudicating", "place", "invited", "asking")
 """The fields of the page's address."""
 
 QUEUE_TITLES = {
@@ -185,20 +217,6 @@ QUEUE_TITLES = {
     CONTESTED: "contested: all models deny the label first, then where strong ones differ",
     DISPUTED: "disputed: reviewers differ, to adjudicate",
 }
-
-
-@dataclass(frozen=True)
-class Line:
-    """A statement as it is shown: what the verdict on its fact makes of it, and what the reviewer says beside that. others:
-    what other reviewers say of it, for an adjudicator.
-    """
-
-    statement: Statement
-    holds: bool | None
-    verdict: str
-    wording: str
-    absolute: bool
-    others: Sequence[tuple[str, str]]
 
 
 def view(visitor: Visitor, show: ReviewShow) -> View:
@@ -214,7 +232,9 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
         relations = sorted({fact.relation for fact in material.facts})
         queue = queue_of(visitor, show, material)
         show = _placed(visitor, show, queue)
-        if not queue:
+        if show.asking:
+            fact = _ask(visitor, show)
+        elif not queue:
             fact = render("review_none", queue=show.queue, any=bool(material.facts))
         else:
             fact = (_thanks if show.ended else _fact)(visitor, show, material, queue)
@@ -264,7 +284,9 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue:
     guide, problem = _guide()
     return render(
         "review_choice",
-        invitations=list(progress(visitor.services.store)) if LOCAL_OWNER in visitor.owners else [],
+        invitations=list(
+            progress(visitor.services.store, invitations() if LOCAL_OWNER in visitor.owners else invited_by(visitor.owners))
+        ),
         show=show,
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
@@ -294,61 +316,22 @@ def _query(show: ReviewShow) -> str:
 
 
 def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, Opinion]]:
-    """What reviewers say of a fact, by their names, for an adjudicator."""
-    if not show.adjudicating:
-        return []
-    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers)
-    found = opinions(log).get(fact.fact_id, {}).values()
-    return sorted((one.fact.reviewer, one) for one in found if one.fact.role == REVIEWER)
+    """The opinions of reviewers on a fact, by their names, for an adjudicator."""
+    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers) if show.adjudicating else []
+    by_name = [(of.fact.reviewer, of) for of in opinions(log).get(fact.fact_id, {}).values() if of.fact.role == REVIEWER]
+    return sorted(by_name, key=lambda row: row[0])
 
 
-@dataclass(frozen=True)
-class Afterwards:
-    """What a reviewer is told once they have judged a fact. others: how many other reviewers judged it; same: as this one did.
-    models: of each run that asked it, what to call it, how many of its statements the model answered as the reviewer holds
-    them, and of how many.
-    """
-
-    others: int
-    same: int
-    models: tuple[tuple[str, int, int], ...]
-
-
-def _afterwards(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact, opinion: Opinion) -> Afterwards:
-    """Only of what this visitor may see: who was invited sees neither others' verdicts nor runs."""
-    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers)
-    said = opinions(log).get(fact.fact_id, {})
-    others = [one for name, one in said.items() if name != opinion.reviewer and one.fact.role == REVIEWER and one.fact.verdict]
-    runs = () if show.invited else material.runs()
-    held = {one.statement_id: truth for one in material.statements(fact) if (truth := opinion.truth(one)) is not None}
-    models = []
-    for run in runs:
-        answers = answers_of(visitor.services, run.run, run.changed)
-        asked = [name for name in held if name in answers]
-        if asked:
-            models.append((short_name(run), sum(answers[name] is held[name] for name in asked), len(asked)))
-    return Afterwards(len(others), sum(one.fact.verdict == opinion.fact.verdict for one in others), tuple(models))
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a queue is reviewed: of how many facts, by this reviewer, by anybody, by two or more."""
-
-    of: int
-    done: int
-    judged: int
-    twice: int
-
-
-def _progress(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> Progress:
+def _progress(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> dict[str, int]:
+    """Number of facts in a queue, and of those reviewed by this reviewer, by anybody, and by two or more."""
     up = {one.fact_id for one in queue}
     reviewers = visitor.services.store.verdicts.reviewers_of_facts(visitor.reviewers)
-    return Progress(
-        len(queue),
-        len(up & own_opinions(visitor, show).keys()),
-        len(up & reviewers.keys()),
-        sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
-    )
+    return {
+        "of": len(queue),
+        "done": len(up & own_opinions(visitor, show).keys()),
+        "judged": len(up & reviewers.keys()),
+        "twice": sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
+    }
 
 
 def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
@@ -361,6 +344,8 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     return render(
         "review_fact",
         fact=fact,
+        chosen=not show.invited and _origin(show, said, queue, fact) != RANDOM,
+        first=_unreviewed(said, queue),
         language=material.language,
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         show=show,
@@ -373,14 +358,20 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         is_shown=is_shown,
         has_false=not all(one.positive for one in queue),
         others=others,
-        afterwards=_afterwards(visitor, show, material, fact, opinion) if opinion and opinion.fact.verdict else None,
-        lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
+        colleagues=colleagues(visitor, opinion.reviewer, [fact]).get(fact.fact_id, []) if opinion else [],
+        models=[]
+        if opinion is None or show.invited
+        else answers_as_held(visitor, material.runs(), material.statements(fact), opinion.truth),
+        statements=statements_of(show, material, fact),
+        is_absolute=is_absolute,
+        exceptions=STATEMENTS_ALONE,
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),
         titles=FACT_VERDICTS,
         choices=[("", "fine"), *STATEMENT_VERDICTS.items()],
         reasons=REASONS,
         longest=LONGEST_TEXT,
         longest_name=LONGEST_NAME,
+        size=PACKET,
     )
 
 
@@ -390,15 +381,29 @@ def _packet_at(queue: Sequence[Fact], place: int) -> Sequence[Fact]:
     return queue[first : first + PACKET]
 
 
-def _thanks(visitor: Visitor, show: ReviewShow, _: Material, queue: Sequence[Fact]) -> Markup:
-    """What a reviewer has said of the packet that has just ended. It says nothing of labels."""
-    said = own_opinions(visitor, show)
-    packet = [said[fact.fact_id] for fact in _packet_at(queue, show.place - 1) if fact.fact_id in said]
+def _thanks(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
+    """The end of a packet. Labels and others' verdicts are shown once the reviewer has judged all its facts."""
+    said, first = own_opinions(visitor, show), (show.place - 1) // PACKET * PACKET
+    facts = _packet_at(queue, first)
+    packet = [said[fact.fact_id] for fact in facts if fact.fact_id in said]
+    is_whole = len(packet) == len(facts)
+    if is_whole:
+        show_labels(visitor.services.store.of(visitor.owner), facts)
     verdicts = Counter(one.fact.verdict for one in packet)
     seconds = sum(one.fact.seconds or 0 for one in packet)
     return render(
         "review_thanks",
         show=show,
+        outcome=outcome(visitor, material, facts, said) if is_whole else None,
+        missing=first + (_unreviewed(said, facts) or 0),
+        first=first,
+        language=material.language,
+        titles=FACT_VERDICTS,
+        everybody=not visitor.reviewers,
+        changes=changes,
+        share_in_words=share,
+        chosen=sum(one.fact.queue != RANDOM for one in packet),
+        ask=_ask(visitor, show) if not show.invited else "",
         facts=len(packet),
         verdicts=[(verdicts[name], title) for name, title in FACT_VERDICTS.items() if verdicts[name]],
         marked=sum(len(one.statements) for one in packet),
@@ -409,20 +414,18 @@ def _thanks(visitor: Visitor, show: ReviewShow, _: Material, queue: Sequence[Fac
     )
 
 
-def _line(statement: Statement, opinion: Opinion | None, others: Sequence[tuple[str, Opinion]]) -> Line:
-    own = opinion.statements.get(statement.statement_id) if opinion else None
-    exceptions = [(name, of.statements.get(statement.statement_id)) for name, of in others]
-    return Line(
-        statement,
-        opinion.truth(statement) if opinion else None,
-        own.verdict if own else "",
-        own.wording if own else "",
-        is_absolute(statement.text),
-        [
-            (name, f"{STATEMENTS_ALONE[one.verdict]}{f': “{one.wording}”' if one.wording else ''}")
-            for name, one in exceptions
-            if one
-        ],
+def _ask(visitor: Visitor, show: ReviewShow) -> Markup:
+    """The way to ask a colleague; once a link is made, that link and its QR code."""
+    invitation = next((one for one in invited_by(visitor.owners) if show.asked.endswith(one.address)), None)
+    return render(
+        "review_ask",
+        show=show,
+        invitation=invitation,
+        code=Markup(segno.make_qr(show.asked).svg_inline(scale=5, dark="#000", light="#fff")) if invitation else "",
+        is_local=urlsplit(show.asked).hostname in {"localhost", "127.0.0.1", "::1"},
+        days=ASKED_DAYS,
+        packet=PACKET,
+        longest=LONGEST_NAME,
     )
 
 
@@ -451,22 +454,36 @@ def _begun(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSh
 def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
     """Records the verdict on a fact, the exceptions among its statements, and what is said of it; then shows the next one."""
     show, material, fact = _begun(visitor, show, action)
-    if action.fields.get("verdict", "") not in FACT_VERDICTS:
-        raise Mistake("Say first whether the fact is true.", "Tick one of the five.")
     return _recorded(visitor, show, material, _of_fact(visitor, show, material, fact, action), action.fields)
 
 
 def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
-    """Records, in one key, that a fact is as the reviewer has ticked, or else true, and that all its sentences are fine."""
+    """Records, in one key, that a fact is true and all its sentences are fine, as the button says: nothing may be marked
+    otherwise beside it.
+    """
     show, material, fact = _begun(visitor, show, action)
-    ticked = action.fields.get("verdict", "")
-    action = replace(action, fields={**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
+    given = action.fields.get("button") or action.fields.get("verdict", "")
+    marked = any(value for name, value in action.fields.items() if name.startswith(("of-", "wording-")))
+    if marked or (given and {given, action.fields.get("verdict") or given} != {TRUE}):
+        raise Mistake("You ticked another verdict than true, or marked a sentence.", "Save with “Save and next”.")
+    action = replace(action, fields={**action.fields, "verdict": given})
     return _recorded(visitor, show, material, replace(_of_fact(visitor, show, material, fact, action), bulk=True), {})
 
 
+def _origin(show: ReviewShow, said: Mapping[str, Opinion], queue: Sequence[Fact], fact: Fact) -> str:
+    """The queue that a verdict records: RANDOM only for the next fact of the random queue, in its own order."""
+    if show.queue != RANDOM:
+        return show.queue
+    if show.relation or show.search or (show.invited and invitation_of(show.invited).chosen) or fact not in queue:
+        return CHOSEN
+    return RANDOM if all(before.fact_id in said for before in queue[: queue.index(fact)]) else CHOSEN
+
+
 def _of_fact(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact, action: Action) -> Verdict:
-    """The verdict on a fact with its circumstances."""
+    """The verdict on a fact with its circumstances. Raises Mistake where none was given."""
     fields = action.fields
+    if fields.get("verdict", "") not in FACT_VERDICTS:
+        raise Mistake("Say first whether the fact is true.", "Tick one of the five.")
     comment, evidence = (fields.get(name, "").strip()[:LONGEST_TEXT] for name in ("comment", "evidence"))
     return replace(
         me(visitor, show),
@@ -477,7 +494,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, material: Material, fact: Fact,
         evidence=evidence,
         seconds=action.seconds,
         blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
-        queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
+        queue=_origin(show, own_opinions(visitor, show), queue_of(visitor, show, material), fact),
         language=material.language,
     )
 
@@ -530,6 +547,30 @@ def jump(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow
     return show.model_copy(update={"place": int(number) - 1, "ended": False}), Message()
 
 
+def ask(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
+    """Makes a colleague's link to ten facts in dispute; fewer are filled up with the next ones of the queue."""
+    show, here = as_it_can_be(visitor, show), action.fields.get("here", "")
+    if show.invited or not SERVER_ADDRESS.fullmatch(here):
+        raise Mistake("No link can be made from here.", "Open the page Review itself, and load it again.")
+    if show.data != OF_RUNS and show.data not in bundled_names():
+        raise Mistake("A link opens no file of yours.", "Evaluate a model on it, and ask a colleague from its results.")
+    neighbours = visitor.services.neighbours.at_address_of(visitor.owner) if is_public_server() else ()
+    if LOCAL_OWNER not in visitor.owners and sum(one.is_open for one in invited_by(neighbours)) >= MOST_OPEN:
+        raise Mistake(
+            f"{MOST_OPEN} links to colleagues are open at your network address, the most here.", "Wait until one ends."
+        )
+    material = material_of(visitor, show)
+    queue = [fact.fact_id for fact in _matching(material, show.relation, show.search)]
+    doubtful = (*_reviewed(visitor, material, disputed_or_wrong), *contested_facts(visitor.services, material))
+    in_dispute = [fact_id for fact_id in dict.fromkeys(doubtful) if fact_id in queue][:PACKET]
+    chosen = list(dict.fromkeys([*in_dispute, *queue]))[:PACKET]
+    visitor.services.log_of(visitor.owner, chosen)
+    run, data = (show.run, "") if show.data == OF_RUNS else ("", show.data)
+    packet = {"by": visitor.owner, "chosen": chosen, "disputed": len(in_dispute)}
+    made = invite(action.fields.get("name", ""), run, data, len(chosen), ASKED_DAYS, 0, show.language, **packet)
+    return show.model_copy(update={"asked": f"{here}{made.address}"}), Message()
+
+
 def _as_invited(act: Act) -> Act:
     """A button, pressed by whoever was invited where an invitation was opened."""
 
@@ -540,7 +581,7 @@ def _as_invited(act: Act) -> Act:
     return acting
 
 
-BUTTONS: Mapping[str, Act] = {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump}
+BUTTONS: Mapping[str, Act] = {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, "ask": ask}
 
 PAGE = Page(
     "review",

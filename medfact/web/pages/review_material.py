@@ -1,7 +1,8 @@
-"""What can be reviewed: the facts of a data set in the project's own sentences, or what some runs have asked, word for word."""
+"""Facts up for review, of a data set in our own sentences or of runs, word for word; and what the end of a packet shows."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,11 @@ from medfact.kept import keep
 from medfact.models import provider_of
 from medfact.prototypes import in_direction
 from medfact.results.over_models import against_in_words
+from medfact.results.wording import short_name
+from medfact.reviews.invitations import OWNERS, invited_by
 from medfact.reviews.queues import at_random, contested, unanimous
+from medfact.reviews.scores import ReviewedScores, reviewed_scores
+from medfact.reviews.verdicts import REVIEWER, Opinion, judged, opinions
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
@@ -111,7 +116,8 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     answers: dict[str, dict[str, bool]] = {}
     for run in reversed(material.runs()):
         if not provider_of(run.model).is_rule:
-            answers.setdefault(run.model, {}).update(answers_of(services, run.run, run.changed))
+            said = answers_of(services, run.run, run.changed).items()
+            answers.setdefault(run.model, {}).update({name: answer for name, answer in said if answer is not None})
     asked = set().union(*answers.values())
     by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}
     by_fact = {fact_id: of for fact_id, of in by_fact.items() if of}
@@ -123,7 +129,96 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
 
 
 @keep(32)
-def answers_of(services: Services, run: str, _: int) -> Mapping[str, bool]:
-    """Statement id → what a run answered, where it could be read. Kept for each version of a run's answers."""
-    asked = services.store.answers.asked(run)
-    return {item.statement.statement_id: item.answer.answer for item in asked if item.answer and item.answer.answer is not None}
+def answers_of(services: Services, run: str, _: int) -> Mapping[str, bool | None]:
+    """Statement id → a run's answer, None where it is unreadable, of the facts without a failed call. Kept for each version."""
+    items = services.store.answers.asked(run)
+    failed = {item.fact for item in items if item.answer is None or item.answer.failure is not None}
+    return {item.statement.statement_id: item.answer.answer for item in items if item.answer and item.fact not in failed}
+
+
+# ------------------------------------------------------------------------------------------------ the end of a packet
+
+
+@dataclass(frozen=True)
+class JudgedFact:
+    """A fact of a packet with the verdicts and answers on it.
+
+    number: in the packet, from 1. true_fact: source of a false fact; None for a true fact. agrees: True where the reviewer
+    holds all sentences as labelled, None where they pass. models: name, right answers and sentences asked, of each.
+    """
+
+    number: int
+    fact: Fact
+    true_fact: Fact | None
+    opinion: Opinion
+    agrees: bool | None
+    colleagues: Sequence[Opinion]
+    models: Sequence[tuple[str, int, int]]
+
+
+def colleagues(visitor: Visitor, reviewer: str, facts: Sequence[Fact]) -> dict[str, list[Opinion]]:
+    """Fact id → the opinions of other reviewers that this visitor may see.
+
+    An invited reviewer sees none, and an invited colleague's are seen by the visitor who asked, and by nobody else.
+    """
+    if visitor.owner.startswith(OWNERS):
+        return {}
+    visible = {invitation.owner for invitation in invited_by(visitor.owners)}
+    log = visitor.services.store.verdicts.log([fact.fact_id for fact in facts], visitor.reviewers)
+    seen = opinions(verdict for verdict in log if verdict.owner in visible or not verdict.owner.startswith(OWNERS))
+    return {
+        fact_id: [of for name, of in by_name.items() if name != reviewer and of.fact.role == REVIEWER and of.fact.verdict]
+        for fact_id, by_name in seen.items()
+    }
+
+
+def answers_as_held(
+    visitor: Visitor, runs: Sequence[Run], statements: Sequence[Statement], truth: Callable[[Statement], bool | None]
+) -> list[tuple[str, int, int]]:
+    """Model, answers that equal the truth, and statements with a truth, of each run that asked them. Unreadable ones differ."""
+    held = {statement.statement_id: holds for statement in statements if (holds := truth(statement)) is not None}
+    answered = [(short_name(run), answers_of(visitor.services, run.run, run.changed)) for run in runs]
+    same = [(model, [answers[name] is held[name] for name in held if name in answers]) for model, answers in answered]
+    return [(model, sum(rows), len(rows)) for model, rows in same if rows]
+
+
+def outcome(visitor: Visitor, material: Material, packet: Sequence[Fact], said: Mapping[str, Opinion]) -> dict[str, object]:
+    """Facts of a packet that was judged whole, the reviewer beside models and colleagues, and the models' scores.
+
+    said: fact id → the reviewer's opinion. Returns facts; models: name → for each fact, True if all answers are right;
+    differences: reviewer and name of a colleague → for each fact that both judged, its number if they differ, else 0; scores.
+    """
+    by_id = {fact.fact_id: fact for fact in material.facts}
+    runs = {run.model: run for run in reversed(material.runs()) if not visitor.owner.startswith(OWNERS)}  # of each the latest
+    others = colleagues(visitor, said[packet[0].fact_id].reviewer, packet)
+    facts = []
+    models: defaultdict[str, list[bool]] = defaultdict(list)
+    differences: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, fact in enumerate(packet, 1):
+        opinion, statements = said[fact.fact_id], material.statements(fact)
+        truths = [opinion.truth(statement) for statement in statements]
+        agrees = None if None in truths else truths == [statement.label for statement in statements]
+        answers = answers_as_held(visitor, [*runs.values()], statements, lambda statement: statement.label)
+        for model, right, total in answers:
+            models[model].append(right == total)
+        for other in others.get(fact.fact_id, []):
+            verdicts = [(opinion.says(statement), other.says(statement)) for statement in statements]
+            differ = any(first != second for first, second in verdicts if first and second)
+            differences[other.reviewer, other.fact.reviewer].append(number if differ else 0)
+        voices = others.get(fact.fact_id, [])
+        facts.append(JudgedFact(number, fact, by_id.get(fact.negative_of or ""), opinion, agrees, voices, answers))
+    versions = [(run.run, visitor.reviewers, visitor.services.store.verdicts.version(), run.changed) for run in runs.values()]
+    scores = [
+        (short_name(run), run.run, _scores(visitor.services, *key)) for run, key in zip(runs.values(), versions, strict=True)
+    ]
+    return {"facts": facts, "models": models, "differences": differences, "scores": scores}
+
+
+@keep(64)
+def _scores(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: int) -> ReviewedScores:
+    """The scores of a run, kept for each version of the verdicts and of its answers."""
+    statements = [item.statement for item in services.store.answers.asked(run)]
+    ids = [statement.statement_id for statement in statements]
+    reviewed = opinions(services.store.verdicts.log(list({statement.fact.fact_id for statement in statements}), owners))
+    judgements = {name: judged(of, reviewed.get(of.fact.fact_id, {})) for name, of in zip(ids, statements, strict=True)}
+    return reviewed_scores(services.reports.board(run).records(), ids, judgements)
