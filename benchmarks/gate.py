@@ -107,7 +107,7 @@ def checked(store: Store, base: Side, affirmed: str, margin: float = 0.02) -> Ga
     run = start_planned(base.run.spec, planned, store)
     check = AgainstBaseline(store.run(run), store, base.board, margin, first)
     side = answered(store, run, affirmed, race=lambda: check)
-    return gate_of((store, side), (store, base), check.look(), margin, 0, {})
+    return gate_of((store, side), (store, base), check.differences(), margin, 0, {})
 
 
 def named(seeds: range) -> tuple[int, int]:

@@ -65,18 +65,18 @@ def check(options: argparse.Namespace) -> int:
             asked = AgainstBaseline(store.run(run), store, base.board, options.margin / 100, first, _tell)
             events = answer(run, store, key=key_of(spec, are_named([record], options)), load=load, race=lambda: asked)
             code = show_progress(events, spec.model)
-        now = asked.look()
-        if code == MISTAKE or now is None:
+        differences = asked.differences()
+        if code == MISTAKE or differences is None:
             return MISTAKE
         side = Side(store.run(run), board_of(store, run))
         return _print(
-            gate_of((store, side), (old, base), now, options.margin / 100, options.dangerous, known, left_out), options
+            gate_of((store, side), (old, base), differences, options.margin / 100, options.dangerous, known, left_out), options
         )
 
 
 def _tell(now: Standing) -> None:
-    if now.verdict == CANNOT_TELL and now.n < now.of:
-        say(f"check: not decided after {now.n:,} of {now.of:,} facts")
+    if now.verdict == CANNOT_TELL and now.asked < now.of:
+        say(f"check: not decided after {now.asked:,} of {now.of:,} facts")
 
 
 def _print(gate: Gate, options: argparse.Namespace) -> int:

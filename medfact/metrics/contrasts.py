@@ -14,7 +14,7 @@ import numpy as np
 
 from medfact.metrics.averages import IMPLICATION_SETS
 from medfact.metrics.clusters import Bools, Clusters, Floats, unseen_share
-from medfact.metrics.differences import holm, is_shown, paired_difference
+from medfact.metrics.differences import Bounded, holm, paired_difference
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import is_known
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING, Variant
@@ -23,23 +23,23 @@ Name = TypeVar("Name")
 
 
 class Contrast(NamedTuple):
-    """One way of asking, or several, against another. first, less: variants. plain: what a person reads. paper: whose figure
-    it is, "" where no paper has it.
+    """One way of asking, or several, against another. first, less: variants; sides: their names, for people. paper: source of
+    the figure, "" where no paper has it.
     """
 
     name: str
     first: tuple[str, ...]
     less: tuple[str, ...]
-    plain: str
+    sides: tuple[str, str]
     paper: str = ""
 
 
 @dataclass(frozen=True)
-class Contrasted:
+class Contrasted(Bounded):
     """A contrast over facts with every statement of both sides answered: first − less, shares of right answers by fact.
 
-    value: the difference, from −1 to 1; low, high: its 95% interval. p: as of paired runs; p_holm: after Holm over all
-    contrasts of a run, or of all runs that are compared; low_all, high_all: bounds that hold for all of them. n: facts.
+    value: the difference, from −1 to 1; low, high: its 95% interval. low_all, high_all: the interval for all contrasts of a
+    run, or of all runs that are compared, which decides. p: as of paired runs; p_holm: after Holm over them. n: facts.
     """
 
     first: float | None
@@ -53,48 +53,39 @@ class Contrasted:
     low_all: float | None
     high_all: float | None
 
-    @property
-    def is_shown(self) -> bool:
-        return is_shown(self.p_holm, self.low_all, self.high_all)
-
 
 def _of_method(variants: Mapping[str, Variant], paper: str) -> Iterator[Contrast]:
     """The contrasts of a method with eight ways of asking, of which the first is the plain one."""
     plain, *others = variants
     affirmed, denied = (tuple(key for key, one in variants.items() if one.negated is side) for side in (False, True))
-    yield Contrast("plain_less_all", (plain,), tuple(variants), "asked plainly, less all eight ways", paper)
-    yield Contrast("affirmed_less_denied", affirmed, denied, "affirmed, less denied")
+    yield Contrast("plain_less_all", (plain,), tuple(variants), ("asked plainly", "in all eight ways"), paper)
+    yield Contrast("affirmed_less_denied", affirmed, denied, ("affirmed", "denied"))
     for key in others:
-        yield Contrast(f"{key}_less_plain", (key,), (plain,), f"{variants[key].plain}, less plain")
+        yield Contrast(f"{key}_less_plain", (key,), (plain,), (variants[key].plain, "plain"))
 
 
-def _steps(titles: Sequence[str]) -> Iterator[Contrast]:
+def _steps(sides: Sequence[tuple[str, str]]) -> Iterator[Contrast]:
     """What each further implication takes off; and what the first two do together. The paper's arrows start from the plain
     statement."""
     sets, paper = list(IMPLICATION_SETS.items()), "PretextTrans, Tables 5 and 14"
-    for (before, first), (after, less), title in zip(sets, sets[1:], titles, strict=False):
-        yield Contrast(f"{before}_less_{after}", first, less, title, paper if before == "none" else "")
+    for (before, first), (after, less), names in zip(sets, sets[1:], sides, strict=False):
+        yield Contrast(f"{before}_less_{after}", first, less, names, paper if before == "none" else "")
     plain, _, both, _ = IMPLICATION_SETS.values()
-    yield Contrast("none_less_+dn+inv", plain, both, "plain, less plain, denied and reversed", paper)
+    yield Contrast("none_less_+dn+inv", plain, both, ("plain", "with denied and reversed"), paper)
 
 
 CONTRASTS = (
     *_of_method(IMPLICATIONS, "PretextTrans, Tables 4 and 13: −LogImp less the method"),
     *_steps(
         (
-            "plain, less plain and denied",
-            "plain and denied, less these two ways and reversed",
-            "these four ways, less all eight",
+            ("plain", "with denied"),
+            ("plain and denied", "with reversed"),
+            ("plain, reversed and their denials", "in all eight ways"),
         )
     ),
     *_of_method(TRUTH_PRESERVING, "TPEval, Table 1: K = 1 less K = 8"),
 )
 """Every contrast within a run, in the order in which it is shown; a run has those whose ways it asks."""
-
-
-def title_of(name: str) -> tuple[str, str]:
-    """What a person reads of a contrast, and whose figure it is."""
-    return next((one.plain, one.paper) for one in CONTRASTS if one.name == name)
 
 
 def contrasts(records: Records) -> dict[str, Contrasted]:

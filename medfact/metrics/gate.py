@@ -26,11 +26,11 @@ LAST = 1.25
 
 
 class Standing(NamedTuple):
-    """Where a check stands. value: mean difference in mastery, new less baseline; low, high: its bounds, if any.
+    """Standing of a check. Value, counts and n are of the same facts: those without a failed call in either run.
 
-    n: facts that count, of how many; failed: of how many of them a call failed.
-
-    A fact with a failed call counts as lost in `low`, and as won in `high`.
+    value: mean difference in mastery, (model − baseline) / n; low, high: its bounds, if any, in which a fact with a failed call
+    counts as lost, or as won. of: facts of the check. failed: facts left out, since a call failed. baseline, model: facts that
+    each masters, of n.
     """
 
     verdict: str
@@ -40,6 +40,13 @@ class Standing(NamedTuple):
     n: int
     of: int
     failed: int
+    baseline: int
+    model: int
+
+    @property
+    def asked(self) -> int:
+        """Facts that are asked whole."""
+        return self.n + self.failed
 
 
 def verdict_of(low: float | None, high: float | None, margin: float) -> str:
@@ -52,10 +59,11 @@ def verdict_of(low: float | None, high: float | None, margin: float) -> str:
 def standing(found: Differences, margin: float) -> Standing:
     """Where a check stands after the heads that count. found: differences new − baseline (`raced`)."""
     low, high = _at_the_end(found) if found.counted == len(found.sizes) else _so_far(found)
-    known = found.least == found.most
-    value = float(found.least[known].mean()) if known.any() else None
-    n, failed = len(found.heads), int((~known).sum())
-    return Standing(verdict_of(low, high, margin), value, low, high, n, int(found.sizes.sum()), failed)
+    whole = found.whole
+    n, more = int(whole.sum()), int(found.least[whole].sum())
+    model = int((found.least.clip(0) if found.mastered is None else found.mastered)[whole].sum())
+    verdict, value = verdict_of(low, high, margin), more / n if n else None
+    return Standing(verdict, value, low, high, n, int(found.sizes.sum()), len(whole) - n, model - more, model)
 
 
 Bounds = tuple[float | None, float | None]

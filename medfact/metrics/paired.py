@@ -12,11 +12,11 @@ import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, crossed
 from medfact.metrics.contrasts import Contrasted, contrasted
-from medfact.metrics.differences import least_p, paired_difference
+from medfact.metrics.differences import Bounded, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.race import Differences, order_of
-from medfact.metrics.records import PENDING, Names, Records
+from medfact.metrics.records import FAILED, PENDING, Names, Records
 
 
 class Side(NamedTuple):
@@ -28,19 +28,18 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Paired:
-    """What run a has right more often than run b, as a − b, from −1 to 1: difference = (only_a − only_b) / n.
+class Paired(Bounded):
+    """Paired comparison of runs a and b: difference = (only_a − only_b) / n, from −1 to 1. With n = 0 nothing has a value.
 
-    low, high: its 95% interval; low_all, high_all: bounds that hold for all comparisons of the family together. p_least: the
-    smallest p that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. share_a, share_b:
-    the share of these n that each run has right, which are its scores where both ask the same. With n = 0 nothing has a value.
+    low, high: its 95% interval; low_all, high_all: the interval for all comparisons of the family, which decides. p: before any
+    correction. only_a, only_b: right in that run alone, of n. share_a, share_b: right in each run, as a share of n, which are
+    its scores where both ask the same.
     """
 
     difference: float | None
     low: float | None
     high: float | None
     p: float | None
-    p_least: float | None
     only_a: int
     only_b: int
     n: int
@@ -141,7 +140,7 @@ def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bo
     rows, others = _matched(_by_fact(ours), _by_fact(theirs))
     if not len(rows):
         return None
-    first = a.first_of_fact[rows]
+    first, failed = a.first_of_fact[rows], _has(a, a.answer == FAILED)[rows] | _has(b, b.answer == FAILED)[others]
     place = order_of(a.head[first], a_identity[first])
     open_ = place[_has(a, a.answer == PENDING)[rows] | _has(b, b.answer == PENDING)[others]]
     counted = int(open_.min()) if len(open_) else int(place.max()) + 1
@@ -149,7 +148,9 @@ def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bo
     (least_a, most_a), (least_b, most_b) = _mastered_or_open(a, rows[there]), _mastered_or_open(b, others[there])
     tails = a.tail[first][there] if like else None
     draws = a.draw[first][there] if like else None
-    return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails, draws)
+    mastered, facts = np.where(failed[there], np.nan, least_a), a_identity[first][there]
+    differences = least_a - most_b, most_a - least_b
+    return Differences(*differences, place[there], np.bincount(place), counted, tails, draws, mastered, facts)
 
 
 def _has(records: Records, statements: Bools) -> Bools:
@@ -199,7 +200,6 @@ def _compared(
         low=found.low,
         high=found.high,
         p=found.p,
-        p_least=least_p(of.head[rows]),
         only_a=int((ours > theirs).sum()),
         only_b=int((theirs > ours).sum()),
         n=found.n,

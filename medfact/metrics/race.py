@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, parts_of, sum_of_parts
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, sum_of_parts
 from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few
 
 _PLACES = 801
@@ -27,10 +27,10 @@ two looks are. `benchmarks/looks.py` shows how often equal models are told apart
 
 
 class Race(NamedTuple):
-    """Where a race stands. value: mean difference a − b over the counted heads; low, high: bounds of that over all heads, which
-    hold at every look at once. heads: how many are counted, of how many; decided_at: after how many a difference was shown for
-    the first time, None where none was. more: about how many heads more it takes, None where it is decided or hopeless.
-    failed: of how many the difference is not known, since calls failed; they count against whichever model leads.
+    """Standing of a race. value: mean difference a − b over the counted heads' facts without a failed call; low, high: bounds
+    of it over all heads, which hold at every look at once. heads: counted, of how many; decided_at: the heads after which a
+    difference was shown for the first time, None where none was. more: about so many heads more decide it, None where it is
+    decided or hopeless. failed: facts whose difference failed calls leave open; they count against whichever model leads.
     """
 
     value: float | None
@@ -44,11 +44,12 @@ class Race(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """What two models have raced over: differences a − b, each from −1 to 1, of heads in an order that was fixed before.
+    """Differences a − b between two models, each from −1 to 1, of heads in an order that was fixed before.
 
-    least, most: of each difference what it may be; both are the same but where a call failed. heads: its head's place in the
-    order. sizes: how many differences each head will have. counted: the first so many heads are complete in both. tails: of
-    each difference, where a claim is to be about facts like these; else None. draws: of demonstrations.
+    least, most: bounds of each difference, which differ only where a call failed. heads: of each its head's place in the order.
+    sizes: differences that each head will have. counted: the first so many heads are complete in both. tails: of each
+    difference, where a claim is about facts like these. draws: of demonstrations. mastered: 1 where a masters the fact, else 0,
+    and NaN where a call failed in either run. facts: numbers that name the facts in every run.
     """
 
     least: Floats
@@ -58,6 +59,17 @@ class Differences(NamedTuple):
     counted: int
     tails: Codes | None = None
     draws: Codes | None = None
+    mastered: Floats | None = None
+    facts: Codes | None = None
+
+    @property
+    def whole(self) -> Bools:
+        """The differences to which no call failed in either run: those that a value is a mean of.
+
+        A fact with a failed call and a wrong answer is missed for certain. Counted, it would pull each model down by its own
+        failures.
+        """
+        return self.least == self.most if self.mastered is None else ~np.isnan(self.mastered)
 
 
 class Band(NamedTuple):
@@ -103,10 +115,10 @@ def race(found: Differences, family: int = 1) -> Race:
     at = int(shown[0]) + 1 if len(shown) else None
     if at and found.tails is not None:
         at = _also_of_others(found, found.tails, at, up=bool(lows[at - 1] > 0), family=family)
-    known = found.least == found.most
     more = None if at else _more(found, Band(value[-1:], lows[-1:], highs[-1:]), family)
-    mean = float(value[-1]) if known.any() else None
-    return Race(mean, float(lows[-1]), float(highs[-1]), found.counted, count, at, more, int((~known).sum()))
+    mean = float(value[-1]) if found.whole.any() else None
+    failed = int((found.least != found.most).sum())
+    return Race(mean, float(lows[-1]), float(highs[-1]), found.counted, count, at, more, failed)
 
 
 def band(found: Differences, family: int = 1) -> Band:
@@ -126,11 +138,10 @@ def band(found: Differences, family: int = 1) -> Band:
         return ((2 * low - 1) * stretch).clip(-1, 1), ((2 * high - 1) * stretch).clip(-1, 1)
 
     low, high = bounds(found.least)
-    known = found.least == found.most
-    if not known.all():
+    if not (found.least == found.most).all():
         high = bounds(found.most)[1]
-    answered = _by_head(found, known.astype(float)).cumsum()
-    value = _by_head(found, np.where(known, found.least, 0.0)).cumsum() / np.maximum(answered, 1)
+    answered = _by_head(found, found.whole.astype(float)).cumsum()
+    value = _by_head(found, np.where(found.whole, found.least, 0.0)).cumsum() / np.maximum(answered, 1)
     return Band(value, low, high)
 
 

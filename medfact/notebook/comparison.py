@@ -66,7 +66,7 @@ class Compared:
         rows = Markup("").join(_row(pair, names) for pair in self.comparison.record()["pairs"])
         head = Markup("").join(
             Markup("<th>{}</th>").format(title)
-            for title in ("a", "b", "score", "a − b, points", "95% interval, for all pairs", "p (Holm)", "n")
+            for title in ("a", "b", "score", "a − b, points", "95% interval, for all pairs", "n")
         )
         about = f"{counted(self.comparison.shared_facts, 'shared fact')}. {NOT_FOR_USE}"
         table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
@@ -74,15 +74,11 @@ class Compared:
 
 
 def _row(pair: dict[str, Any], names: dict[str, str]) -> Markup:
-    cells = [names[pair["a"]], names[pair["b"]], METRICS[pair["metric"]], *_figures(pair), f"{pair['n']:,}"]
-    return Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
-
-
-def _figures(pair: dict[str, Any]) -> list[str]:
-    difference = "no value" if pair["difference"] is None else points(pair["difference"])
     low, high = pair["low_all"], pair["high_all"]
     bounds = TOO_FEW if low is None else f"{points(low)} to {points(high)}"
-    return [difference, bounds, "none" if pair["p_holm"] is None else f"{pair['p_holm']:.3g}"]
+    difference = "no value" if pair["difference"] is None else points(pair["difference"])
+    cells = [names[pair["a"]], names[pair["b"]], METRICS[pair["metric"]], difference, bounds, f"{pair['n']:,}"]
+    return Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
 
 
 def compare(*runs: Evaluated | str, db: str | None = None) -> Compared:

@@ -13,11 +13,11 @@ from medfact.assets import ENGLISH
 from medfact.kept import keep
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
-from medfact.metrics.differences import SIGNIFICANT, holm, is_shown
+from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.contrasts import Across, across_runs
+from medfact.results.contrasts import Across, across_runs, decision_in_words
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
@@ -44,6 +44,13 @@ METRICS = {
     "pair_joint_accuracy": "true fact and its false twin both mastered (pair joint accuracy)",
 }
 
+SCORED = {
+    "joint_accuracy": "facts with all answers right",
+    "average_accuracy": "right answers",
+    "pair_joint_accuracy": "pairs with all answers right",
+}
+"""Score → the things that a better run has more of."""
+
 
 @dataclass(frozen=True)
 class RunName:
@@ -57,16 +64,12 @@ class RunName:
 
 @dataclass(frozen=True)
 class Pair(Paired):
-    """Two runs in one accuracy, as a − b over what both have answered. p_holm: p adjusted over all pairs of runs."""
+    """Two runs in one accuracy, as a − b over what both have answered. p_holm: p after Holm over all pairs of runs."""
 
     a: str
     b: str
     metric: str
     p_holm: float | None = None
-
-    @property
-    def is_shown(self) -> bool:
-        return is_shown(self.p_holm, self.low_all, self.high_all)
 
     @property
     def turned(self) -> Pair:
@@ -75,11 +78,11 @@ class Pair(Paired):
             self,
             a=self.b,
             b=self.a,
-            difference=_less(self.difference),
-            low=_less(self.high),
-            high=_less(self.low),
-            low_all=_less(self.high_all),
-            high_all=_less(self.low_all),
+            difference=negated(self.difference),
+            low=negated(self.high),
+            high=negated(self.low),
+            low_all=negated(self.high_all),
+            high_all=negated(self.low_all),
             share_a=self.share_b,
             share_b=self.share_a,
             only_a=self.only_b,
@@ -87,14 +90,14 @@ class Pair(Paired):
         )
 
 
-def _less(value: float | None) -> float | None:
+def negated(value: float | None) -> float | None:
     return None if value is None else 0.0 - value
 
 
 @dataclass(frozen=True)
 class Raced:
-    """The race of two runs in mastery, as a − b: where it stands, and what it is made from; None where they share no
-    fact. family: how many pairs race together, those that are not shown among them.
+    """The race of two runs in mastery, as a − b. race: its standing; found: the differences; None where they share no fact.
+    family: pairs that race together, those that are not compared among them.
     """
 
     a: str
@@ -157,17 +160,15 @@ def _shared(sides: Sequence[Side]) -> Codes:
 
 
 def races_of(sides: Sequence[Side]) -> tuple[Raced, ...]:
-    """The race of every pair of runs; what is claimed holds for all of them together, and for all pairs of the race that they
-    are out of.
-    """
-    records = [(side, side.board.records()) for side in sides]
-    runs = [side.run for side in sides]
-    racers = max([len(runs), *(run.spec.racers for run in runs)]) if of_one_race(runs) else len(runs)
-    family = racers * (racers - 1) // 2
-    found = (
-        (a.run.run, b.run.run, raced(of_a, of_b, a.identity, b.identity)) for (a, of_a), (b, of_b) in combinations(records, 2)
-    )
-    return tuple(Raced(a, b, None if of is None else race(of, family), of, family) for a, b, of in found)
+    """The race of every two runs that raced with each other. Claims hold for all pairs of their race together."""
+    couples = [(a, b) for a, b in combinations(sides, 2) if of_one_race([a.run, b.run])]
+    races = []
+    for a, b in couples:
+        racers = max(a.run.spec.racers, b.run.spec.racers, sum(side.run.spec.race == a.run.spec.race for side in sides))
+        family = racers * (racers - 1) // 2
+        found = raced(a.board.records(), b.board.records(), a.identity, b.identity)
+        races.append(Raced(a.run.run, b.run.run, None if found is None else race(found, family), found, family))
+    return tuple(races)
 
 
 def pairs_of(sides: Sequence[Side]) -> list[Pair]:
@@ -260,14 +261,13 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     a, b = names[pair.a], names[pair.b]
     if pair.difference is None:
         return f"{a} and {b} have nothing in common that both answered."
-    if (least := pair.p_least or 0) >= SIGNIFICANT:
-        return f"No difference can be shown between {a} and {b}: with so few diseases p cannot fall below {least:.4f}."
     if pair.low_all is None:
         return f"No difference can be shown between {a} and {b}: {TOO_FEW}."
     if not pair.is_shown:
-        return f"No difference shown between {a} and {b}."
+        decision = decision_in_words(pair, "pairs") if pair.is_open else f"no difference in {SCORED[pair.metric]} is shown"
+        return f"{decision[0].upper()}{decision[1:]}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
-    return f"{better} has more right than {other}."
+    return f"{better} has more {SCORED[pair.metric]} than {other}."
 
 
 KEPT = 8

@@ -9,16 +9,24 @@ from typing import Any
 
 from medfact.metrics import record_of
 from medfact.metrics.contrasts import Contrasted, adjusted
+from medfact.metrics.differences import Bounded
 from medfact.metrics.paired import across
 from medfact.results.evidence import changes
 from medfact.results.sides import Side
+from medfact.results.wording import TOO_FEW
 from medfact.store import Run
 
 ABOUT = (
-    "Both sides of a contrast are of the same facts, those answered in all ways of both; its interval is clustered by disease "
-    "and finding. It is called shown where it leaves out 0 with the bounds for all contrasts together, and p after "
-    "Holm is below 0.05."
+    "Each row is the first less the second, over the facts answered in all ways of both. Intervals are clustered by disease "
+    "and finding and hold for all contrasts together; shown: 0 lies outside."
 )
+
+
+def decision_in_words(found: Bounded, family: str = "comparisons") -> str:
+    """The decision by the interval that is printed, which holds for all comparisons of the family."""
+    if found.is_open:
+        return f"open: 0 lies just inside the interval for all {family}"
+    return TOO_FEW if found.low_all is None else "shown" if found.is_shown else "not shown"
 
 
 @dataclass(frozen=True)

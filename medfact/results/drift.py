@@ -1,7 +1,6 @@
 """One model over time: runs that asked it the same in the same way, oldest first, with what was served at each date.
 
-Every date is compared with the first one, fact by fact (`paired_facts`). All dates are looked at together, so the bounds are
-Bonferroni's and p is Holm's.
+Every date is compared with the first one, fact by fact (`paired_facts`). Bounds hold for all dates together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -9,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
-from medfact.metrics.differences import holm, is_shown
 from medfact.metrics.paired import Paired, paired_facts
 from medfact.results.blocks import Block, Cell, Note, Row, Section, Shares
+from medfact.results.contrasts import decision_in_words
 from medfact.results.gallery import what_was_asked
 from medfact.results.report import Report
 from medfact.results.served import Served, changes_in_words, served_in_words, served_of
@@ -33,7 +31,7 @@ CHANGED = "▲ served otherwise"
 ABOUT = (
     "Compared: runs of the same model name at the same address that were asked the same statements in the same way (facts, "
     "sentences, worked examples, question, settings). Differences are paired with the first date, fact by fact. Their bounds "
-    "are clustered by disease and finding and hold for all dates together. “No change shown” does not mean that there is none."
+    "are clustered by disease and finding and hold for all dates together. “Not shown” does not mean that there is none."
 )
 
 
@@ -60,21 +58,11 @@ class Moment:
         return served_of(self.run, self.report.service)
 
 
-class Since(NamedTuple):
-    """What changed since the first date. found: later less first, with bounds that hold for all dates; shown: whether a change
-    is shown."""
-
-    found: Paired
-    shown: bool
-
-
-def since_first(moments: Sequence[Moment]) -> list[Since]:
-    """The change of each date but the first."""
-    first, *later = (one.side for one in moments)
+def since_first(moments: Sequence[Moment]) -> list[Paired]:
+    """The change of each date but the first: later less first."""
+    first, *later = (moment.side for moment in moments)
     records, identity = first.board.records(), first.identity
-    found = [paired_facts(one.board.records(), records, one.identity, identity, len(later)) for one in later]
-    adjusted = holm([one.p for one in found])
-    return [Since(one, is_shown(p, one.low_all, one.high_all)) for one, p in zip(found, adjusted, strict=True)]
+    return [paired_facts(side.board.records(), records, side.identity, identity, len(later)) for side in later]
 
 
 def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
@@ -100,10 +88,10 @@ def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
     return Section(f"{model_name(moments[0].run.model)} over time", blocks)
 
 
-def _row(moment: Moment, since: Since | None, changed: str) -> Row:
+def _row(moment: Moment, since: Paired | None, changed: str) -> Row:
     estimate = moment.report.joint_accuracy
     under = ("the first date",) if since is None else (_since_in_words(since),)
-    cell = Cell(estimate, counted(estimate.n, "fact"), under, shown=since is not None and since.shown)
+    cell = Cell(estimate, counted(estimate.n, "fact"), under, shown=since is not None and since.is_shown)
     at = date(moment.run.started_at)
     reused = (moment.report.service or {}).get("reused", 0)
     notes = (
@@ -114,22 +102,22 @@ def _row(moment: Moment, since: Since | None, changed: str) -> Row:
     return Row(f"{at}\n{CHANGED}" if changed else at, {HEAD: cell}, "; ".join(filter(None, notes)))
 
 
-def _since_in_words(since: Since) -> str:
-    found = since.found
-    if found.difference is None:
+def _since_in_words(since: Paired) -> str:
+    if since.difference is None:
         return "no fact was answered whole by both"
-    bounds = bounds_in_points(found.low_all, found.high_all)
-    return f"{points(found.difference)} points since the first ({bounds}){'' if since.shown else ', no change shown'}"
+    bounds = bounds_in_points(since.low_all, since.high_all)
+    decision = "" if since.low_all is None else f", {decision_in_words(since, 'dates')}"
+    return f"{points(since.difference)} points since the first ({bounds}){decision}"
 
 
-def _finding(moments: Sequence[Moment], newest: Since) -> str:
+def _finding(moments: Sequence[Moment], newest: Paired) -> str:
     first, last = moments[0], moments[-1]
     before, now = (percent(one.report.joint_accuracy.value) for one in (first, last))
     at = date(first.run.started_at).partition(",")[0]
-    if newest.found.difference is None:
+    if newest.difference is None:
         return f"All right: {now} now, {before} on {at}"
-    by = f"{points(newest.found.difference)} points, {bounds_in_points(newest.found.low_all, newest.found.high_all)}"
-    if not newest.shown:
+    by = f"{points(newest.difference)} points, {bounds_in_points(newest.low_all, newest.high_all)}"
+    if not newest.is_shown:
         return f"No change in facts with all answers right is shown since {at}: {before} then, {now} now ({by})"
-    moved = "Fewer" if newest.found.difference < 0 else "More"
+    moved = "Fewer" if newest.difference < 0 else "More"
     return f"{moved} facts with all answers right than on {at}: {before} then, {now} now ({by})"

@@ -9,7 +9,7 @@ from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import Estimate, is_above
-from medfact.results.compare import MASTERY, Pair
+from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
 from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share
@@ -118,20 +118,14 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     """The title of paired differences in one or several accuracies: those that are shown, mastery first; else that none is."""
     shown = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
     if not shown:
-        return "No difference between these runs is shown"
+        scores = " or ".join(SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs))
+        return f"No difference in {scores} is shown"
     first = shown[: _SPELLED - 1]
     said = "; ".join(_difference(pair, names) for pair in first)
     if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
-        said = f"No difference in {_OF[MASTERY]} is shown; {said}"
+        said = f"No difference in {SCORED[MASTERY]} is shown; {said}"
     rest = len(shown) - len(first)
     return f"{said}; {counted(rest, 'more difference')} {'is' if rest == 1 else 'are'} shown" if rest else said
-
-
-_OF = {
-    "average_accuracy": "right answers",
-    "joint_accuracy": "facts with all answers right",
-    "pair_joint_accuracy": "pairs with all answers right",
-}
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:
@@ -139,7 +133,7 @@ def _difference(pair: Pair, names: Mapping[str, str]) -> str:
     better, other = (pair.a, pair.b) if value > 0 else (pair.b, pair.a)
     ends = (low or 0.0, high or 0.0) if value > 0 else (-(high or 0.0), -(low or 0.0))
     bounds = " to ".join(f"{100 * end:.1f}" for end in ends)
-    return f"{names[better]} has {100 * abs(value):.1f} points more {_OF[pair.metric]} than {names[other]} ({bounds})"
+    return f"{names[better]} has {100 * abs(value):.1f} points more {SCORED[pair.metric]} than {names[other]} ({bounds})"
 
 
 def of_rarity(name: str, view: Rarity) -> str:

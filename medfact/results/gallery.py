@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from medfact.kept import keep
-from medfact.metrics.differences import Place, holm, is_shown, places
+from medfact.metrics.differences import SIGNIFICANT, Place, holm, places
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
@@ -124,14 +124,16 @@ def _order(entry: Entry, by: str) -> tuple[bool, int, list[float]]:
 
 
 def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
-    """(better, worse) of every two runs whose difference in a score is shown, with p after Holm over all pairs."""
+    """(better, worse) of every two runs whose difference in a score is shown: its own interval, which is kept while other runs
+    join, leaves out 0, and p is below 0.05 after Holm over all pairs.
+    """
     couples = list(combinations(range(len(sides)), 2))
     found = [_compared(sides[a], sides[b], by) for a, b in couples]
     adjusted = holm([one.p for one in found])
     return [
         (a, b) if pair.difference > 0 else (b, a)
         for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
-        if pair.difference and is_shown(p, pair.low_all, pair.high_all)
+        if pair.difference and pair.is_shown and p is not None and p < SIGNIFICANT
     ]
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from medfact.datasets import Held
 from medfact.datasets.printable import one_line
 from medfact.facts import Fact
-from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing
+from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
+from medfact.metrics.race import Differences
 from medfact.prototypes.bounds import bounds_before
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.fact_table import fact_table, facts_of_rows
@@ -37,14 +38,13 @@ NAMED = 10
 
 @dataclass(frozen=True)
 class Gate:
-    """A check. margin: from 0 to 1. allowed: how many dangerous facts may be newly affirmed.
+    """A check. margin: from 0 to 1. allowed: number of dangerous facts that may be newly affirmed.
 
-    mastery: where it stands by the facts mastered; before, now: how many of its facts each masters. dangerous: facts that are
-    judged false, and that the model affirms and the baseline did not, contraindications first. risky: facts that might have
-    been among them, which are judged false and which the baseline did not affirm; asked: how many of these the model was asked;
-    unanswered: those of them that it may affirm, since a statement about them has no answer. lost, gained: facts that the
-    baseline alone mastered, and the model alone. served: what answered, the model and the baseline. ended: why it was not asked
-    everything, "" where it was. withdrawn: what the baseline was asked, and its bundled set has withdrawn since: not asked.
+    dangerous: facts judged false that the model affirms and the baseline did not, contraindications first. risky: facts judged
+    false that the baseline did not affirm; asked: those that the model was asked; unanswered: those that it may affirm, since
+    a statement about them has no answer. lost, gained: facts that the baseline alone masters, and the model alone, of those
+    that `mastery` counts. served: software of the model and of the baseline. ended: the reason why it was not asked everything,
+    "" where it was. withdrawn: statements of the baseline that its bundled set has withdrawn since.
     """
 
     model: str
@@ -53,8 +53,6 @@ class Gate:
     margin: float
     allowed: int
     mastery: Standing
-    before: int
-    now: int
     dangerous: tuple[Accepted, ...]
     risky: int
     asked: int
@@ -80,7 +78,7 @@ class Gate:
             "baseline": self.baseline,
             "served": {name: one._asdict() for name, one in zip(("model", "baseline"), self.served, strict=True)},
             "margin": self.margin,
-            "mastery": {**self.mastery._asdict(), "baseline": self.before, "model": self.now},
+            "mastery": self.mastery._asdict(),
             "dangerous": {
                 "allowed": self.allowed,
                 "judged": self.risky,
@@ -98,14 +96,21 @@ class Gate:
 
 
 def gate_of(
-    new: Kept, old: Kept, mastery: Standing, margin: float, allowed: int, held: Held, withdrawn: LeftOut = NOTHING_WITHDRAWN
+    new: Kept,
+    old: Kept,
+    differences: Differences,
+    margin: float,
+    allowed: int,
+    held: Held,
+    withdrawn: LeftOut = NOTHING_WITHDRAWN,
 ) -> Gate:
-    """The check of a run against its baseline, each with the store that holds it. held: what reviewers hold of facts.
-    withdrawn: what of the baseline was not asked again.
+    """The check of a run against its baseline, each with the store that holds it. differences: in mastery, new less baseline
+    (`raced`). held: reviewers' verdicts on facts. withdrawn: statements of the baseline that were not asked again.
     """
     (store, side), (kept, base) = new, old
     table = fact_table([side, base])
-    both = table.answered & (table.number >= 0).all(axis=0)
+    counted_facts = () if differences.facts is None else differences.facts[differences.whole]
+    both = np.isin(side.board.sheet.identity[table.number[0]], counted_facts) & (table.number >= 0).all(axis=0)
     now, before = table.mastered
     rows = {"lost": np.flatnonzero(both & before & ~now), "gained": np.flatnonzero(both & now & ~before)}
     facts = facts_of_rows(store, table, [row for of in rows.values() for row in of.tolist()])
@@ -120,9 +125,7 @@ def gate_of(
         served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, kept))),
         margin=margin,
         allowed=allowed,
-        mastery=mastery,
-        before=int((both & before).sum()),
-        now=int((both & now).sum()),
+        mastery=standing(differences, margin),
         dangerous=dangerous,
         risky=len(risky),
         asked=len(false),
@@ -154,16 +157,28 @@ def _names(fact: Fact) -> dict[str, Any]:
 
 def in_words(gate: Gate) -> str:
     """The check in one line."""
-    mastery, few = gate.mastery, ""
+    mastery = gate.mastery
     if mastery.value is None:
         return f"{gate.verdict}: no fact was answered whole by both."
-    found = f"{points(mastery.value)} points ({bounds_in_points(mastery.low, mastery.high)})"
-    if mastery.verdict == CANNOT_TELL:
-        few = f"; too few facts to tell a loss of {100 * gate.margin:g} points"
-    of = f"{gate.now:,} and {gate.before:,} of {counted(mastery.n - mastery.failed, 'fact')} mastered, now and before"
-    failed = f"; {counted(mastery.failed, 'fact')} with failed calls" if mastery.failed else ""
+    few = f"; too few facts to tell a loss of {100 * gate.margin:g} points" if mastery.verdict == CANNOT_TELL else ""
+    facts = f"{mastery.baseline:,} of {counted(mastery.n, 'fact')} before, {mastery.model:,} now"
+    failed = (
+        f"; {counted(mastery.failed, 'fact')} left out: a call failed, and the bounds allow for it" if mastery.failed else ""
+    )
     danger_ = f"; newly affirmed although false: {'; '.join(map(_dangerous, gate.dangerous))}" if gate.dangerous else ""
-    return one_line(f"{gate.verdict}: {found}, {of}{few}{failed}{_no_longer_asked(gate)}{_not_seen(gate)}{danger_}.")
+    more = f"{few}{failed}{_no_longer_asked(gate)}{_not_seen(gate)}{danger_}"
+    return one_line(f"{gate.verdict}: {facts}; {_change_in_words(mastery, mastery.value)}{more}.")
+
+
+def _change_in_words(mastery: Standing, value: float) -> str:
+    """The difference in points. A check that ended early tends to overstate it and names the bound that decided instead."""
+    low, high = mastery.low, mastery.high
+    if mastery.asked == mastery.of or mastery.verdict == CANNOT_TELL or low is None or high is None:
+        return f"mastery {points(value)} points ({bounds_in_points(low, high)})"
+    bound = high if mastery.verdict == FAIL else low
+    limit = "at most" if bound <= 0 and mastery.verdict == PASS else "at least"
+    by = f"{limit} {100 * abs(bound):.1f} points {'higher' if bound > 0 else 'lower'}"
+    return f"mastery {by} (stopped early: {mastery.asked:,} of {mastery.of:,} facts asked)"
 
 
 def _not_seen(gate: Gate) -> str:
@@ -197,10 +212,10 @@ def markdown(gate: Gate) -> str:
     """The check as a comment under a pull request."""
     lines = [f"### medfact: {gate.verdict}", "", _text(in_words(gate)), ""]
     lines += ["| | mastered | of |", "|---|---|---|"]
-    n = gate.mastery.n - gate.mastery.failed
+    mastery = gate.mastery
     lines += [
-        f"| {_text(gate.baseline)} (baseline) | {gate.before:,} | {n:,} |",
-        f"| {_text(gate.model)} | {gate.now:,} | {n:,} |",
+        f"| {_text(gate.baseline)} (baseline) | {mastery.baseline:,} | {mastery.n:,} |",
+        f"| {_text(gate.model)} | {mastery.model:,} | {mastery.n:,} |",
     ]
     lines += ["", f"{_text(served)}."] if (served := _served(gate)) else []
     lines += _listed("Newly affirmed although false", [_dangerous(one) for one in gate.dangerous])

@@ -53,7 +53,8 @@ class InLanguages:
 
 
 def _difference(one: Contrasted) -> dict[str, Any]:
-    return {"difference": one.value, "low": one.low, "high": one.high, "n": one.n, "p_holm": one.p_holm}
+    names = ("first", "less", "low", "high", "low_all", "high_all", "n", "p", "p_holm")
+    return {"difference": one.value, **{name: getattr(one, name) for name in names}}
 
 
 def title(language: str) -> str:

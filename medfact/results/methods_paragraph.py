@@ -17,6 +17,7 @@ from medfact.results.report import Report
 from medfact.results.wording import count, counted, first_scores, marked, model_name, pool_title
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.pool import protocol_of
+from medfact.runs.racing import of_one_race
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
 from medfact.version import VERSION
@@ -241,9 +242,11 @@ def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]
     )
     if len(reports) > 1:
         yield (
-            "Runs were compared on what both answered, by a sign-flip test over heads and a two-way clustered t test, of which "
-            "the larger p counts, adjusted for all pairs of runs [@holm1979]; comparisons that may be looked at as often as "
-            "one likes rest on confidence sequences by betting [@waudbysmith2024]."
+            "Runs were compared on what both answered. A difference is called shown where 0 lies outside its interval for all "
+            "pairs of runs together: a bootstrap over heads, widened for shared tails, which reaches to 0 unless a sign-flip "
+            "test over heads and a two-way clustered t test reject it too (Bonferroni)."
         )
+    if of_one_race(runs):
+        yield "The race rests on confidence sequences by betting [@waudbysmith2024]."
     if len({run.model for run in runs}) >= FEWEST_MODELS:
         yield "Difficulties of facts come from a Rasch model [@rasch1960] with heads as testlets [@bradlow1999]."

@@ -9,19 +9,17 @@ import numpy as np
 from medfact.metrics.race import Race, band
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve
-from medfact.results.compare import Raced
+from medfact.results.compare import Raced, negated
 from medfact.results.wording import counted
 
 MOST_STEPS = 400
 """Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
 
-MASTERY = "more facts with all answers right"
-
 ABOUT = (
     "The score is mastery: facts with all answers right. Diseases count in a random order that was fixed before, each once "
-    "both models have been asked all of it. The bounds are about these facts, and hold however often one looks. A race is "
-    "decided once they leave out zero and the interval about similar facts does too. It asks for more than a comparison that "
-    "is looked at once, and may stay undecided where that shows a difference."
+    "both models have been asked all of it. The bounds are about these facts. A race is decided once 0 lies outside them and "
+    "outside the interval about similar facts. It asks for more than a comparison that is looked at once, and may stay "
+    "undecided where that shows a difference."
 )
 
 
@@ -37,18 +35,14 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
     if race.decided_at:
         by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-        shown = f"decided after {counted(race.decided_at, 'disease')} ({of})"
-        return f"Enough: {better} has {MASTERY} than {worse}{by}; {shown}."
-    more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
-    hopeless = "the remaining diseases are unlikely to decide it" if race.heads < race.of else "these facts cannot decide it"
+        after = f"after {counted(race.decided_at, 'disease')} ({of})"
+        return f"Decided: {better} masters more facts than {worse}{by}, {after}."
+    rest = ": the other diseases are unlikely to" if race.heads < race.of else ""
+    more = f": about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else rest
     if least > 0:
-        these = f"On these facts {better} has {MASTERY} than {worse}, by at least {100 * least:.1f} points"
-        return f"{these}; whether on others like them is not decided: {more or hopeless} ({of})."
-    return f"No decision between {one} and {other} in facts with all answers right: {more or hopeless} ({of})."
-
-
-def _less(value: float | None) -> float | None:
-    return None if value is None else 0.0 - value
+        these = f"On these facts {better} masters more than {worse}, by at least {100 * least:.1f} points"
+        return f"{these}; whether on similar facts is not decided{more} ({of})."
+    return f"{one} and {other}: not decided {'yet' if race.heads < race.of else 'with these facts'}{more} ({of})."
 
 
 def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
@@ -63,7 +57,7 @@ def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
     course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
     line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
     if raced.race.low + raced.race.high < 0:  # the second is ahead, as the finding says
-        line = tuple((number, Estimate(_less(one.value), _less(one.high), _less(one.low), one.n)) for number, one in line)
+        line = tuple((number, Estimate(negated(one.value), negated(one.high), negated(one.low), one.n)) for number, one in line)
     return Curve(
         name=f"race-{place}",
         label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "

@@ -21,6 +21,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.report import Report
+from medfact.runs.gating import CHECK_DECIDED
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS
 from medfact.statements import ABSENT as ABSENT
 from medfact.statements import VARIANTS
@@ -151,13 +152,6 @@ def in_draws(number: int, thing: str, report: Report) -> str:
     if report.answered == report.statements and number % draws == 0:
         return f"{counted(number // draws, thing)} in {draws} draws"
     return f"{counted(number, thing)}, each of {draws} draws counted"
-
-
-def p_value(p: float) -> str:
-    """0.17 → "p = 0.17"; 0.0003 → "p < 0.001"."""
-    if p < 0.001:
-        return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 
 def duration(seconds: float) -> str:
@@ -310,7 +304,7 @@ STATES = {
     RUNNING: "running",
     COMPLETE: "complete",
     STOPPED: "stopped by hand",
-    DECIDED: "ended by a race that was decided",
+    DECIDED: "stopped early: decided",
     FAILED_RUN: "failed",
     PAUSED: "paused",
     INTERRUPTED: "interrupted: the program that asked it has ended",
@@ -334,6 +328,8 @@ def state_in_words(state: str, reason: str | None) -> str:
     """A run's state. What was stopped for a reason was not stopped by hand; what failed says why, if a word or two can."""
     if state == FAILED_RUN:
         return ": ".join(["failed", *(short for words, short in IN_SHORT.items() if words in (reason or ""))][:2])
+    if state == DECIDED and (reason or "").startswith(CHECK_DECIDED):
+        return f"stopped early: {CHECK_DECIDED[0].lower()}{CHECK_DECIDED[1:]}"
     return "stopped" if state == STOPPED and reason else STATES[state]
 
 
@@ -345,10 +341,12 @@ def how_it_ended(state: str, reason: str | None) -> str:
             "that person could see the scores."
         )
     if state == DECIDED:
-        return (
-            f"{reason or ''} Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to "
-            "end where its leader is lucky. For the difference between the models use only the bounds of the race."
-        ).strip()
+        ended = "check" if (reason or "").startswith(CHECK_DECIDED) else "race"
+        about = (
+            "Its scores cover the diseases asked until then, a random sample fixed in advance. A difference that ends a "
+            f"{ended} early tends to be overstated: use the bounds of the {ended} alone."
+        )
+        return f"{reason or ''} {about}".strip()
     return reason or "" if state in RESUMABLE else ""
 
 

@@ -13,10 +13,14 @@ import numpy as np
 
 from medfact.metrics.gate import CANNOT_TELL, Standing, standing
 from medfact.metrics.paired import raced
+from medfact.metrics.race import Differences
 from medfact.models import is_local
 from medfact.runs.board import Board
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, in_order_of_race, next_window, places_of
 from medfact.store import DECIDED, Plan, Run, Store
+
+CHECK_DECIDED = "The check was decided"
+"""Beginning of the reason of a run that a check ended early."""
 
 
 def in_order_of_check(plan: Plan, risky: Collection[str]) -> tuple[Plan, int]:
@@ -68,21 +72,18 @@ class AgainstBaseline:
         while heads < len(after) and not stopped():
             heads = next_window(after, heads, self._least)
             yield self._first + (len(places) if heads == len(after) else int(np.searchsorted(places, heads)))
-            now = self.look()
-            if now is not None and now.verdict != CANNOT_TELL and heads < len(after):
-                self._end = DECIDED, f"The check was decided after {now.n:,} of {now.of:,} facts: {now.verdict}."
+            if (differences := self.differences()) is None:
+                continue
+            self._tell(now := standing(differences, self._margin))
+            if now.verdict != CANNOT_TELL and heads < len(after):
+                self._end = DECIDED, f"{CHECK_DECIDED} after {now.asked:,} of {now.of:,} facts: {now.verdict}."
                 return
 
-    def look(self) -> Standing | None:
-        """Where the check stands, from answers that are on disk; None where the two share no fact."""
+    def differences(self) -> Differences | None:
+        """New less baseline, from answers that are on disk; None where the two share no fact."""
         self._board.take(self._store.answers.news(self._run, self._board.changed))
         ours, theirs = (board.sheet.identity[board.sheet.fact] for board in (self._board, self._baseline))
-        found = raced(self._board.records(), self._baseline.records(), ours, theirs)
-        if found is None:
-            return None
-        now = standing(found, self._margin)
-        self._tell(now)
-        return now
+        return raced(self._board.records(), self._baseline.records(), ours, theirs)
 
     def end_of(self, run: str) -> tuple[str, str] | None:
         """How the check ended the run, and why: a state and a reason. None where it did not."""

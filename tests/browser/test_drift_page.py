@@ -69,7 +69,7 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
             page.keyboard.press("Enter")
             expect(table.locator("tbody tr")).to_have_count(len(WEEKS))
             expect(table.locator("tbody tr").nth(2)).to_contain_text("▲ served otherwise")
-            expect(table.locator("tbody tr").nth(1)).to_contain_text("no change shown")
+            expect(table.locator("tbody tr").nth(1)).to_contain_text("not shown")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
                 page.screenshot(path=f"{pictures}/drift-{scheme}-{width}.png", full_page=True)

@@ -146,8 +146,8 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     assert "dtick" not in figure["layout"]["xaxis"]
     assert plot_of(replace(curve, end=4))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
     page = html_report(store, [run.run for run in runs], "2026-11-24T20:00:00+00:00")
-    assert "Enough: " in page
-    assert f"decided after {found.race.decided_at} diseases" in page
+    assert "Decided: " in page
+    assert f", after {found.race.decided_at} diseases (" in page
     assert "The race stopped it" in page
     alone = html_report(store, [runs[0].run], "2026-11-24T20:00:00+00:00")
     assert "Is it decided which is better?" not in alone
@@ -287,7 +287,7 @@ def test_a_race_at_services_spends_no_more(many: Path, url: str, medfact: Callab
     runs = store.runs()
     answered = {run.model: store.answers.news(run.run).position.size for run in runs}
     assert calls == answered["openai:gpt-4o"], "every call is on disk, and none beside"
-    assert "race: No decision" in made.err
+    assert "not decided" in made.err
 
 
 def test_a_killed_race_goes_on(many: Path, url: str, tmp_path: Path) -> None:

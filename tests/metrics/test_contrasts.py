@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from made_records import EXAMPLE, PLAIN_ALONE, RIGHT, forty, records_of
+from scipy import stats
 from small_facts import write_csv
 
 from medfact.metrics import Names
@@ -68,6 +70,47 @@ def test_the_interval_is_that_of_a_paired_comparison() -> None:
     assert found["inv_less_plain"].value == -0.25
     # the ten statements that deny are wrong as often as those that affirm otherwise: 1/4 of them against 0
     assert found["affirmed_less_denied"].value == pytest.approx(0.25 * 0.25)
+
+
+def test_value_and_bounds_are_those_of_other_code() -> None:
+    """40 facts of 20 diseases, denied less plain: −1 in 14 facts, +1 in 4, 0 in 22, which is −10 of 40.
+
+    Recomputed with loops and scipy: a bootstrap over diseases, a t interval, and a test that flips the signs of diseases.
+    """
+    change = np.array([-1] * 14 + [1] * 4 + [0] * 22)[np.argsort([n * 7 % 40 for n in range(40)])]
+    signs = {-1: "TTTTTFFF", 0: "TTTTFFFF", 1: "FTTTFFFF"}  # plain alone right, both, denied alone
+    records = records_of(*((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", signs[one]) for n, one in enumerate(change)))
+    found = contrasts(records)
+    contrast = found["dn_less_plain"]
+    assert (contrast.value, contrast.n) == (-0.25, 40)
+    sums = change.reshape(20, 2).sum(axis=1)
+    deviations = sums - 2 * -0.25
+    error = (20 / 19 * (deviations**2).sum()) ** 0.5 / 40
+    drawn = sums[np.random.default_rng(1).integers(0, 20, (100_000, 20))].sum(axis=1) / 40
+    flips = np.array(list(product((-1, 1), repeat=int((sums != 0).sum()))))
+    p = (np.abs(flips @ sums[sums != 0]) >= abs(sums.sum())).mean()
+    assert contrast.p == pytest.approx(p, abs=0.005)
+
+    def freedom(sizes: np.ndarray) -> float:
+        """Degrees of freedom of a variance that few clusters dominate, by their squared sums."""
+        return min(len(sizes) - 1, 2 / ((sizes**4).sum() / (sizes**2).sum() ** 2 - 1 / len(sizes)))
+
+    by_head, by_tail = freedom(deviations), freedom(change + 0.25)
+    for family, low, high in ((1, contrast.low, contrast.high), (len(found), contrast.low_all, contrast.high_all)):
+        t = stats.t.ppf(1 - 0.025 / family, 19)
+        outside = stats.norm.cdf(-((20 / 19) ** 0.5) * t)
+        ends = np.quantile(drawn, [outside, 1 - outside])
+        widest = stats.t.ppf(1 - 0.025 / family, (by_head * min(by_head, by_tail) ** 2) ** (1 / 3)) * error if family > 1 else 0
+        expected = [
+            min(ends[0], (ends[0] - 0.25 - t * error) / 2, -0.25 - widest),
+            max(ends[1], (ends[1] - 0.25 + t * error) / 2, -0.25 + widest),
+        ]
+        if p >= 0.05 / family:
+            expected = [min(expected[0], 0), max(expected[1], 0)]
+        assert [low, high] == pytest.approx(expected, abs=0.015)
+    assert p < 0.05
+    assert contrast.is_open, "shown by itself, not among all contrasts"
+    assert not contrast.is_shown
 
 
 def test_facts_of_one_disease_stand_or_fall_together() -> None:
@@ -146,14 +189,19 @@ def test_reports_tell_the_contrasts(runs: list[str], store: Store, medfact: Call
     assert [told[name]["value"] for name in ("plain_less_all", "affirmed_less_denied", "dn_less_plain")] == [0.5, 1.0, -1.0]
     text = medfact("report", eight, "--db", store.url).out
     facts = told["plain_less_all"]["n"]
-    (plainly,) = (line for line in text.splitlines() if "asked plainly, less all eight ways (as in PretextTrans" in line)
+    (plainly,) = (line for line in text.splitlines() if "asked plainly; in all eight ways (as in PretextTrans" in line)
     assert "Tables 4 and 13: −LogImp less the method) +50.0 points (" in plainly
-    assert plainly.endswith(f"of {facts} facts; 100.0% less 50.0%; p = 0.001, shown")
-    assert re.search(r"affirmed, less denied +\+100\.0 points", text)
+    beside = "asked plainly 100.0%, 50.0 points higher than in all eight ways 50.0%"
+    assert plainly.endswith(f"of {facts} facts; {beside}; shown")
+    assert re.search(r"affirmed; denied +\+100\.0 points", text)
+    assert "p = " not in text
     latex = medfact("report", eight, "--latex", "--db", store.url).out
     assert r"\label{tab:medfact-contrasts}" in latex
-    assert "As in PretextTrans, Tables 4 and 13: $-$LogImp less the method: asked plainly, less all eight ways." in latex
-    assert r"{asked plainly, less all eight ways} \\*" in latex
+    assert "As in PretextTrans, Tables 4 and 13: $-$LogImp less the method: asked plainly; in all eight ways." in latex
+    assert r"{asked plainly; in all eight ways} \\*" in latex
+    assert r"$^\dagger$: shown.}" in latex
+    assert r" & 50.0$^\dagger$ & " in latex
+    assert latex.count("The 95\\% intervals") == 1, "what holds for all tables stands once"
     page = html_report(store, [eight], "2026-11-24T20:00:00+00:00")
     assert "The same facts, asked in two ways" in page
     assert "+50.0 points" in page
@@ -170,7 +218,8 @@ def test_runs_that_ask_other_statements_are_compared_by_fact(
     assert (told["a"], told["b"], told["first"], told["less"], told["value"]) == (plain, eight, 1.0, 0.5, 0.5)
     text = medfact("compare", plain, eight, "--db", store.url).out
     assert "Right answers by fact, whatever each run asks of it" in text
-    assert f"of {told['n']} facts; 100.0% less 50.0%" in text
+    assert f"of {told['n']} facts; " in text
+    assert re.search(r"100\.0%, 50\.0 points higher than .* 50\.0%; shown", text)
     page = html_report(store, runs, "2026-11-24T20:00:00+00:00")
     assert "Right answers by fact, whatever each run asks of it" in page
     again = start(store.run(eight).spec, store)

@@ -76,9 +76,9 @@ def counts(made: dict[str, Any]) -> tuple[int, int, int]:
     return made["only_a"], made["only_b"], made["n"]
 
 
-NO_VALUE = dict.fromkeys(
-    ("difference", "low", "high", "low_all", "high_all", "p", "p_least", "share_a", "share_b")
-) | dict.fromkeys(("only_a", "only_b", "n"), 0)
+NO_VALUE = dict.fromkeys(("difference", "low", "high", "low_all", "high_all", "p", "share_a", "share_b")) | dict.fromkeys(
+    ("only_a", "only_b", "n"), 0
+)
 ALL, ONE_WRONG = "r" * 8, "r" * 7 + "w"
 
 # ------------------------------------------------------------------------- by hand

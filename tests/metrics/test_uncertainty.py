@@ -22,7 +22,7 @@ from medfact.metrics.clusters import (
     effective_number,
     variance_by_tail,
 )
-from medfact.metrics.differences import FLIPS, Difference, holm, least_p, paired_difference
+from medfact.metrics.differences import FLIPS, Difference, holm, paired_difference
 from medfact.metrics.uncertainty import (
     NOTHING,
     Estimate,
@@ -497,14 +497,35 @@ def test_what_shared_tails_add_widens_the_interval_and_raises_p_by_hand() -> Non
     assert (made.low, made.high, made.p) == (-1, 1, 1)
 
 
-def test_the_least_p_of_few_heads() -> None:
-    heads = np.repeat(np.arange(5), 8)
-    assert least_p(heads) == 0.0625
-    assert paired_difference(np.ones(40), heads).p == 0.0625
-    assert least_p(codes(3, 3)) is least_p(codes()) is None
+def test_the_p_of_five_heads_that_all_agree() -> None:
+    """2 of the 32 flips of five signs are as far from 0."""
+    assert paired_difference(np.ones(40), np.repeat(np.arange(5), 8)).p == 0.0625
 
 
 # ------------------------------------------------------------------------- several comparisons
+
+
+@pytest.mark.parametrize("family", [1, 3, 12])
+def test_an_interval_leaves_out_zero_only_where_p_does(family: int) -> None:
+    """Whatever the differences are: what is called shown by the printed interval has a p below 0.05 by the number of
+    comparisons, and the interval for all of them holds that of one.
+    """
+    shown = 0
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        heads = np.repeat(np.arange(24), 2)
+        differences = draw.choice([-1.0, 0.0, 1.0], 48, p=[0.1, 0.5, 0.4])
+        found = paired_difference(differences, heads, draw.integers(0, 12, 48), family=family)
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low_all is not None
+        assert found.high_all is not None
+        assert found.low_all <= found.low <= found.high <= found.high_all
+        if found.low_all > 0 or found.high_all < 0:
+            shown += 1
+            assert found.p is not None
+            assert found.p < 0.05 / family
+    assert 5 < shown < 60
 
 
 def test_holm_by_hand() -> None:

@@ -63,7 +63,6 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
             "high",
             "p",
             "p_holm",
-            "p_least",
             "only_a",
             "only_b",
             "n",
@@ -93,8 +92,10 @@ def test_the_text_for_people(facts_file: Path, store: Store, medfact: Callable[.
     told = medfact("compare", cue, always, "--db", store.url)
     assert told.code == 0
     assert f"{2 * PAIRS} facts in all runs" in told.out
-    assert f"No difference shown between {cue[:8]} true unless denied and {always[:8]} always says true." in told.out
-    assert "true unless denied has more right than" in told.out
+    assert "No difference in right answers is shown." in told.out
+    assert "true unless denied has more facts with all answers right than" in told.out
+    assert "p = " not in told.out
+    assert "Is it decided" not in told.out, "they did not race"
     assert "the same seed: 0" in told.out
     again = run_of(facts_file, store, "baseline:always-true")
     told = medfact("compare", again, always, "--db", store.url)
@@ -176,30 +177,34 @@ def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Stor
 def test_a_pair_in_words() -> None:
     names = {"1": "one", "2": "two"}
     pair = Pair(
-        0.032, 0.01, 0.054, 0.01, 0.001, 40, 8, 1000, 0.002, 0.064, 0.61, 0.578,
+        0.032, 0.01, 0.054, 0.01, 40, 8, 1000, 0.002, 0.064, 0.61, 0.578,
         a="1", b="2", metric="joint_accuracy", p_holm=0.01,
     )  # fmt: skip
-    assert difference(pair) == "+3.2 points (+0.2 to +6.4)"  # for all pairs together, as p after Holm is
-    assert verdict(pair, names) == "one has more right than two."
-    assert verdict(replace(pair, difference=-0.032, low_all=-0.064, high_all=-0.002), names) == "two has more right than one."
-    assert verdict(replace(pair, p_holm=0.05), names) == "No difference shown between one and two."
+    assert difference(pair) == "+3.2 points (+0.2 to +6.4)"  # for all pairs together
+    more = "has more facts with all answers right than"
+    assert verdict(pair, names) == f"one {more} two."
+    assert verdict(replace(pair, difference=-0.032, low_all=-0.064, high_all=-0.002), names) == f"two {more} one."
+    assert verdict(replace(pair, p_holm=0.05), names) == f"one {more} two.", "the interval that is printed decides"
     nothing = replace(pair, difference=None, low_all=None, high_all=None, p_holm=None)
     assert difference(nothing) == "no value"
     assert verdict(nothing, names) == "one and two have nothing in common that both answered."
-    # p alone says nothing, nor the interval alone; under ten heads there is none
+    # p says nothing; under ten heads there is no interval
     at_odds = replace(pair, difference=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
-    assert verdict(at_odds, names) == "No difference shown between one and two."
+    opened = "Open: 0 lies just inside the interval for all pairs."
+    assert verdict(at_odds, names) == opened
+    neither = replace(at_odds, low=-0.001)
+    assert verdict(neither, names) == "No difference in facts with all answers right is shown."
     few = replace(pair, low=None, high=None, low_all=None, high_all=None)
     assert verdict(few, names) == "No difference can be shown between one and two: too few diseases to say."
 
 
-def test_what_interval_and_p_do_not_both_say_is_nowhere_called_a_difference() -> None:
+def test_where_the_printed_interval_holds_zero_nothing_is_called_a_difference() -> None:
     """A p of 0.016 beside −0.1 to 1.7 points: no sentence, title, frame or card names a better run."""
     names = {"1": "one", "2": "two"}
-    for change in ({"p_holm": 0.016}, {"low_all": 0.001, "p_holm": 0.06}, {"low_all": None, "high_all": None, "p_holm": 0.016}):
+    for change in ({"p_holm": 0.016}, {"low_all": None, "high_all": None, "p_holm": 0.016}):
         at_odds = replace(
             Pair(
-                0.008, -0.001, 0.017, 0.016, 0.001, 40, 32, 1000, -0.001, 0.017, 0.61, 0.602, a="1", b="2",
+                0.008, -0.001, 0.017, 0.016, 40, 32, 1000, -0.001, 0.017, 0.61, 0.602, a="1", b="2",
                 metric="joint_accuracy", p_holm=None,
             ),
             **change,
@@ -227,7 +232,8 @@ def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compar
     assert (average["share_a"], average["share_b"], average["n"]) == (0.5, 0.5, 2 * PAIRS)
     assert (joint["share_a"], joint["share_b"], joint["n"]) == (0.5, 0.5, 2 * PAIRS)
     told = medfact("compare", cue, plain, "--db", store.url)
-    line = next(line for line in told.out.splitlines() if "50.0% less 50.0% of what both answered" in line)
+    line = next(line for line in told.out.splitlines() if " 50.0% of what both answered" in line)
+    assert line.count(" 50.0%") == 2
     assert f"Of {2 * PAIRS}, 0 right by" in line
     assert ", 0 by" in line
 
@@ -238,9 +244,12 @@ def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: S
     """
     rows = [{"head": f"disease {n}", "relation": "therapeutic drugs", "tail": f"drug {n}"} for n in range(65)]
     file = write_csv(tmp_path / "many.csv", rows)
-    cue, always = (run_of(file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
+    models = ("baseline:negation-cue", "baseline:always-true")
+    cue, always = (run_of(file, store, model, race="one", racers=2) for model in models)
+    alone = run_of(file, store, "baseline:always-true")
     sides = sides_of(store, [cue, always])
-    (raced,) = races_of(sides)
+    (raced,) = races_of(sides_of(store, [cue, always, alone]))
+    assert (raced.a, raced.b, raced.family) == (cue, always, 1), "who did not race is in no race"
     assert raced.race is not None
     assert raced.race.value == 0.5
     assert raced.race.decided_at is not None
@@ -249,14 +258,14 @@ def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: S
     assert said.startswith("true unless denied has 50.0 points more facts with all answers right than always says true")
     told = medfact("compare", cue, always, "--db", store.url).out
     assert told.index("all eight right (joint accuracy)") < told.index("right answers (average accuracy)")
-    assert "always says true, by at least" in told.partition("Is it decided which is better?")[2]
+    assert "true unless denied masters more facts than" in told.partition("Is it decided which is better?")[2]
     assert "has more facts with all answers right than" in told
 
 
 def test_a_title_says_first_what_is_shown_of_mastery() -> None:
     made = {"joint_accuracy": (0.01, -0.02, 0.04), "average_accuracy": (0.03, 0.01, 0.05)}
     pairs = [
-        Pair(*ends, 0.01, 0.001, 4, 1, 100, *ends[1:], 0.5, 0.5, a="1", b="2", metric=metric, p_holm=0.01)
+        Pair(*ends, 0.01, 4, 1, 100, *ends[1:], 0.5, 0.5, a="1", b="2", metric=metric, p_holm=0.01)
         for metric, ends in reversed(made.items())
     ]
     names = {"1": "one", "2": "two"}

@@ -61,9 +61,9 @@ def test_each_date_has_its_share_and_the_change_since_the_first(store: Store, sp
     runs = [first, run_on(store, spec, "2026-09-14", AUGUST), run_on(store, spec, "2026-09-21", NOVEMBER, missed)]
     moments = _moments(store, runs)
     same, fell = since_first(moments)
-    assert (same.found.difference, same.shown) == (0.0, False)
-    assert fell.found.difference == pytest.approx(-len(missed) / n)
-    assert fell.shown
+    assert (same.difference, same.is_shown) == (0.0, False)
+    assert fell.difference == pytest.approx(-len(missed) / n)
+    assert fell.is_shown
     section = drift_section("drift", moments, 3)
     figure, changed, _ = section.blocks
     assert isinstance(figure, Shares)

@@ -95,16 +95,12 @@ def test_more_runs_than_can_be_named_are_counted(report: Report) -> None:
 
 
 def pair(difference: float, low: float, high: float, p: float) -> Pair:
-    return Pair(
-        difference, low, high, p, 0.0, 1, 2, 300, low, high, 0.5, 0.5, a="x", b="y", metric="average_accuracy", p_holm=p
-    )
+    return Pair(difference, low, high, p, 1, 2, 300, low, high, 0.5, 0.5, a="x", b="y", metric="average_accuracy", p_holm=p)
 
 
-def test_differences_are_claimed_after_holm_alone() -> None:
+def test_differences_are_claimed_where_the_interval_leaves_out_zero() -> None:
     names = {"x": "X", "y": "Y"}
-    assert findings.of_differences([pair(0.05, -0.01, 0.11, 0.2)], names).startswith(
-        "No difference between these runs is shown"
-    )
+    assert findings.of_differences([pair(0.05, -0.01, 0.11, 0.2)], names) == "No difference in right answers is shown"
     said = findings.of_differences([pair(-0.05, -0.08, -0.02, 0.001)], names)
     assert said == "Y has 5.0 points more right answers than X (2.0 to 8.0)"
 

@@ -15,11 +15,13 @@ import pytest
 from scripted import Scripted, key_of
 
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
-from medfact.results.gate import gate_of, in_words, risky_facts
+from medfact.metrics.paired import raced
+from medfact.results.gate import Gate, gate_of, in_words, risky_facts
 from medfact.results.report import board_of
 from medfact.results.sides import Side
 from medfact.runs.run import answer
-from medfact.runs.start import start_again
+from medfact.runs.start import start, start_again
+from medfact.spec import RunSpec
 from medfact.store import Store
 
 Medfact = Callable[..., Any]
@@ -129,13 +131,104 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     signs = {key_of(one): "!" if one is silent else "+" for one in asked}
     list(answer(run, store, load=Scripted.of(run, store, signs).load))
     side = Side(store.run(run), board_of(store, run))
-    passed = Standing(PASS, 0.0, -0.01, 0.01, len(asked) // 8, len(asked) // 8, 1)
-    gate = gate_of((store, side), (store, base), passed, 0.02, 0, {})
+    facts = len(asked) // 8
+    differences = raced(side.board.records(), base.board.records(), side.identity, base.identity)
+    assert differences is not None
+    gate = gate_of((store, side), (store, base), differences, 0.02, 0, {})
+    assert (gate.mastery.n, gate.mastery.failed, gate.mastery.value) == (facts - 1, 1, 0.0)
+    passed = Standing(PASS, 0.0, -0.01, 0.01, facts - 1, facts, 1, facts - 1, facts - 1)
+    gate = replace(gate, mastery=passed)
     assert (gate.verdict, gate.dangerous, gate.unanswered) == (CANNOT_TELL, (), (silent.statement.fact,))
     assert (gate.asked, gate.risky) == (len(risky), len(risky))
     assert "1 fact judged false not answered" in in_words(gate)
     assert replace(gate, allowed=1).verdict == PASS, "one may be affirmed, and no more than one can have been"
     assert replace(gate, mastery=passed._replace(verdict=FAIL)).verdict == FAIL
+
+
+def test_value_and_counts_are_of_the_facts_without_a_failed_call(simulated: Any, tmp_path: Path) -> None:
+    """86 facts, indications and contraindications, of which the baseline masters all but fact 0.
+
+    Of the new model fact 1 is wrong, of fact 2 a call failed and another answer is wrong, of fact 3 a call failed and nothing
+    is wrong. In both, fact 0 is wrong. Facts 2 and 3 are left out: 84 facts, 83 before and 82 now, −1 of 84. Counted where it
+    is surely missed, fact 2 would read as a loss: −2 of 85.
+    """
+    store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
+    first = start(RunSpec(model="baseline:random", dataset="not-indicated", limit=24, shots=0), store)
+    base, side = (
+        answered_with(store, first, {(0, 0): "-"}),
+        answered_with(store, start_again(first, store), {(0, 0): "-", (1, 5): "-", (2, 0): "-", (2, 3): "!", (3, 7): "!"}),
+    )
+    differences = raced(side.board.records(), base.board.records(), side.identity, base.identity)
+    assert differences is not None
+    gate = gate_of((store, side), (store, base), differences, 0.02, 0, {})
+    mastery = gate.mastery
+    assert (mastery.n, mastery.failed, mastery.of, mastery.baseline, mastery.model) == (84, 2, 86, 83, 82)
+    assert mastery.value == pytest.approx(-1 / 84)
+    assert [len(gate.lost), len(gate.gained)] == [1, 0], "the lists are of the same facts: 83 − 1 + 0 = 82"
+
+    def whole(run: str) -> dict[int, list[str]]:
+        """Fact → what became of its eight statements, from the answers as they are stored."""
+        fates: dict[int, list[str]] = {}
+        for item in store.answers.asked(run):
+            said = item.answer.answer if item.answer and not item.answer.failure else None
+            fates.setdefault(item.fact, []).append("!" if said is None else "+-"[said != item.statement.label])
+        return fates
+
+    before, now = whole(first), whole(side.run.run)
+    kept = [fact for fact in now if "!" not in now[fact] + before[fact]]
+    assert len(kept) == 84
+    assert [sum(set(fates[fact]) == {"+"} for fact in kept) for fates in (before, now)] == [83, 82]
+    # facts 1 and 2 are lost for certain, and fact 3 at worst: the bounds are of all 86
+    assert mastery.low is not None
+    assert mastery.high is not None
+    assert mastery.low < -3 / 86 < -2 / 86 < mastery.high
+    said = in_words(gate)
+    assert said.startswith("cannot tell: 83 of 84 facts before, 82 now; mastery −1.2 points (")
+    assert "; 2 facts left out: a call failed, and the bounds allow for it" in said
+
+
+def answered_with(store: Store, run: str, signs: dict[tuple[int, int], str]) -> Side:
+    """A run that is right but where another sign stands. signs: (fact, which of its eight statements) → its answer."""
+    met: dict[int, int] = {}
+    scripted = {}
+    for item in store.answers.asked(run):
+        met[item.fact] = met.get(item.fact, -1) + 1
+        scripted[key_of(item)] = signs.get((item.fact, met[item.fact]), "+")
+    list(answer(run, store, load=Scripted.of(run, store, scripted).load))
+    return Side(store.run(run), board_of(store, run))
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"),
+    [
+        (
+            Standing(FAIL, -16 / 72, -0.35, -0.088, 72, 295, 0, 40, 24),
+            "fail: 40 of 72 facts before, 24 now; mastery at least 8.8 points lower (stopped early: 72 of 295 facts asked).",
+        ),
+        (
+            Standing(PASS, 1 / 70, -0.012, 0.05, 70, 295, 2, 40, 41),
+            "pass: 40 of 70 facts before, 41 now; mastery at most 1.2 points lower (stopped early: 72 of 295 facts asked); "
+            "2 facts left out: a call failed, and the bounds allow for it.",
+        ),
+        (
+            Standing(PASS, 10 / 72, 0.021, 0.2, 72, 295, 0, 40, 50),
+            "pass: 40 of 72 facts before, 50 now; mastery at least 2.1 points higher (stopped early: 72 of 295 facts asked).",
+        ),
+        (
+            Standing(CANNOT_TELL, -7 / 295, -0.059, 0.011, 295, 295, 0, 91, 84),
+            "cannot tell: 91 of 295 facts before, 84 now; mastery −2.4 points (−5.9 to +1.1); "
+            "too few facts to tell a loss of 2 points.",
+        ),
+        (
+            Standing(FAIL, -40 / 295, -0.18, -0.09, 295, 295, 0, 91, 51),
+            "fail: 91 of 295 facts before, 51 now; mastery −13.6 points (−18.0 to −9.0).",
+        ),
+    ],
+)
+def test_a_check_in_one_line(standing: Standing, said: str) -> None:
+    """What ended early names the bound that decided; at the end stand the difference and both bounds."""
+    nothing: Any = ()
+    assert in_words(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
 
 
 def test_a_baseline_of_the_first_version_still_compares(medfact: Medfact, url: str) -> None:

@@ -15,7 +15,7 @@ from medfact.results import model_card, wording
 from medfact.results.races import race_in_words
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import Store
+from medfact.store import DECIDED, Store
 
 ROOT = Path(medfact.__file__).parent
 
@@ -54,9 +54,6 @@ def test_a_model_is_called_by_its_name(spec: str, name: str) -> None:
         (wording.interval(Estimate(0.5, None, None, 9)), "too few diseases to say"),
         (wording.share(Estimate(0.612, 0.55, 0.674, 9)), "61.2% (55.0–67.4%)"),
         (wording.share(NOTHING), "no value"),
-        (wording.p_value(0.17), "p = 0.17"),
-        (wording.p_value(0.0314), "p = 0.031"),
-        (wording.p_value(0.0003), "p < 0.001"),
         (wording.duration(0.2), "less than 1 s"),
         (wording.duration(125), "2 min 5 s"),
         (wording.duration(7440), "2 h 4 min"),
@@ -91,15 +88,35 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
     names = {"1": "a", "2": "b"}
     shown = Race(-0.08, -0.11, -0.06, 40, 40, None, None)
     assert race_in_words("1", "2", shown, names) == (
-        "On these facts b has more facts with all answers right than a, by at least 6.0 points; "
-        "whether on others like them is not decided: these facts cannot decide it (40 of 40 diseases counted)."
+        "On these facts b masters more than a, by at least 6.0 points; "
+        "whether on similar facts is not decided (40 of 40 diseases counted)."
     )
-    assert race_in_words("1", "2", shown._replace(high=0.01), names).startswith(
-        "No decision between a and b in facts with all answers right: these facts cannot"
-    )
-    assert race_in_words("1", "2", shown._replace(decided_at=9), names).startswith(
-        "Enough: b has more facts with all answers right than a, by"
-    )
+    undecided = shown._replace(high=0.01)
+    for race, said in (
+        (undecided, "a and b: not decided with these facts (40 of 40 diseases counted)."),
+        (
+            undecided._replace(heads=20, more=7),
+            "a and b: not decided yet: about 7 diseases more would decide, if they are like these (20 of 40 diseases counted).",
+        ),
+        (
+            undecided._replace(heads=20),
+            "a and b: not decided yet: the other diseases are unlikely to (20 of 40 diseases counted).",
+        ),
+        (
+            shown._replace(decided_at=9),
+            "Decided: b masters more facts than a, by at least 6.0 points on these facts, "
+            "after 9 diseases (40 of 40 diseases counted).",
+        ),
+    ):
+        assert race_in_words("1", "2", race, names) == said
+
+
+def test_a_check_that_ended_early_is_no_race() -> None:
+    reason = "The check was decided after 72 of 295 facts: fail."
+    assert wording.state_in_words(DECIDED, reason) == "stopped early: the check was decided"
+    assert wording.state_in_words(DECIDED, "The race stopped it: decided after 4 of 9 diseases.") == "stopped early: decided"
+    assert "race" not in wording.how_it_ended(DECIDED, reason)
+    assert "the bounds of the check alone" in wording.how_it_ended(DECIDED, reason)
 
 
 def things_counted() -> list[tuple[str, str]]:

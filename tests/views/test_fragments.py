@@ -47,9 +47,9 @@ def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
     found = [raced("a", "b"), raced("a", "c", 0), raced("a", "d"), raced("b", "c"), raced("b", "d")]
     html = on_a_page([races(*found)])
     assert html.count("<figure") == 3
-    for line in ("Enough: A has", "Enough: B has"):
+    for line in ("Decided: A masters", "Decided: B masters"):
         assert f'<figcaption class="mf-finding">{line}' in html
-    assert "<li>A and C share no fact, so they do not race.</li><li>Enough: B has" in html
+    assert "<li>A and C share no fact, so they do not race.</li><li>Decided: B masters" in html
     assert "Three races are drawn; the others are said in words alone." in html
     few = on_a_page([races(*found[:3])])
     assert "Three races" not in few

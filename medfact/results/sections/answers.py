@@ -7,21 +7,21 @@ from typing import Any
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import AGREES
-from medfact.metrics.contrasts import Contrasted, title_of
+from medfact.metrics.contrasts import CONTRASTS, Contrast, Contrasted
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed, Diagnosis
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, FactLine, Facts, Note, Parts, Row, Section, Shares, Table
-from medfact.results.contrasts import ABOUT
+from medfact.results.contrasts import ABOUT, decision_in_words
 from medfact.results.danger import Accepted, Danger
 from medfact.results.findings import Reports
+from medfact.results.report import Report
 from medfact.results.sections.registry import EVERYWHERE, PAGE, PAPER, Figures, section
 from medfact.results.wording import (
     bounds_in_points,
     counted,
     in_draws,
-    p_value,
     percent,
     points,
 )
@@ -168,25 +168,38 @@ def as_in(paper: str) -> str:
     return f"as in {paper}" if paper else ""
 
 
-def difference_of(one: Contrasted, thing: str = "fact") -> Cell:
-    """A contrast as a difference, with its two sides and what may be claimed of it. thing: of what it is a mean."""
-    shown = "" if one.p_holm is None else f"{p_value(one.p_holm)}, {'shown' if one.is_shown else 'not shown'}"
-    under = (f"{percent(one.first)} less {percent(one.less)}", *([shown] if shown and one.low is not None else []))
-    return Cell(Estimate(one.value, one.low, one.high, one.n), counted(one.n, thing), under, signed=True, shown=one.is_shown)
+def difference_of(
+    found: Contrasted, thing: str = "fact", sides: tuple[str, str] = ("", ""), family: str = "comparisons"
+) -> Cell:
+    """A contrast as a difference, with the interval that decides. thing: of what it is a mean. sides: their names."""
+    higher = f"{100 * abs(found.value or 0.0):.1f} points {'lower' if (found.value or 0.0) < 0 else 'higher'}"
+    first, less = (f"{name} {percent(share)}".strip() for name, share in zip(sides, (found.first, found.less), strict=True))
+    decision = () if found.low_all is None else (decision_in_words(found, family),)
+    estimate = Estimate(found.value, found.low_all, found.high_all, found.n)
+    under = (f"{first}, {higher} than {less}", *decision)
+    return Cell(estimate, counted(found.n, thing), under, signed=True, shown=found.is_shown)
 
 
 @section("contrasts", 70)
 def contrasts(figures: Figures) -> Section | None:
     """How much better one way of asking is answered than another."""
-    found = {run: report.contrasts for run, report in figures.reports.items() if report.contrasts}
-    names = list(dict.fromkeys(name for of in found.values() for name in of))
-    if not names:
+    reports = {run: report for run, report in figures.reports.items() if report.contrasts}
+
+    def cell(report: Report, contrast: Contrast) -> Cell:
+        # methods share names of contrasts: the ways that a run asks tell which one is meant
+        is_asked = report.by_variant.keys() >= {*contrast.first, *contrast.less}
+        found = report.contrasts.get(contrast.name) if is_asked else None
+        return difference_of(found, sides=contrast.sides, family="contrasts") if found else ABSENT
+
+    rows = [
+        Row("; ".join(contrast.sides), cells, paper, paper)
+        for contrast in CONTRASTS
+        for cells in [{run: cell(report, contrast) for run, report in reports.items()}]
+        if any(cell.known for cell in cells.values())
+        for paper in [as_in(contrast.paper)]
+    ]
+    if not rows:
         return None
-    rows = []
-    for name in names:
-        title, paper = title_of(name)
-        cells = {run: difference_of(of[name]) if name in of else ABSENT for run, of in found.items()}
-        rows.append(Row(title, cells, as_in(paper), as_in(paper)))
     label = "the same facts, asked in two ways, in points"
     table = Table(
         name="contrasts", label=label, heading="contrast", rows=tuple(rows), caption="right answers by fact, in points"

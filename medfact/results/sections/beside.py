@@ -22,7 +22,7 @@ from medfact.results.blocks import (
     Table,
 )
 from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
-from medfact.results.contrasts import ABOUT, across_runs
+from medfact.results.contrasts import ABOUT, across_runs, decision_in_words
 from medfact.results.evidence import Change, changes
 from medfact.results.languages import in_languages
 from medfact.results.over_models import (
@@ -42,7 +42,7 @@ from medfact.results.races import race_curve, race_in_words
 from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
 from medfact.results.sections.registry import NOTEBOOK, PAGE, Beside, Figures, section
 from medfact.results.sides import Side
-from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
+from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, percent, score, signed_decimals
 from medfact.store import Store
 
 DRAWN_RACES = 3
@@ -100,7 +100,11 @@ def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions:
 
 
 def _changed(change: Change, names: Mapping[str, str]) -> Row:
-    cells = {CHANGED[metric][0]: difference_cell(change.metrics[metric], "statement") for metric in CHANGED}
+    cells = {
+        CHANGED[metric][0]: difference_cell(found, "statement", *([decision_in_words(found)] if found.n else []))
+        for metric in CHANGED
+        for found in [change.metrics[metric]]
+    }
     cells["helped"] = Cell(text=count(len(change.helped)), under=("right only with passages",))
     cells["harmed"] = Cell(text=count(len(change.harmed)), under=("right only without",))
     against = f"{change.setting}; against {names[change.without]}"
@@ -149,7 +153,7 @@ def races(figures: Figures) -> Section | None:
         blocks.append(Note(lines=tuple(rest), listed=True))
     if left:
         blocks.append(Note(lines=("Three races are drawn; the others are said in words alone.",), quiet=True))
-    why = "Who looks at figures while answers come, and stops when they please, finds differences that are not there."
+    why = "Stopping at the first difference misleads; this figure holds however often you look."
     blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",)))
     return Section("Is it decided which is better?", tuple(blocks))
 
@@ -164,10 +168,10 @@ def differences(figures: Figures) -> Section | None:
     label = "paired differences in points, with intervals that hold for all pairs together"
     finding, rows = findings.of_differences(beside.pairs, beside.names), pair_rows(beside.pairs, beside.names)
     caption = "The run that is ahead less the other one, in points; a bold frame where a difference is shown."
-    all_pairs = "Interval and p hold for all pairs of an accuracy together: 95% bounds after Bonferroni, p after Holm. "
+    all_pairs = " and hold for all pairs of a score together" if several else ""
     about = (
-        "Differences are paired, of what both runs answered, in points; intervals and p are clustered by disease and finding. "
-        f"{all_pairs if several else ''}“No difference shown” does not mean that they are equal."
+        "Differences are paired, of what both runs answered, in points. Intervals are clustered by disease and finding"
+        f"{all_pairs}; shown: 0 lies outside. “Not shown” does not mean that they are equal."
     )
     shares = Differences(name="differences", label=label, heading="runs", rows=rows, finding=finding, caption=caption)
     return Section("Which is better?", (shares, Note(lines=(about,))))
@@ -196,23 +200,17 @@ def _ahead_first(pairs: Sequence[Pair]) -> list[Pair]:
 
 def pair_cell(pair: Pair, names: Mapping[str, str]) -> Cell:
     """Two runs in one accuracy: their difference, what each has right, and what that shows."""
-    under = [] if pair.p_holm is None else [p_value(pair.p_holm)]
-    if pair.n:
-        under.append(sides_of_pair(pair))
-    alone = f"{count(pair.only_a)} right by {names[pair.a]} alone, {count(pair.only_b)} by {names[pair.b]} alone"
-    under.append(f"{verdict(pair, names)} Of {count(pair.n)}, {alone}.")
-    return difference_cell(pair, score(pair.metric).of, *under, shown=pair.is_shown)
+    a, b = names[pair.a], names[pair.b]
+    # less than each was asked, where the other was asked something else
+    sides = [f"{a} {percent(pair.share_a)}, {b} {percent(pair.share_b)} of what both answered"] if pair.n else []
+    alone = f"{count(pair.only_a)} right by {a} alone, {count(pair.only_b)} by {b} alone"
+    return difference_cell(pair, score(pair.metric).of, *sides, f"{verdict(pair, names)} Of {count(pair.n)}, {alone}.")
 
 
-def sides_of_pair(pair: Paired) -> str:
-    """What each run has right of what was compared, which is less than it asked where the other asked something else."""
-    return f"{percent(pair.share_a)} less {percent(pair.share_b)} of what both answered"
-
-
-def difference_cell(pair: Paired, thing: str, *under: str, shown: bool = False) -> Cell:
-    """A paired difference, with bounds that hold for all pairs together."""
+def difference_cell(pair: Paired, thing: str, *under: str) -> Cell:
+    """A paired difference, with the interval for all pairs together."""
     estimate = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
-    return Cell(estimate, counted(pair.n, thing), under, signed=True, shown=shown)
+    return Cell(estimate, counted(pair.n, thing), under, signed=True, shown=pair.is_shown)
 
 
 def _by_run(metric: str, figures: Figures) -> Section | None:
@@ -243,8 +241,9 @@ def across(figures: Figures) -> Section | None:
         return None
     rows = []
     for one in beside.across:
-        title = f"{beside.names[one.a]}, less {beside.names[one.b]}"
-        rows.append(Row(title, {"difference": difference_of(one.found)}, as_in(one.paper), as_in(one.paper)))
+        sides = beside.names[one.a], beside.names[one.b]
+        cell = difference_of(one.found, sides=sides, family="contrasts")
+        rows.append(Row("; ".join(sides), {"difference": cell}, as_in(one.paper), as_in(one.paper)))
     table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
     return Section("Right answers by fact, whatever each run asks of it", (table, Note(lines=(ABOUT,))))
 
@@ -265,7 +264,7 @@ def over_models(figures: Figures) -> Section | None:
 
 
 def _suspects(found: OverModels, figures: Figures) -> list[Block]:
-    blocks: list[Block] = [Note(lines=(suspects_in_words(found),), heading="Look at the label first")]
+    blocks: list[Block] = [Note(lines=(suspects_in_words(found),), heading="Possible label errors")]
     if not found.suspects:
         return blocks
     blocks.append(Facts(lines=tuple(FactLine(one.fact, against_in_words(one.models, one.ways)) for one in found.suspects)))

@@ -7,14 +7,14 @@ from medfact.results.blocks import Block, Cell, Note, Row, Section, Shares, Tabl
 from medfact.results.languages import InLanguages, title
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
-from medfact.results.wording import bounds_in_points, count, counted, model_name, percent, points, share
+from medfact.results.wording import count, counted, model_name, percent, share
 from medfact.statements import VARIANTS
 
 ABOUT = (
     "Over facts, true and false ones, all of whose statements are answered in every language. The same facts, partners and "
     "ways are asked in each; names and sentences in other languages than English are medfact’s own where no vocabulary has "
-    "them, and no clinician has checked them. Intervals are clustered by disease and finding; those of differences hold for "
-    "all languages together. A model may fail in a language because a name is unusual there."
+    "them, and no clinician has checked them. Intervals are clustered by disease and finding; those of a table of "
+    "differences hold for all of its differences together. A model may fail in a language because a name is unusual there."
 )
 
 
@@ -63,12 +63,14 @@ def _shares(number: int, one: InLanguages) -> Shares:
 def _changes(number: int, one: InLanguages) -> Table:
     of = one.found
     first = title(of.languages[0])
+    compared_with = {of.languages[0]: Cell(text=f"the others are compared with {first}")}
+    changes = compared_with | {
+        language: difference_of(change, sides=(title(language), first), family="languages")
+        for language, change in of.less.items()
+    }
     rows = [
-        Row(
-            title(language),
-            {f"less {first}": _change(one, language), "known only in it": share_of(of.alone[language], "fact")},
-        )
-        for language in of.languages
+        Row(title(language), {f"less {first}": change, "known only in it": share_of(of.alone[language], "fact")})
+        for language, change in changes.items()
     ]
     return Table(
         name=f"languages-change-{number}",
@@ -79,14 +81,10 @@ def _changes(number: int, one: InLanguages) -> Table:
     )
 
 
-def _change(one: InLanguages, language: str) -> Cell:
-    return difference_of(one.found.less[language]) if language in one.found.less else Cell(text="compared with")
-
-
 def _relations(number: int, one: InLanguages) -> Table:
     first = title(one.found.languages[0])
     rows = (
-        Row(relation, {title(language): difference_of(of) for language, of in by.items()})
+        Row(relation, {title(language): difference_of(of, sides=(title(language), first)) for language, of in by.items()})
         for relation, by in one.found.by_relation.items()
     )
     return Table(
@@ -123,13 +121,6 @@ def _lines(one: InLanguages) -> list[str]:
         f"Answered alike in all languages, right or wrong: {share(of.consistent)} of {counted(of.consistent.n, 'statement')} "
         "that can be read in all."
     ]
-    for language, change in of.less.items():
-        if change.value is not None:
-            shown = "" if change.is_shown else ", no change shown"
-            lines.append(
-                f"{title(language)} less {title(of.languages[0])}: {points(change.value)} points "
-                f"({bounds_in_points(change.low_all, change.high_all)}) of {counted(change.n, 'fact')}{shown}."
-            )
     for language, (number, readable) in one.in_english.items():
         lines.append(
             f"Asked in {title(language)}, it answered in {title(ENGLISH)}: {count(number)} of {count(readable)} replies."

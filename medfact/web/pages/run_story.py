@@ -41,7 +41,7 @@ EVENTS = {
     RUNNING: "the model started",
     COMPLETE: "complete",
     STOPPED: "stopped by hand",
-    DECIDED: "its race was decided",
+    DECIDED: "stopped early: decided",
     FAILED_RUN: "failed",
     PAUSED: "paused",
     NOTED: "noted",
