@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft, optimize
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, redrawn, sum_of_parts, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, count_of, crossed, entries, parts_of, sum_of_parts
 from medfact.metrics.probability import BINS, bins_of
 from medfact.metrics.records import Records
-from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, widened
+from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, usual_effect
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
 
@@ -39,9 +39,9 @@ _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 400, 100, 400_000
 class Miscalibration:
     """How far P(True) is off, over some statements.
 
-    ece: the expected calibration error in 20 bins, with an interval from a bootstrap over heads, widened for shared tails;
-    above 0 by chance. debiased: the same without what chance adds (after Kumar, Liang and Ma 2019), about 0 for a calibrated
-    model and below it now and then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth.
+    ece: the expected calibration error in 20 bins, above 0 by chance; its interval is for the population's, with the lean of
+    heads and tails taken out (`_ece`). debiased: the same without what chance adds (after Kumar, Liang and Ma 2019), about 0
+    for a calibrated model and below it now and then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth.
     overconfidence: mean of max(P(True), 1 − P(True)) less the share of truths on its side. defect: which of DEFECTS is claimed,
     with errors in 5 % of calibrated models; None where none is, or there are too few heads to say.
     """
@@ -59,7 +59,7 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
     p, label = records.p_true[places], records.label[places].astype(float)
-    n, by_statement = len(places), records.clusters(places)
+    n = len(places)
     count = np.bincount(records.fact[places])
     facts = np.flatnonzero(count)
     first = records.first_of_fact[facts]
@@ -70,14 +70,17 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
         sums = np.bincount(records.fact[places], weights=values)[facts]
         return np.asarray(values.mean() + (sums - values.mean() * count[facts]) * len(facts) / n)
 
+    cell = np.searchsorted(facts, records.fact[places]) * BINS + bins_of(p)
+    sums: Floats = np.bincount(cell, weights=p - label, minlength=len(facts) * BINS).reshape(-1, BINS).astype(float)
+    mean = sums.sum(axis=0) / n
     shift, sureness = by_fact(p - label), by_fact(overconfidence_of(p, label))
     return Miscalibration(
         n=n,
-        ece=_ece(p, label, by_statement),
-        debiased=debiased_ece(p, label, by_statement.heads),
+        ece=_ece(mean + (sums - np.outer(count[facts], mean)) * len(facts) / n, clusters, n),
+        debiased=debiased_ece(sums, count[facts].astype(float), clusters),
         smooth=smooth_ece(p, label),
-        shift=linear_interval(shift, clusters)._replace(n=n),
-        overconfidence=linear_interval(sureness, clusters)._replace(n=n),
+        shift=_mean(shift, clusters)._replace(n=n),
+        overconfidence=_mean(sureness, clusters)._replace(n=n),
         defect=defect_of(shift, sureness, clusters._replace(heads=records.head[first], unseen=None)),
     )
 
@@ -105,43 +108,99 @@ def defect_of(shift: Floats, sureness: Floats, clusters: Clusters) -> str | None
     return max(shown, key=lambda name: shown[name]) if shown else None
 
 
-def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
-    """ECE with a basic bootstrap interval over heads, widened for shared tails: what is drawn lies above it as it lies above
-    the truth.
+def _mean(values: Floats, clusters: Clusters) -> Estimate:
+    """The mean of values, one a fact, with a t interval: shared tails add their usual effect to the one seen, since a few of
+    them often show less than they have; degrees of freedom are those of the tails.
     """
-    heads = np.unique(clusters.heads, return_inverse=True)[1]
-    count = int(heads.max()) + 1
-    sums = np.bincount(heads * BINS + bins_of(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
-    value, n = float(np.abs(sums.sum(axis=0)).sum() / len(p)), len(p)
+    found = linear_interval(values, clusters)
+    if found.low == found.high:
+        return found
+    n, parts = len(values), parts_of(values, clusters)
+    usual = usual_effect(clusters, n) / usual_effect(clusters._replace(tails=None), n) - 1
+    of_tails = parts[clusters.tails is not None].degrees_of_freedom
+    total = sum_of_parts(parts)
+    half = t_quantile(min(total.degrees_of_freedom, of_tails)) * (total.variance + usual * parts[0].variance) ** 0.5
+    mean = float(values.mean())
+    return Estimate(mean, mean - half, mean + half, n)
+
+
+def _ece(errors: Floats, clusters: Clusters, n: int) -> Estimate:
+    """ECE with an interval for the population's, which chance does not raise. errors: facts × bins, linear parts of the mean of
+    p − y in each bin.
+
+    The interval holds the sizes at which a model would show this ECE in the middle 95 % of draws of heads and tails (test
+    inversion). A bootstrap about the errors seen takes off too little where chance is most of them. The lower end spreads the
+    error over the bins as the seen one is, the upper end as chance is, which hides most of it. Coverage:
+    `benchmarks/calibration.py`.
+    """
+    seen = errors.mean(axis=0)
+    value = float(np.abs(seen).sum())
     if is_known(clusters):
         return Estimate(value, value, value, n)
-    if too_few(heads):
+    if too_few(clusters.heads):
         return Estimate(value, None, None, n)
-    draws = int(np.clip(_DRAWN // count, _LEAST_RESAMPLES, _MOST_RESAMPLES))
-    times = redrawn(count, draws).astype(float)
-    drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
-    low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
-    left = unseen_share(clusters) ** 0.5
-    ends = min(value, value - left * float(high - value)), max(value, value + left * float(value - low))
-    below, above = widened(value, *ends, np.sign(sums.sum(axis=0))[bins_of(p)] * (p - label), clusters)
-    return Estimate(value, max(0.0, below), above, n)
+    chance = _chance(errors, clusters)
+    spread = np.abs(np.sign(seen)) * chance.std(axis=0)
+    if spread.sum() < 1e-9:  # nothing varies
+        return Estimate(value, value, value, n)
+    alike = np.sign(seen) * spread * value / spread.sum()
+    aim = 0.5 + LEVEL / 2
+
+    def raised(size: float, way: Floats, level: float) -> float:
+        """By how much a model that is so far off shows more than was seen, at this quantile."""
+        return float(np.quantile(np.abs(size * way + chance).sum(axis=1), level)) - value
+
+    least = optimize.brentq(raised, 0.0, 1.0, (seen, aim)) if raised(0.0, seen, aim) < 0 < raised(1.0, seen, aim) else 0.0
+    most = 1 + 2 * float(np.abs(chance).sum(axis=1).max()) / value
+    high = optimize.brentq(raised, 0.0, most, (alike, 1 - aim)) if raised(0.0, alike, 1 - aim) < 0 else 1.0
+    # an ECE below what chance alone shows can never be told from none
+    return Estimate(value, least * value, max(value, high * value, float(np.median(np.abs(chance).sum(axis=1)))), n)
 
 
-def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float:
+def _chance(errors: Floats, clusters: Clusters) -> Floats:
+    """Draws × bins: how far chance moves the mean of `errors`, multivariate t.
+
+    Sums of heads, of tails and of draws of demonstrations get normal weights, each as large as its part of the variance
+    (`parts_of`), so that the errors of the bins hang together as those of one tail do.
+    """
+    centred, count = errors - errors.mean(axis=0), len(np.unique(clusters.heads))
+    draws, randomness = int(np.clip(_DRAWN // count, _LEAST_RESAMPLES, _MOST_RESAMPLES)), np.random.default_rng(0)
+    by_bin = [parts_of(column, clusters) for column in errors.T if column.any()]
+    moved = np.zeros((draws, errors.shape[1]))
+    for place, codes in enumerate(codes for codes in (clusters.heads, clusters.tails, clusters.draws) if codes is not None):
+        variance = sum(parts[place].variance for parts in by_bin if place < len(parts))
+        row, code = entries(codes)
+        sums = np.stack([np.bincount(code, weights=column[row]) for column in centred.T], axis=1)
+        if variance > 0 and sums.any():
+            moved += randomness.normal(size=(draws, len(sums))) @ sums * (variance / float(np.square(sums).sum())) ** 0.5
+    degrees = sum_of_parts(parts_of(errors @ np.sign(errors.mean(axis=0)), clusters)).degrees_of_freedom
+    return moved * np.sqrt(degrees / randomness.chisquare(degrees, (draws, 1)))
+
+
+def debiased_ece(errors: Floats, sizes: Floats, clusters: Clusters, seed: int = 0) -> float:
     """ECE whose signs come from one half of the heads and its sizes from the other: by chance they agree as often as not.
 
-    The mean over 20 random splits of the heads, each both ways.
+    Where heads share tails, the two halves do not: each is a half of the heads with a half of the tails. The mean over 20
+    random splits, each in all ways. errors: facts × bins, sums of p − y; sizes: of each fact its statements.
     """
-    heads = np.unique(heads, return_inverse=True)[1]
-    count = int(heads.max()) + 1
-    if count < 2:
+    if count_of(clusters.heads) < 2:
         return 0.0
-    sums = np.bincount(heads * BINS + bins_of(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
-    sizes = np.bincount(heads)
-    half = np.random.default_rng(seed).permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)
-    ours = np.concatenate([half, ~half]).astype(float)
-    signs = np.sign((1 - ours) @ sums)
-    return float(((signs * (ours @ sums)).sum(axis=1) / (ours @ sizes)).mean())
+    randomness = np.random.default_rng(seed)
+
+    def split(codes: Codes) -> Bools:
+        """Splits × facts: which facts are in the first half."""
+        place = np.unique(codes, return_inverse=True)[1]
+        count = int(place.max()) + 1
+        return np.asarray(randomness.permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)[:, place])
+
+    first, tails = split(clusters.heads), clusters.tails
+    quarters = [(first, ~first)]
+    if tails is not None and tails.ndim == 1 and count_of(crossed(clusters.heads, tails)) > count_of(tails):
+        of_tails = split(tails)
+        quarters = [(first & of_tails, ~first & ~of_tails), (first & ~of_tails, ~first & of_tails)]
+    ours = np.concatenate([side for pair in quarters for side in pair]).astype(float)
+    others = np.concatenate([side for pair in quarters for side in pair[::-1]]).astype(float)
+    return float((np.sign(others @ errors) * (ours @ errors)).sum() / max(float((ours @ sizes).sum()), 1.0))
 
 
 def smooth_ece(p: Floats, label: Floats) -> float:

@@ -27,13 +27,18 @@ def expected_half_width(clusters: Clusters) -> float:
 
 
 def expected_error(clusters: Clusters, statements: int) -> float:
-    """The standard error of the difference of two models' average accuracies. statements: of each fact.
+    """Standard error of the difference of two models' average accuracies. statements: of each fact.
 
-    A fact's share of right answers has the variance a (1 − a) (1 / K + (1 − 1 / K) ρ) for K answers, alike by ρ; the difference
-    of two models that are alike by r has 2 (1 − r) of it, and the mean over the facts that times the usual design effect.
+    A fact's share of right answers has the variance a (1 − a) (1 / K + (1 − 1 / K) ρ) for K answers, alike by ρ.
+    """
+    return _error(clusters, _RIGHT * (1 - _RIGHT) * (1 / statements + (1 - 1 / statements) * _WITHIN_FACT))
+
+
+def _error(clusters: Clusters, of_fact: float) -> float:
+    """The difference of two models that are alike by r has 2 (1 − r) of a fact's variance, and the mean over the facts that
+    times the usual design effect.
     """
     facts = len(clusters.heads)
-    of_fact = _RIGHT * (1 - _RIGHT) * (1 / statements + (1 - 1 / statements) * _WITHIN_FACT)
     return math.sqrt(2 * (1 - _BETWEEN_MODELS) * of_fact * usual_effect(clusters, facts) / facts)
 
 
@@ -46,6 +51,13 @@ def power(difference: float, error: float) -> float:
 def least_difference(error: float) -> float:
     """The smallest difference that is found 4 times in 5."""
     return error * float(special.ndtri(0.5 + LEVEL / 2) + special.ndtri(POWER))
+
+
+def least_mastery_difference(clusters: Clusters) -> float:
+    """The smallest difference of two models' joint accuracies that is found 4 times in 5, at worst: half of the facts are
+    mastered. Whole facts move the sum of a sign-flip test in steps of two, and half a step is lost to ties.
+    """
+    return least_difference(_error(clusters, 0.25)) + 1 / len(clusters.heads)
 
 
 def facts_for(difference: float, facts: int, error: float) -> int:

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from medfact.facts import Fact
 from medfact.metrics import codes
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.power import POWER, expected_error, expected_half_width, facts_for, least_difference
+from medfact.metrics.power import (
+    expected_error,
+    expected_half_width,
+    facts_for,
+    least_difference,
+    least_mastery_difference,
+)
 from medfact.metrics.uncertainty import FEWEST_HEADS, too_few
 from medfact.results.wording import counted
 
@@ -16,32 +22,39 @@ FINE = 0.02
 
 
 def power_in_words(facts: Sequence[Fact], statements: int) -> str:
-    """How good the scores will be, and what difference between two models they can show. facts: each once; statements: of them
-    all.
+    """How good the scores will be, and which differences between two models they can show. facts: each once; statements: of
+    them all.
     """
-    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
+    clusters = _clusters(facts)
     if too_few(clusters.heads):
         return f"Scores will have no intervals: the facts are about fewer than {FEWEST_HEADS} diseases, or mostly about a few."
-    error = expected_error(clusters, max(1, statements // len(facts)))
-    more = facts_for(FINE, len(facts), error) - len(facts)
+    ways = max(1, statements // len(facts))
+    more = facts_for(FINE, len(facts), expected_error(clusters, ways)) - len(facts)
     fine = (
-        f"; for {100 * FINE:.0f} points it would take about {counted(_rounded(more), 'fact')} more, true and false ones"
+        f"; for {100 * FINE:.0f} points in right answers it would take about {counted(_rounded(more), 'fact')} more, true and "
+        "false ones"
         if more > 0
         else ""
     )
-    return (
-        f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. This size can detect a "
-        f"{100 * least_difference(error):.1f}-point difference between two models in right answers (80% power){fine}."
-    )
+    half = f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points"
+    return f"{half}. Between two models, this size {_finds(clusters, ways)}{fine}."
 
 
 def points_in_words(facts: Sequence[Fact], statements: int) -> str:
-    """Which difference between two models such facts can detect. statements: of each fact."""
-    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
-    if too_few(clusters.heads):
-        return "too few diseases for an interval"
-    points = 100 * least_difference(expected_error(clusters, max(1, statements)))
-    return f"can detect a {points:.0f}-point difference ({100 * POWER:.0f} % power)"
+    """Which differences between two models such facts find. statements: of each fact."""
+    clusters = _clusters(facts)
+    return "too few diseases for an interval" if too_few(clusters.heads) else _finds(clusters, max(1, statements))
+
+
+def _clusters(facts: Sequence[Fact]) -> Clusters:
+    return Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
+
+
+def _finds(clusters: Clusters, statements: int) -> str:
+    """The smallest differences that are found 4 times in 5, by score: of one statement a fact both scores are one."""
+    right = f"finds {100 * least_difference(expected_error(clusters, statements)):.0f} points in right answers"
+    mastery = 100 * least_mastery_difference(clusters)
+    return right + (f", {mastery:.0f} in facts all right" if statements > 1 else "") + ", 4 times in 5"
 
 
 def _rounded(facts: int) -> int:

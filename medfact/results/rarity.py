@@ -7,7 +7,7 @@ relations and semantic types than common ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from medfact.facts import Fact
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.rarity import NO_LINE, FittedLine, line, log_frequency
 from medfact.metrics.records import codes
+from medfact.metrics.uncertainty import NOTHING
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.results.wording import counted
 from medfact.store import Store
 
-FEWEST_TYPES = 4
-"""With fewer semantic types no line is drawn through them."""
+FEWEST_TYPES = 10
+"""With fewer semantic types no line is drawn through them, as with fewer heads there is no interval."""
 
 LISTED = 5
 """How many names without a frequency are listed."""
@@ -119,9 +120,7 @@ class Rarity:
 
     imported: the run came from a file. source: where the frequencies come from. facts: answered facts, true and false. by_tail
     (the paper's "object"), by_head, by_rarer: against the frequency of the tail, the head, and the rarer of the two.
-    by_together: against how often both stand together, None where the source cannot tell. types: by
-    semantic type of the tail, the rarest first. types_line: accuracy of types against their mean_log_frequency, each type one
-    point; none with fewer than four types.
+    types: by semantic type of the tail, the rarest first.
     """
 
     run: str
@@ -135,8 +134,12 @@ class Rarity:
     by_head: Fit
     by_rarer: Fit
     by_together: Fit | None
+    """True facts, against how often both names stand together; None where the source cannot tell."""
+    by_together_of_false: Fit | None
+    """False facts: a model that takes for true what stands together has the opposite slope there, and a pooled one hides both."""
     types: Mapping[str, RareType]
     types_line: FittedLine
+    """Accuracy of types against their mean_log_frequency, a point each; none with fewer than FEWEST_TYPES."""
 
 
 def names_of(store: Store, run_id: str) -> list[str]:
@@ -200,12 +203,16 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
         by_tail=_fit(answered, lambda point: point.tail_count, lambda point: (point.fact.tail,)),
         by_head=_fit(answered, lambda point: point.head_count, lambda point: (point.fact.head,)),
         by_rarer=_fit(answered, lambda point: point.rarer_count, FactPoint.unknown),
-        by_together=_fit(answered, lambda point: point.together_count, lambda point: (point.fact.tail,))
-        if frequencies.together
-        else None,
+        by_together=_by_together(answered, True) if frequencies.together else None,
+        by_together_of_false=_by_together(answered, False) if frequencies.together else None,
         types=types,
         types_line=_types_line(list(types.values())),
     )
+
+
+def _by_together(points: Sequence[FactPoint], positive: bool) -> Fit:
+    chosen = [point for point in points if point.fact.positive == positive]
+    return _fit(chosen, lambda point: point.together_count, lambda point: (point.fact.tail,))
 
 
 def _left_out(frequencies: Frequencies) -> Iterator[str]:
@@ -250,7 +257,7 @@ def _types_line(types: Sequence[RareType]) -> FittedLine:
     places = [(t.mean_log_frequency, t.accuracy.value) for t in types]
     known = [(x, value) for x, value in places if x is not None and value is not None]
     if len(known) < FEWEST_TYPES:
-        return NO_LINE
+        return replace(NO_LINE, slope=NOTHING._replace(n=len(known)))
     x, shares = (np.array(values, dtype=float) for values in zip(*known, strict=True))
     each = np.arange(len(known), dtype=np.int64)
     return line(x, shares, each, each)

@@ -131,7 +131,8 @@ RARITY_OF = {
     "by_tail": "the finding",
     "by_head": "the condition",
     "by_rarer": "the rarer of the two",
-    "by_together": "both together",
+    "by_together": "both together, true facts",
+    "by_together_of_false": "both together, false facts",
 }
 """The fields of `Rarity` with a fit → whose frequency it is about."""
 
@@ -144,7 +145,7 @@ def rarity_text(rarity: Rarity) -> str:
         "",
         "right answers for a tenfold frequency of",
         *(
-            f"  {name:<24}{fit_in_words(fit)}"
+            f"  {name:<28}{fit_in_words(fit)}"
             for field, name in RARITY_OF.items()
             if (fit := getattr(rarity, field)) is not None
         ),
@@ -156,7 +157,7 @@ def rarity_text(rarity: Rarity) -> str:
         facts = f"{count(of.with_frequency)} of {counted(of.accuracy.facts, 'fact')}"
         right = f"{share(of.accuracy.estimate)} of {counted(of.accuracy.n, 'statement')}"
         lines.append(f"  {name:<40}{times:>12} ({facts}); {right}")
-    if rarity.types_line.slope.value is not None:
+    if rarity.types:
         lines.append(f"  across types, for a tenfold frequency: {slope_in_words(rarity.types_line.slope, 'type')}")
     lines += ["", *(f"note: {note}" for note in rarity.notes)]
     lines.append("Intervals are 95%, clustered by disease and finding. A slope is no cause. Not for clinical use.")
@@ -171,6 +172,8 @@ def fit_in_words(fit: Fit) -> str:
 
 def slope_in_words(slope: Estimate, of: str) -> str:
     """A slope in points with its interval: "+4.8 points (+2.1 to +7.5) of 120 facts"; else why there is none."""
+    if slope.value is None and of == "type":
+        return f"{counted(slope.n, of)} {'is' if slope.n == 1 else 'are'} too few for a line"
     if slope.value is None:
         return f"{NO_VALUE}: too few facts with different frequencies (n = {count(slope.n)})"
     if slope.low is None or slope.high is None:

@@ -10,9 +10,11 @@ from made_records import records_of
 from scipy import optimize
 
 from medfact.metrics import Records
+from medfact.metrics.clusters import Clusters
 from medfact.metrics.diagnosis import diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.miscalibration import debiased_ece, smooth_ece
+from medfact.metrics.probability import BINS, bins_of
 from medfact.results.report import named_first
 from medfact.statements import IMPLICATIONS
 
@@ -44,17 +46,27 @@ def test_a_model_that_is_off_everywhere_by_a_tenth_has_that_error() -> None:
     """Half of the statements with P(True) 0.6 are true: all three errors are 0.1."""
     p, label, heads = np.full(4000, 0.6), np.tile([0.0, 1.0], 2000), np.arange(4000) // 2
     assert smooth_ece(p, label) == pytest.approx(0.1, abs=1e-3)
-    assert debiased_ece(p, label, heads) == pytest.approx(0.1)
+    assert debiased(p, label, Clusters(heads)) == pytest.approx(0.1)
+    # 40 tails that heads share, with as many true statements as false ones each
+    assert debiased(p, label, Clusters(heads, heads % 40)) == pytest.approx(0.1)
 
 
 def test_what_chance_adds_to_the_error_is_taken_off() -> None:
-    randomness = np.random.default_rng(0)
-    made = []
-    for _ in range(300):
-        p = randomness.random(400)
-        made.append(debiased_ece(p, (randomness.random(400) < p).astype(float), np.arange(400) // 4))
-    # 300 means of about ± 0.03
-    assert abs(np.mean(made)) < 0.005
+    randomness, heads = np.random.default_rng(0), np.arange(400) // 4
+    for clusters in (Clusters(heads), Clusters(heads, np.arange(400) % 30)):
+        made = []
+        for _ in range(300):
+            p = randomness.random(400)
+            made.append(debiased(p, (randomness.random(400) < p).astype(float), clusters))
+        # 300 means of about ± 0.03
+        assert abs(np.mean(made)) < 0.005
+
+
+def debiased(p: Floats, label: Floats, clusters: Clusters) -> float:
+    """Of statements that are a fact each."""
+    errors = np.zeros((len(p), BINS))
+    errors[np.arange(len(p)), bins_of(p)] = p - label
+    return debiased_ece(errors, np.ones(len(p)), clusters)
 
 
 # ------------------------------------------------------------------------- simulated models

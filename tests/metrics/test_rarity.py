@@ -28,12 +28,12 @@ from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencie
 from medfact.datasets.headers import VISITOR
 from medfact.datasets.isolated import read_frequencies_isolated
 from medfact.errors import FactsError, Mistake, ReferenceAway
-from medfact.facts import name_key
+from medfact.facts import Fact, name_key
 from medfact.metrics import record_of
 from medfact.metrics.rarity import NO_LINE, line, log_frequency
 from medfact.references.pubmed import PubMed
 from medfact.results import plots
-from medfact.results.rarity import FactPoint, Rarity, couples_of, names_of, rarity_of
+from medfact.results.rarity import FactPoint, Rarity, _by_together, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -242,7 +242,8 @@ def test_types_are_those_of_the_report(world: World) -> None:
         assert of.mean_log_frequency == pytest.approx(sum(log10((p.tail_count or 0) + 1) for p in own) / len(own))
         assert of.accuracy.value == pytest.approx(sum(p.right for p in own) / sum(p.answered for p in own))
     assert means == sorted(means)
-    assert made.types_line.slope.n == 5
+    assert made.types_line.slope == (None, None, None, 5)
+    assert "across types, for a tenfold frequency: 5 types are too few for a line" in rarity_text(made)
 
 
 def test_names_without_a_frequency_are_left_out_and_counted(world: World) -> None:
@@ -505,9 +506,31 @@ def test_pubmed_counts_heads_with_tails_if_asked(
     assert outcome.code == 0, outcome.err
     assert len(mirror.asked) == len(names) + len({frozenset(map(name_key, couple)) for couple in couples})
     made = json.loads(outcome.out)
-    assert made["by_together"]["facts"] == made["facts"]
+    assert made["by_together"]["facts"] + made["by_together_of_false"]["facts"] == made["facts"]
     text = medfact("rarity", world.run, "--pubmed", "--together", "--db", world.store.url).out
-    assert re.search(r"^  both together +[+−]", text, re.MULTILINE)
+    assert re.search(r"^  both together, true facts +[+−]", text, re.MULTILINE)
+    assert re.search(r"^  both together, false facts +[+−]", text, re.MULTILINE)
+
+
+def test_a_model_that_follows_names_that_stand_together_shows_it_in_true_and_in_false_facts() -> None:
+    """It says "true" to 0, 4 and 8 of eight statements where the names stand together 0, 9 and 99 times: +50 points a tenfold of
+    right answers on true facts, −50 on false ones, and 0 over both.
+    """
+    points = []
+    for number in range(60):
+        for positive in (True, False):
+            times, said = ((0, 0), (9, 4), (99, 8))[(number + number // 3) % 3]
+            said = min(max(said + (-1, 0, 1)[number % 3], 0), 8)
+            fact = Fact(f"disease {number // 2}", "symptoms", f"sign {number} {positive}", positive=positive)
+            points.append(FactPoint(fact, 8, said if positive else 8 - said, 1, 1, times))
+    for positive in (True, False):
+        own = [point for point in points if point.fact.positive == positive]
+        x, y = ([log10((point.together_count or 0) + 1) for point in own], [point.share or 0.0 for point in own])
+        fit = _by_together(points, positive)
+        assert fit.line.slope.value == pytest.approx(float(np.polyfit(x, y, 1)[0]))
+        assert abs(fit.line.slope.value or 0) == pytest.approx(0.5, abs=0.05)
+        assert (fit.line.slope.value > 0) == positive
+        assert fit.facts == len(own)
 
 
 def test_pubmed_waits_between_requests(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:

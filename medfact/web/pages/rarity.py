@@ -39,7 +39,7 @@ def rarity(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
         name=Path(show.frequencies).name if show.frequencies and not problem else "",
         problem=problem,
         sections=sections,
-        fits={name: title for name, title in RARITY_OF.items() if name != "by_together"},  # a table cannot tell
+        fits={name: title for name, title in RARITY_OF.items() if not name.startswith("by_together")},  # a table cannot tell
         slope=slope_in_words,
         run=next(iter(lives.values())).run.run,
     )
