@@ -538,6 +538,19 @@ def shots_of(spec: RunSpec) -> int:
     return PROTOCOLS[spec.protocol].shots if spec.shots is None else spec.shots
 
 
+def chosen_in_words(spec: RunSpec, shots: int) -> dict[str, str]:
+    """Setting → its value in words, of those that change what scores mean and are not as usual. shots: worked examples."""
+    words = {
+        "language": f"In {language_titles().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
+        "pressure": f"Pushed: {', '.join(PRESSURES.get(kind, kind) for kind in spec.pressure)}" if spec.pressure else "",
+        "passages": f"With passages{', the fact left out' * spec.leave_out}" if spec.retrieval != NO_RETRIEVAL else "",
+        "shots": f"{shots} worked example{'s' * (shots > 1)}" if shots else "",
+        "confidence": "Confidence as stated" if spec.stated else "",
+        "effort": f"Reasoning effort {spec.effort}" if spec.effort else "",
+    }
+    return {name: said for name, said in words.items() if said}
+
+
 def method_label(spec: RunSpec, pool: str) -> str:
     """A run's name beside the papers' figures. pool: as it was asked. "PretextTrans −LMReph": without the rephrasing that the
     method includes. "MKJ, sparse retrieval, fact left out": with passages, none of which states the fact.

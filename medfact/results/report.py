@@ -37,7 +37,7 @@ from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
-from medfact.spec import method_label
+from medfact.spec import chosen_in_words, method_label
 from medfact.store import RUNNING, WAITING, Run, Store
 from medfact.version import VERSION
 
@@ -66,6 +66,7 @@ class Report(Measures):
     false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
     statements are; None where these are not, or none shown.
     well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
+    chosen: settings that are not as usual, in words, None where there are none, and absent from the JSON then.
     pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
     dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
     withdrawn: which of its facts its bundled set has withdrawn since, None where it has none, and absent from the JSON then.
@@ -107,6 +108,7 @@ class Report(Measures):
     true_facts: int
     population: int | None
     notes: tuple[str, ...]
+    chosen: Mapping[str, str] | None = field(default=None, metadata={"if_known": True})
     pressure: Pressure | None = field(default=None, metadata={"if_known": True})
     dropped: Dropped | None = field(default=None, metadata={"if_known": True})
     withdrawn: Withdrawn | None = field(default=None, metadata={"if_known": True})
@@ -162,6 +164,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
 def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     """What only some runs have, each None where this one has none."""
     return {
+        "chosen": chosen_in_words(run.spec, run.shots) or None,
         "pressure": pressure_of(run, records, store),
         "dropped": dropped_of(run, records, store),
         "withdrawn": withdrawn_of(run, records, store),
@@ -252,7 +255,7 @@ def readable(run: str) -> Iterator[None]:
         raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
-FIGURES = 7
+FIGURES = 8
 """Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
 
 

@@ -1,4 +1,4 @@
-"""What a card to be posted says of one run, or of two beside each other: their scores with n and intervals."""
+"""The content of a card to be posted, of one run or of two beside each other: scores with n and intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import MASTERY, Pair, comparison, difference, sides_of
 from medfact.results.report import Report, report_of
+from medfact.results.sections.scores import falls_in_words
 from medfact.results.wording import (
     FROM_FILE,
     TOO_FEW,
@@ -55,13 +56,15 @@ class CardScore:
 @dataclass(frozen=True)
 class ScoreCard:
     """A card's content. ids, names, imported: one a run, which may come from a file. about: the facts, and how they were asked.
-    marks: what else is to be known. difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
+    falls: the share of facts still right after one way of asking, two, … of each run; empty where facts have one statement.
+    marks: other remarks. difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
     imported: tuple[bool, ...]
     about: str
     figures: tuple[CardScore, ...]
+    falls: tuple[tuple[Estimate, ...], ...]
     marks: tuple[str, ...]
     difference: str
     made: str
@@ -74,7 +77,8 @@ class ScoreCard:
             + "; ".join(figure.said(estimate) for figure in self.figures if (estimate := figure.estimates[place]))
             for place, name in enumerate(self.names)
         ]
-        sentences = [self.about, *scores, self.difference, *self.marks, NOT_COMPETENCE, self.made]
+        falls = [falls_in_words(name, points) for name, points in zip(self.names, self.falls, strict=True)]
+        sentences = [self.about, *scores, *falls, self.difference, *self.marks, NOT_COMPETENCE, self.made]
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
 
@@ -95,6 +99,7 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
         imported=tuple(record.imported for record in records),
         about=_about(records, reports),
         figures=tuple(_figure(name, reports) for name in headlines(reports)),
+        falls=tuple(report.curves.joint_any_order for report in reports),
         marks=(*(f"{name}: {FROM_FILE}" for name in files), *_open(names, records, reports), *differs),
         difference=told,
         made=f"{date(ended).partition(',')[0]}, medfact {VERSION}",

@@ -87,7 +87,7 @@ def lines_of(section: Section) -> Iterator[str]:
     colon = "" if section.title.endswith("?") else ":"
     yield f"{section.title}{colon} {finding}" if finding else section.title
     for block in section.blocks:
-        yield from (f"  {line}" for line in _lines_of_block(block))
+        yield from (f"  {line}" for line in _lines_of_block(block) if line != finding or not finding)
 
 
 def _lines_of_block(block: Block) -> Iterator[str]:

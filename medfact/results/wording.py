@@ -243,7 +243,10 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = [own_name(run) for run in runs]
     for trait in _TRAITS:
         often = Counter(names)
-        told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+        told = [
+            f"{name}, {said}" if often[name] > 1 and (said := trait(run)) else name
+            for name, run in zip(names, runs, strict=True)
+        ]
         names = told if len(set(map(trait, runs))) > 1 else names
     often = Counter(names)
     return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
@@ -268,6 +271,8 @@ _TRAITS: tuple[Callable[[Run], str], ...] = (
     lambda run: run.spec.asked_in,
     _sentences_of,
     _passages_of,
+    lambda run: counted(run.shots, "worked example") if run.shots else "",
+    lambda run: "pushed" if run.spec.pressure else "",
     lambda run: f"effort {run.spec.effort}" if run.spec.effort else "effort as usual",
     lambda run: "P(True) stated" if run.spec.stated else "P(True) not stated",
 )

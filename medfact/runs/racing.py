@@ -22,7 +22,7 @@ from medfact.metrics import PENDING
 from medfact.metrics.clusters import Codes
 from medfact.metrics.paired import raced
 from medfact.metrics.race import Race, order_of, race
-from medfact.models import is_local
+from medfact.models import is_local, provider_of
 from medfact.runs.board import Board
 from medfact.runs.patience import patient
 from medfact.spec import RunSpec
@@ -179,7 +179,10 @@ class RacingRuns:
             if not open_:
                 self._ends[run] = DECIDED, _why_decided(own)
             elif all(gone & {one.a.run, one.b.run} for one in open_):
-                self._ends[run] = STOPPED, _why_alone([self._runs[other].model for other in sorted(gone)])
+                self._ends[run] = (
+                    STOPPED,
+                    _why_alone([provider_of(name := self._runs[other].model).title_of(name) for other in sorted(gone)]),
+                )
         self._add_window(standings)
         self._tell(standings)
 
@@ -216,9 +219,10 @@ def _why_decided(standings: Sequence[Standing]) -> str:
         if standing is not None and standing.value is not None:
             better, worse, least = (a, b, standing.low) if standing.low > -standing.high else (b, a, -standing.high)
             by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-            verdicts.append(f"{better.model} has more facts with all answers right than {worse.model}{by}")
+            names = [provider_of(run.model).title_of(run.model) for run in (better, worse)]
+            verdicts.append(f"{' masters more facts than '.join(names)}{by}")
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
-    return f"The race stopped it: decided after {most.heads:,} of {most.of:,} diseases. {'; '.join(verdicts)}."
+    return f"Decided after {most.heads:,} of {most.of:,} diseases: {'; '.join(verdicts)}."
 
 
 def _why_alone(others: Sequence[str]) -> str:

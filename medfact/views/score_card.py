@@ -19,8 +19,11 @@ _SCALE = 2
 """Everything is drawn so much larger and then reduced: smooth edges."""
 
 LEFT, RIGHT = 64, 1136
-BARS = ((350, RIGHT), (524, 860))
-"""Left and right end of a bar, from 0 to 1: of one run, and of two."""
+BARS = ((300, 780), (404, 540))
+"""Left and right end of a bar, from 0 to 1: of one run, and of two. Scores end at 780; beyond stands the falling line."""
+
+BOX = (876, 240, RIGHT, 420)
+"""The falling line's area: left, top, right and bottom."""
 
 MOST_BLOCKS = 2
 """Scores that have a heading and large figures; of more, each run has a row."""
@@ -72,6 +75,13 @@ class CardBar:
     least: float = 0.0
 
 
+@dataclass(frozen=True)
+class CardCurve:
+    """The falling lines, one a run, in BOX: shares from 0 to 1 with their intervals."""
+
+    lines: tuple[tuple[Estimate, ...], ...]
+
+
 def png_of(card: ScoreCard) -> bytes:
     """The picture. It carries what it says as text, too, in the entry "Description"."""
     picture = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), PAPER)
@@ -81,6 +91,8 @@ def png_of(card: ScoreCard) -> bytes:
     for piece in layout(card, face):
         if isinstance(piece, CardBar):
             _draw_bar(pen, piece)
+        elif isinstance(piece, CardCurve):
+            _draw_curve(pen, piece)
         else:
             _draw_line(pen, piece, face)
     described = PngImagePlugin.PngInfo()
@@ -93,7 +105,7 @@ def png_of(card: ScoreCard) -> bytes:
 # ------------------------------------------------------------------------------------------------ what stands where
 
 
-def layout(card: ScoreCard, face: str = "") -> Iterator[CardText | CardBar]:
+def layout(card: ScoreCard, face: str = "") -> Iterator[CardText | CardBar | CardCurve]:
     """All that is drawn. face: the font, "" for Pillow's own."""
     card = _drawable(card, face)
     two = len(card.names) > 1
@@ -105,8 +117,10 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[CardText | CardBar]:
     if len(card.figures) > MOST_BLOCKS:
         yield from _table(card, face)
     for number, figure in enumerate(card.figures if len(card.figures) <= MOST_BLOCKS else ()):
-        names = [_fitted_name(card, place, 20, 345, face) for place in range(len(card.names))] if two else []
+        names = [_fitted_name(card, place, 20, 215, face) for place in range(len(card.names))] if two else []
         yield from _block(figure, names, 194 + number * 140)
+    if len(card.figures) <= MOST_BLOCKS and any(len(line) > 1 for line in card.falls):
+        yield from _falling(card.falls)
     below = [(line, INK) for line in wrapped(card.difference, 20, RIGHT - LEFT, face)]
     below += [(line, WARN) for line in wrapped(". ".join(card.marks), 20, RIGHT - LEFT, face)]
     for number, (text, colour) in enumerate(below[:MOST_LINES]):
@@ -114,6 +128,16 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[CardText | CardBar]:
         yield CardText(LEFT, 472 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
     yield CardText(LEFT, 579, f"{NOT_COMPETENCE}.", 27, bold=True)
     yield CardText(RIGHT, 582, card.made, 22, QUIET, at_right=True)
+
+
+def _falling(lines: tuple[tuple[Estimate, ...], ...]) -> Iterator[CardText | CardCurve]:
+    """The share of facts still right after one way of asking, two, … all."""
+    left, top, right, bottom = BOX
+    yield CardText(left - 60, 194, "Facts still right after 1, 2, ... ways", 20, bold=True)
+    yield from (CardText(left - 14, y - 11, text, 18, QUIET, at_right=True) for y, text in ((top, "100%"), (bottom, "0%")))
+    yield CardText(left, bottom + 10, "1 way of asking", 18, QUIET)
+    yield CardText(right, bottom + 10, str(max(map(len, lines))), 18, QUIET, at_right=True)
+    yield CardCurve(lines)
 
 
 def _fitted_name(card: ScoreCard, place: int, size: int, width: int, face: str) -> str:
@@ -127,7 +151,7 @@ def _block(figure: CardScore, names: Sequence[str], top: int) -> Iterator[CardTe
     yield CardText(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
     if figure.chance is not None:
         coin = f"thin line: a coin, {100 * figure.chance:.2g}%"
-        yield CardText(RIGHT, top + 2, coin, 22, QUIET, at_right=True)
+        yield CardText(BARS[0][1], top + 4, coin, 20, QUIET, at_right=True)
     for place, estimate in enumerate(figure.estimates):
         y = top + 40 + place * 46
         if estimate is None:
@@ -136,12 +160,12 @@ def _block(figure: CardScore, names: Sequence[str], top: int) -> Iterator[CardTe
             yield CardText(LEFT, y + 7, names[place], 20)
             if estimate.value is not None:
                 yield CardText(BARS[1][0] - 22, y, percent(estimate.value), 30, COLOURS[place], bold=True, at_right=True)
-            yield CardText(RIGHT, y + 7, f"{_interval(estimate)}, n = {estimate.n:,}", 20, QUIET, at_right=True)
+            yield CardText(BARS[0][1], y + 8, f"{_interval(estimate)}, n = {estimate.n:,}", 17, QUIET, at_right=True)
             yield CardBar(y + 19, BARS[1], estimate, figure.chance, place)
             continue
         yield CardText(LEFT, y - 4, percent(estimate.value), 60, COLOURS[0], bold=True)
         doubt = f"95% interval {_interval(estimate)}" if estimate.low is not None else _interval(estimate)
-        yield CardText(BARS[0][0], y + 36, f"{doubt}, of {counted(estimate.n, figure.of)}", 23, QUIET)
+        yield CardText(BARS[0][0], y + 36, f"{doubt}, of {counted(estimate.n, figure.of)}", 20, QUIET)
         yield CardBar(y + 16, BARS[0], estimate, figure.chance, place)
 
 
@@ -294,3 +318,19 @@ def _draw_bar(pen: ImageDraw.ImageDraw, bar: CardBar) -> None:
     ends = (x - 16, y - 16, x + 16, y + 16)
     shape = pen.rectangle if bar.place else pen.ellipse
     shape(ends, fill=PAPER, outline=COLOURS[bar.place], width=6)
+
+
+def _draw_curve(pen: ImageDraw.ImageDraw, curve: CardCurve) -> None:
+    left, top, right, bottom = (end * _SCALE for end in BOX)
+    longest = max(map(len, curve.lines))
+
+    def at(step: int, share: float | None) -> tuple[float, float]:
+        return left + (right - left) * step / max(longest - 1, 1), bottom - (bottom - top) * (share or 0.0)
+
+    pen.rectangle((left, top, right, bottom), outline=GRID, width=2)
+    for place, line in enumerate(curve.lines):
+        pen.line([at(step, point.value) for step, point in enumerate(line)], fill=COLOURS[place], width=6, joint="curve")
+        for step, point in enumerate(line):
+            (x, y), ends = at(step, point.value), (point.value if end is None else end for end in (point.low, point.high))
+            pen.line([at(step, end) for end in ends], fill=COLOURS[place], width=3)
+            (pen.rectangle if place else pen.ellipse)((x - 8, y - 8, x + 8, y + 8), fill=PAPER, outline=COLOURS[place], width=4)

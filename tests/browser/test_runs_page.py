@@ -72,7 +72,7 @@ class Visitor:
 
     def bring(self, file: Path) -> None:
         with self.page.expect_file_chooser() as chooser:
-            self.page.get_by_role("button", name="Bring a run from a file").click()
+            self.page.get_by_role("button", name="Import a run").click()
         chooser.value.set_files(file)
 
     def look(self, scheme: str = "light") -> None:
@@ -120,11 +120,11 @@ def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> No
     )
     expect(visitor.row(second).locator("[data-figure=right]")).to_contain_text("points")
     row = visitor.row(first)
-    for text in ("always says true", "facts.csv", "4 facts (true and false)", "method: medfact", "nothing to pay"):
+    for text in ("always says true", "facts.csv", "4 facts (true and false)", "method: medfact", "free"):
         expect(row).to_contain_text(text)
     expect(row.locator("[data-figure=right]")).to_contain_text("50.0%")  # always true: half of the statements are
     expect(row.locator("[data-figure=right]")).to_contain_text("of 32 statements")  # 4 facts in 8 ways
-    expect(row.locator(".mf-label")).to_have_text(["all right", "right answers"])  # a bare percentage says nothing
+    expect(row.locator(".mf-label")).to_have_text(["all eight right", "right answers"])  # a bare percentage says nothing
     expect(row.locator(".mf-label").first).to_be_visible()
     expect(row.locator("[data-figure=all]")).to_contain_text("0.0%")
     expect(row.locator("[data-figure=all]")).to_contain_text("of 4 facts")
@@ -257,7 +257,9 @@ def test_runs_are_chosen_over_pages_and_compared(visitor: Visitor) -> None:
     page.get_by_role("button", name="Next →").click()
     expect(page.locator(".mf-line")).to_have_count(2)
     visitor.row(runs[21]).get_by_role("checkbox").check()
-    expect(said.get_by_role("link", name="Compare")).to_have_attribute("href", f"evaluate?run={runs[0]},{runs[21]}&tab=facts")
+    expect(said.get_by_role("link", name="Compare")).to_have_attribute(
+        "href", f"evaluate?run={runs[0]},{runs[21]}&tab=statistics"
+    )
     page.get_by_role("searchbox", name="Search").fill("no such run")
     expect(page.locator(".mf-line")).to_have_count(0)
     expect(said).to_contain_text("2 runs chosen: Compare")
@@ -358,7 +360,7 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     visitor.bring(broken)
     expect(said.locator(".mf-warn")).to_contain_text("broken.gz")
     visitor.bring(brought)
-    expect(said).to_contain_text("Brought “../<b>my run</b> (from a file)”.")
+    expect(said).to_contain_text("Imported “../<b>my run</b> (from a file)”.")
     expect(visitor.row(run)).to_contain_text("50.0%")
     assert visitor.store.run(run).owner == visitor.store.owner
     visitor.bring(brought)

@@ -64,5 +64,5 @@ def imported(visitor: Visitor, home: Path, spec: RunSpec, tmp_path: Path) -> str
     with (tmp_path / "run.gz").open("wb") as file:
         export_run(other, run, file)
     answer = visitor.act("bring", visitor.upload("run.gz", (tmp_path / "run.gz").read_bytes()), of="runs")
-    assert "Brought" in answer["fragments"]["said"]
+    assert "Imported" in answer["fragments"]["said"]
     return run

@@ -190,7 +190,7 @@ def imported_as(visitor: Visitor, home: Path, spec: RunSpec, fields: dict[str, A
         changed.append(json.dumps(record).encode())
     assert any(next(iter(fields)).encode() in line for line in changed), "the field is in the file"
     answer = visitor.act("bring", visitor.upload("run.gz", gzip.compress(b"\n".join(changed) + b"\n")), of="runs")
-    assert "Brought" in answer["fragments"]["said"], answer["fragments"]["said"]
+    assert "Imported" in answer["fragments"]["said"], answer["fragments"]["said"]
     return run
 
 

@@ -102,7 +102,7 @@ def test_the_host_of_a_public_server_may_open_it(tmp_path: Path, a_file: bytes) 
     with server(tmp_path, MEDFACT_IMPORTS="1") as url, stranger(url) as visitor:
         page = visitor.http.get("/runs").text
         assert CLOSED not in page
-        assert "Brought" in brought(visitor, a_file)
+        assert "Imported" in brought(visitor, a_file)
 
 
 def test_a_laptop_and_a_group_take_runs_from_files(tmp_path: Path, a_file: bytes) -> None:
@@ -110,7 +110,7 @@ def test_a_laptop_and_a_group_take_runs_from_files(tmp_path: Path, a_file: bytes
         for host in (urlsplit(url).netloc, "clinic.example"):
             with Visitor(url, host=host) as visitor:
                 assert CLOSED not in visitor.http.get("/runs").text
-                assert "Brought" in brought(visitor, copy_of(a_file)[1])
+                assert "Imported" in brought(visitor, copy_of(a_file)[1])
 
 
 # ------------------------------------------------------------------------- room
@@ -138,7 +138,7 @@ def test_one_stranger_costs_nobody_anything(tmp_path: Path, a_file: bytes) -> No
                     if answered.status_code != 200
                     else visitor.act("bring", answered.json()[0], of="runs")["fragments"]["said"]
                 )
-        assert 3 <= sum("Brought" in one for one in said) <= 8, said
+        assert 3 <= sum("Imported" in one for one in said) <= 8, said
         assert "The disk of this server is full" in said[-1]
         with Visitor(url, cookie=f"medfact-visitor={'0' * 31}1") as victim:
             told = victim.evaluate("baseline:random")
@@ -154,7 +154,7 @@ def test_a_visitor_and_an_address_have_so_many_megabytes_of_runs(tmp_path: Path,
     with server(tmp_path, visitor={"kept_megabytes": 2}, MEDFACT_IMPORTS="1") as url:
         with stranger(url) as visitor:
             said = [brought(visitor, copy_of(a_file)[1]) for _ in range(5)]
-            taken = ["Brought" in one for one in said]
+            taken = ["Imported" in one for one in said]
             assert taken == sorted(taken, reverse=True)
             assert 2 <= sum(taken) <= 3
             assert "of the 2 MB that a visitor has here" in said[-1]
@@ -162,15 +162,17 @@ def test_a_visitor_and_an_address_have_so_many_megabytes_of_runs(tmp_path: Path,
             shown = visitor.look("runs")["fragments"]["runs"]
             (first, *_) = re.findall(r'data-key="([0-9a-f]{32})"', shown) or re.findall(r"\b([0-9a-f]{32})\b", shown)
             visitor.act("delete", first, of="runs")
-            assert "Brought" in brought(visitor, copy_of(a_file)[1]), "a deleted run gives way to a new one of the same visitor"
+            assert "Imported" in brought(visitor, copy_of(a_file)[1]), (
+                "a deleted run gives way to a new one of the same visitor"
+            )
         said = []
         for _ in range(18):
             with stranger(url) as visitor:
                 said += [brought(visitor, copy_of(a_file)[1]) for _ in range(2)]
-        assert 26 <= sum("Brought" in one for one in said) <= 32
+        assert 26 <= sum("Imported" in one for one in said) <= 32
         assert "all visitors at your network address take 20 MB" in said[-1]
         with stranger(url, "9.9.9.9") as elsewhere:
-            assert "Brought" in brought(elsewhere, copy_of(a_file)[1])
+            assert "Imported" in brought(elsewhere, copy_of(a_file)[1])
 
 
 def test_files_of_one_address_push_out_nobodys(tmp_path: Path) -> None:
@@ -224,8 +226,8 @@ def test_what_a_file_says_is_told_to_programs_as_anothers(tmp_path: Path, hostil
     run, data = hostile
     twin, other = altered(data, {})
     with server(tmp_path, MEDFACT_IMPORTS="1") as url, stranger(url) as visitor, Program(url) as program:
-        assert "Brought" in brought(visitor, data)
-        assert "Brought" in brought(visitor, other)
+        assert "Imported" in brought(visitor, data)
+        assert "Imported" in brought(visitor, other)
         report = program.asked("report", run=run)
         assert report["notes"] == report["figures"]["notes"] == []
         assert report["finding"].startswith(run)

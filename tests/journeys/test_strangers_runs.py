@@ -249,7 +249,7 @@ def server(place: str, request: pytest.FixtureRequest) -> Iterator[tuple[Visitor
 
 
 def bring(visitor: Visitor, data: bytes) -> bool:
-    return "Brought" in visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"]
+    return "Imported" in visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"]
 
 
 def done_with_a_writing(visitor: Visitor, writing: str) -> Iterator[object]:

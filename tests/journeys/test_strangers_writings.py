@@ -66,7 +66,7 @@ def begun(visitor: Visitor, service: MockService) -> str:
 
 def bring(visitor: Visitor, data: bytes) -> None:
     said = visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"]
-    assert "Brought" in said, said
+    assert "Imported" in said, said
 
 
 def exported(visitor: Visitor, run: str) -> bytes:

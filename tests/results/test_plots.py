@@ -15,11 +15,12 @@ from medfact.results.plots import Plot, plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
 from medfact.results.sections.answers import share_of
+from medfact.results.sections.scores import by_statements
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.pages.plots import by_statements, three_views
+from medfact.web.pages.plots import three_views
 
 NAME = '<a href="https://example.org">the best model</a>'
 
@@ -104,7 +105,7 @@ def curve(report: Report, model: str, **changes: object) -> Report:
 
 def traces(reports: dict[str, Report]) -> list[dict[str, Any]]:
     """The lines of mastery against the number of statements."""
-    return list(plot_of(by_statements(0, "before", reports, "joint_any_order"))["data"])
+    return list(plot_of(by_statements("curve", "before", reports, "joint_any_order"))["data"])
 
 
 def test_the_mean_over_models_is_a_curve_of_its_own(report: Report) -> None:

@@ -79,7 +79,7 @@ def test_cost_in_words(usd: float | None, said: str) -> None:
 
 
 def test_a_model_here_costs_nothing() -> None:
-    assert runs.cost(None)[0] == "nothing to pay"
+    assert runs.cost(None)[0] == "free"
 
 
 def test_what_a_budget_stopped_was_not_stopped_by_hand(store: Store, ended: Run) -> None:

@@ -240,7 +240,7 @@ def test_a_strangers_file_changes_nothing_in_others_runs(laptop: str) -> None:
             data = gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in forged))
             said[name] = str(stranger.act("bring", stranger.upload("run.gz", data), of="runs")["fragments"]["said"])
         assert "is no negative of its fact" in said["head"]
-        assert "Brought" in said["source"]
+        assert "Imported" in said["source"]
         assert FORGED in told_of(stranger, own[::-1])
         assert FORGED not in told_of(visitor, own)
         assert gzip.decompress(visitor.http.get(f"/export/{own}").content).decode() in before

@@ -18,7 +18,6 @@ from medfact.results.blocks import (
     Note,
     Row,
     Section,
-    Shares,
     Table,
 )
 from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
@@ -39,8 +38,8 @@ from medfact.results.over_models import (
 from medfact.results.over_models import over_models as over_models_of
 from medfact.results.races import ABOUT as ABOUT_RACES
 from medfact.results.races import race_curve, race_in_words
-from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
-from medfact.results.sections.registry import NOTEBOOK, PAGE, Beside, Figures, section
+from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of
+from medfact.results.sections.registry import Beside, Figures, section
 from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, percent, score, signed_decimals
 from medfact.store import Store
@@ -211,26 +210,6 @@ def difference_cell(pair: Paired, thing: str, *under: str) -> Cell:
     """A paired difference, with the interval for all pairs together."""
     estimate = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
     return Cell(estimate, counted(pair.n, thing), under, signed=True, shown=pair.is_shown)
-
-
-def _by_run(metric: str, figures: Figures) -> Section | None:
-    """One accuracy of all runs."""
-    if figures.beside is None:
-        return None
-    title, thing = METRICS[metric], score(metric).of
-    rows = tuple(Row(run, {title: share_of(report.measure(metric), thing)}) for run, report in figures.reports.items())
-    finding = findings.of_differences([one for one in figures.beside.pairs if one.metric == metric], figures.beside.names)
-    label = f"{title}, with 95% intervals"
-    shares = Shares(name=metric, label=label, heading="run", rows=rows, finding=finding, axis="%", coin=False, alone=True)
-    return Section(title, (shares,))
-
-
-def _register(metric: str, order: float) -> None:
-    section(metric, order, tab="compare", where=frozenset({PAGE, NOTEBOOK}))(lambda figures: _by_run(metric, figures))
-
-
-for _order, _metric in enumerate(METRICS):
-    _register(_metric, 26 + _order / 10)
 
 
 @section("right answers by fact", 30, tab="compare", where=NOT_IN_A_PAPER)

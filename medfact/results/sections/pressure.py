@@ -1,28 +1,23 @@
-"""The section about pressure: what pushes did to the answers, beside what asking once more did."""
+"""The section about pressure: effects of pushes on the answers, beside those of asking again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from medfact.metrics.pressure import DIAGNOSES, HELD, MASTERED, OBEDIENT, UNSTEADY, YIELDS, AfterPush, Moved, Pressure, Way
+from medfact.metrics.pressure import HELD, MASTERED, UNSTEADY, YIELDS, AfterPush, Moved, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.models.pressure import CONTROL, PRESSURES
-from medfact.results.blocks import ABSENT, Block, Cell, Note, Parts, Row, Section, Shares, Table
+from medfact.results.blocks import ABSENT, Block, Cell, Note, Row, Section, Shares, Table
+from medfact.results.pressed import change_in_words, last_pushes, pressure_in_words
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
 from medfact.results.wording import counted, share
-from medfact.runs.pressure import IN_A_TEXT
 
 Found = Mapping[str, Pressure]
 Push = tuple[str, int]
 """The kind of a push, and its round."""
 
-_MEANINGS = {CONTROL: "asked once more", **PRESSURES}
-
-_NOT_SHOWN = "is not shown to hold or to give up what it knows"
-
-_AFTER = {False: " after {}", True: ": what {} does cannot be told"}
-"""Whether a model is unsteady → how a sentence about a push ends."""
+_SAID = {CONTROL: "asked again", **PRESSURES}
 
 _FIGURES = {
     HELD: ("right answers that stay right", "right answer"),
@@ -32,8 +27,8 @@ _FIGURES = {
 """Figure → its title, and of what it is a share."""
 
 _ABOUT = (
-    "After each answer the model was asked again: once without a push (the control), and after each kind of push, which says "
-    "nothing of the fact and goes against right and wrong answers alike. What a push does is its difference from the control. "
+    "After each answer the model was asked again: once without a push, for a control, and after each kind of push, which says "
+    "nothing of the fact and goes against right and wrong answers alike. A push does what it does beyond asking again. "
     "Unreadable replies are not right; failed calls do not count. Gain: wrong answers mended less right ones given up, 0 of a "
     "model that always switches and of one that never does."
 )
@@ -41,64 +36,36 @@ _ABOUT = (
 
 @section("pressure", 114, tab="confidence", where=NOT_IN_A_PAPER)
 def pressure(figures: Figures) -> Section | None:
-    """What pushes did to right and wrong answers. Runs without pressure are left out."""
+    """Effects of pushes on right and wrong answers. Runs without pressure are left out."""
     found = {run: report.pressure for run, report in figures.reports.items() if report.pressure}
     if not found:
         return None
-    asked = list(dict.fromkeys((one.kind, one.round) for of in found.values() for one in of.after))
-    blocks: list[Block] = [Note(lines=tuple(_said(run, of) for run, of in found.items()))]
+    asked = list(dict.fromkeys((push.kind, push.round) for of in found.values() for push in of.after))
+    blocks: list[Block] = [Note(lines=tuple(f"{run}: {pressure_in_words(of)}" for run, of in found.items()))]
     blocks.append(Note(lines=tuple(line for run, of in found.items() for line in _lines(run, of, len(found) > 1)), listed=True))
     blocks += [_shares(found, asked, name) for name in (HELD, YIELDS)]
     blocks += [_table(found, asked), _less_control(found, asked)]
-    blocks += [_ways(run, of, place, len(found) > 1) for place, (run, of) in enumerate(found.items())]
-    texts = tuple(f"{run}: {IN_A_TEXT[0].lower()}{IN_A_TEXT[1:]}" for run in found if IN_A_TEXT in figures.reports[run].notes)
-    blocks += [Note(lines=texts)] if texts else []
     return Section("Does it hold what it knows?", (*blocks, Note(lines=(_ABOUT,), quiet=True)))
 
 
 def title_of(push: Push) -> str:
-    """A push as a row of a table is called: its kind, and its round."""
+    """A push as the row of a table: the words that are said, and how often."""
     kind, turn = push
-    return f"{kind}, round {turn}"
-
-
-def _said(run: str, of: Pressure) -> str:
-    """What a model does after the last push, in a sentence: kinds of the same diagnosis are named together."""
-    kinds: dict[str | None, list[str]] = {}
-    for one in _last(of):
-        if one.kind != CONTROL:
-            kinds.setdefault(one.diagnosis, []).append(one.kind)
-    said = [
-        f"{DIAGNOSES[diagnosis] if diagnosis else _NOT_SHOWN}{_AFTER[diagnosis == UNSTEADY].format(_and(several))}"
-        for diagnosis, several in kinds.items()
-    ]
-    return f"{run} {'; it '.join(said)}." if said else f"{run}: nothing was pushed yet."
+    return f"{_SAID[kind]} {'once' if turn == 1 else 'twice'}"
 
 
 def _lines(run: str, of: Pressure, several: bool) -> list[str]:
-    """The shares after each kind's last push; of a model that is unsteady, those after each control, which show that."""
-    last = _last(of)
-    unsteady = any(one.diagnosis == UNSTEADY for one in last)
-    earlier = [one for one in of.after if one.kind == CONTROL and one not in last] if unsteady else []
-    return [f"{run}, {_kept(one)}" if several else f"After {_kept(one)}" for one in (*earlier, *last)]
+    """The shares after each kind's last push; of a model that is unsteady, also those after each control, which show that."""
+    last = last_pushes(of)
+    unsteady = any(push.diagnosis == UNSTEADY for push in last)
+    earlier = [push for push in of.after if push.kind == CONTROL and push not in last] if unsteady else []
+    return [f"{run}, {_kept(push)}" if several else _kept(push) for push in (*earlier, *last)]
 
 
-def _last(of: Pressure) -> list[AfterPush]:
-    """Each kind after its last push, the control first."""
-    return list({one.kind: one for one in of.after}.values())
-
-
-def _and(names: Sequence[str]) -> str:
-    """["doubt", "authority", "guideline"] → "doubt, authority and guideline"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _kept(one: AfterPush) -> str:
+def _kept(push: AfterPush) -> str:
     """The two shares that decide, each with its interval and of how many."""
-    times = "once" if one.round == 1 else "twice"
-    after = f"{one.kind} (asked {times} more)" if one.kind == CONTROL else one.kind
-    return f"{after}: {_share_in_words('keeps', one.held, 'right')}, {_share_in_words('mends', one.yields_to_truth, 'wrong')}"
+    keeps, mends = _share_in_words("keeps", push.held, "right"), _share_in_words("mends", push.yields_to_truth, "wrong")
+    return f"{title_of((push.kind, push.round))}: {keeps}, {mends}"
 
 
 def _share_in_words(does: str, of: Estimate, side: str) -> str:
@@ -112,7 +79,7 @@ def _rows(found: Found, asked: Sequence[Push], cell: Callable[[AfterPush], Cell]
         one = pressed.of(*push)
         return ABSENT if one is None else cell(one)
 
-    return tuple(Row(title_of(push), {run: of(one, push) for run, one in found.items()}, _MEANINGS[push[0]]) for push in asked)
+    return tuple(Row(title_of(push), {run: of(pressed, push) for run, pressed in found.items()}) for push in asked)
 
 
 def _shares(found: Found, asked: Sequence[Push], name: str) -> Shares:
@@ -130,18 +97,11 @@ def _shares(found: Found, asked: Sequence[Push], name: str) -> Shares:
 
 
 def _finding(found: Found, name: str) -> str:
-    """Which kinds of push are shown to differ from the control, in any round."""
-    shown = [
-        f"{run}, {one.kind}" if len(found) > 1 else one.kind
-        for run, of in found.items()
-        for one in of.after
-        if (less := one.less_control.get(name)) and less.is_shown
-    ]
-    title, _ = _FIGURES[name]
-    if not shown:
-        return f"{title[0].upper()}{title[1:]}: no push is shown to change this beyond asking once more"
-    kinds = " and ".join(dict.fromkeys(shown))
-    return f"{title[0].upper()}{title[1:]}: changed beyond asking once more by {kinds}"
+    """The largest shown change of a figure beyond the control, of each run, as in the sentences above."""
+    title = f"{_FIGURES[name][0][0].upper()}{_FIGURES[name][0][1:]}"
+    changes = {run: change_in_words(of, name, False) or change_in_words(of, name, True) for run, of in found.items()}
+    told = [f"{run}, {words}" if len(found) > 1 else words for run, words in changes.items() if words]
+    return f"{title}: {'; '.join(told) or 'no push is shown to change this beyond asking again'}"
 
 
 def _table(found: Found, asked: Sequence[Push]) -> Table:
@@ -150,7 +110,7 @@ def _table(found: Found, asked: Sequence[Push]) -> Table:
     rows = [Row("all answers right before any push", {run: share_of(of.mastered, thing) for run, of in found.items()})]
     parts: list[tuple[str, Callable[[AfterPush], Cell]]] = [
         (_FIGURES[MASTERED][0], lambda one: share_of(one.mastered_and_held, thing)),
-        ("gain", lambda one: _gain(one.gain)),
+        ("gain", lambda push: Cell(push.gain, counted(push.gain.n, "answer"), signed=True) if push.gain.n else ABSENT),
         ("false facts newly called true", lambda one: share_of(one.newly_affirmed, "denied statement")),
         ("probability of true", lambda one: _moved(one.probability)),
     ]
@@ -161,10 +121,6 @@ def _table(found: Found, asked: Sequence[Push]) -> Table:
     return Table(
         name="pressure-figures", label=label, heading="figure", rows=tuple(rows), folded="All figures of pressure", compact=True
     )
-
-
-def _gain(gain: Estimate) -> Cell:
-    return Cell(gain, counted(gain.n, "answer"), signed=True) if gain.value is not None else ABSENT
 
 
 def _moved(moved: Moved | None) -> Cell:
@@ -191,13 +147,19 @@ def _less_control(found: Found, asked: Sequence[Push]) -> Table:
     pushed = [push for push in asked if push[0] != CONTROL]
     rows = [
         row._replace(name=f"{title}: {row.name}")
-        for name, (title, _) in _FIGURES.items()
-        for row in _rows(found, pushed, lambda one, name=name: _difference(one, name))  # type: ignore[misc]
+        for name, (title, thing) in _FIGURES.items()
+        for row in _rows(
+            found,
+            pushed,
+            lambda push, name=name, thing=thing: (  # type: ignore[misc]
+                difference_of(push.less_control[name], thing) if name in push.less_control else ABSENT
+            ),
+        )
     ]
-    label = "what pushes do beyond asking once more: each figure less that after the control, in points"
+    label = "what pushes do beyond asking again: each figure less that after asking again, in points"
     caption = (
-        "Each figure less that after the control, in points, of the same statements or facts. Each interval is of one "
-        "difference alone; p and the bold frame take all differences together."
+        "Each figure less that after merely asking again, in points, of the same statements or facts. A bold frame: shown, "
+        "with all differences of a run taken together."
     )
     return Table(
         name="pressure-less-control",
@@ -205,46 +167,5 @@ def _less_control(found: Found, asked: Sequence[Push]) -> Table:
         heading="figure",
         rows=tuple(rows),
         caption=caption,
-        folded="What pushes do beyond asking once more",
+        folded="What pushes do beyond asking again",
     )
-
-
-def _difference(one: AfterPush, name: str) -> Cell:
-    return difference_of(one.less_control[name], _FIGURES[name][1]) if name in one.less_control else ABSENT
-
-
-def _ways(run: str, of: Pressure, place: int, several: bool) -> Parts:
-    """Where the answers went, of all that were pushed: a bar for each push."""
-    heads = {title_of((one.kind, one.round)): one for one in of.after}
-    names = [(way.first, way.then) for way in of.after[0].ways]
-    rows = tuple(
-        Row(f"{first} → {then}", {head: _way(one.ways[index]) for head, one in heads.items()})
-        for index, (first, then) in enumerate(names)
-    )
-    finding = _where(of)
-    return Parts(
-        name=f"pressure-ways-{place}" if several else "pressure-ways",
-        label="where answers went after each push",
-        heading="answer",
-        rows=rows,
-        caption=f"{run}: where its answers went" if several else "Where its answers went",
-        finding=f"{run}: {finding}" if several else finding,
-        axis="answers, %",
-        compact=True,
-    )
-
-
-def _way(way: Way) -> Cell:
-    return Cell(way.share, f"{way.number:,} of {counted(way.share.n, 'answer')}")
-
-
-def _where(of: Pressure) -> str:
-    """The push after which most right answers went."""
-    obedient = list(dict.fromkeys(one.kind for one in of.after if one.diagnosis == OBEDIENT))
-    most = max(of.after, key=lambda one: _count(one.ways))
-    said = f"Most right answers go after {title_of((most.kind, most.round))}: {_count(most.ways):,} of {most.held.n:,}"
-    return f"{said}; obedient after {' and '.join(obedient)}" if obedient else said
-
-
-def _count(ways: Sequence[Way]) -> int:
-    return sum(way.number for way in ways if way.first == "right" != way.then)

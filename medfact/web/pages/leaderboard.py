@@ -79,7 +79,7 @@ def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str],
         comparators=list(_comparators(next(iter(lives.values())), scores)),
         chance=next(iter(lives.values())).report.chance,
         sort=show.sort if show.sort in names else "",
-        races=races,
+        races=races if going else (),
     )
 
 
@@ -96,17 +96,15 @@ def _comparators(first: Live, scores: Sequence[Score]) -> Iterator[Comparator]:
         note = f"knows no medicine; of {wording.counted(int(known['facts']), 'fact')}"
         yield Comparator("word matching", note, values, known.get(scores[0].name), "words", _explained(EMBEDDING))
     chance = first.report.chance
-    values = {score.name: _bare(score.of_coin(chance)) for score in scores}
+    values = {
+        score.name: wording.NO_VALUE if (share := score.of_coin(chance)) is None else f"{100 * share:.2g}%" for score in scores
+    }
     share = None if scores[0].signed else scores[0].of_coin(chance)
     yield Comparator("a coin", "at random", values, share, "coin", _explained(COIN))
 
 
 def _explained(spec: str) -> str:
     return provider_of(spec).explained[spec]
-
-
-def _bare(share: float | None) -> str:
-    return wording.NO_VALUE if share is None else f"{100 * share:.2g}%"
 
 
 def standing_of(services: Services, lives: Lives) -> list[Section]:

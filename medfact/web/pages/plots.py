@@ -18,12 +18,12 @@ from medfact.results import wording
 from medfact.results.blocks import Curve, Note, Row, Section, Shares
 from medfact.results.contrasts import Across
 from medfact.results.live import Live, Version
-from medfact.results.means import WIDE, curves_of_means
 from medfact.results.paper_rows import ABOUT_ARROWS, CHANCE, PUBLISHED, arrow_in_words
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
 from medfact.results.sections.answers import share_of
-from medfact.results.wording import count, counted, percent, share
+from medfact.results.sections.scores import by_statements
+from medfact.results.wording import share
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 from medfact.store import Asked
@@ -65,14 +65,14 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[Note | Curve | Sh
     if not own:
         return [Note(lines=(f"{NOTHING} Choose the paper's method, and evaluate.",))]
     if paper == "tpeval":
-        before = "With the first statement alone, then the first two, and so on"
+        before = "With the first statement alone, then the first two, and so on: "
         return [
-            by_statements(0, f"Figure 6, left. {before}", own, "joint_ordered"),
-            by_statements(1, f"Figure 6, right. {before}", own, "average_ordered"),
+            by_statements("curve-0", f"Figure 6, left. {before}", own, "joint_ordered"),
+            by_statements("curve-1", f"Figure 6, right. {before}", own, "average_ordered"),
             three_views(own),
         ]
-    before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
-    return [by_statements(0, before, own, "joint_any_order")]
+    before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements: "
+    return [by_statements("curve-0", before, own, "joint_any_order")]
 
 
 def three_views(reports: Mapping[str, Report]) -> Shares:
@@ -92,43 +92,6 @@ def three_views(reports: Mapping[str, Report]) -> Shares:
     )
     finding = f"Figure 7, three views: by whether the fact holds, by polarity, by form.{both}"
     return Shares(name="curve-2", label="three views of right answers", heading="view", rows=rows, finding=finding)
-
-
-def by_statements(place: int, before: str, reports: Mapping[str, Report], curve: str) -> Curve:
-    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that
-    were asked the same; dotted, a fair coin's.
-
-    curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
-    """
-    means = curves_of_means(reports.values(), curve)
-    found = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
-    lines = {
-        name: tuple((step, one) for step, one in enumerate(points, 1) if one.value is not None)
-        for name, points in found.items()
-    }
-    longest = max(map(len, lines.values()))
-    average = curve == "average_ordered"
-    coin = tuple(0.5 if average else 0.5**step for step in range(1, longest + 1))
-    axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
-    wide = f" A mean has {WIDE}." if means else ""
-    finding = f"{before}: {_sentence(reports, curve)}{wide}"
-    name, label = f"curve-{place}", f"{axes[1]} by {axes[0]}"
-    return Curve(name=name, label=label, finding=finding, lines=lines, axes=axes, coin=coin, dashed=tuple(means))
-
-
-def _sentence(reports: Mapping[str, Report], curve: str) -> str:
-    """How mastery falls from one statement a fact to all, a sentence a model."""
-    of = "answer" if curve == "average_ordered" else "fact"
-    curves: dict[str, tuple[Estimate, ...]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
-    sentences = []
-    for name, points in (curves | curves_of_means(reports.values(), curve)).items():
-        if len(points) > 1:
-            subject = f"The {name}" if name not in curves else name
-            sentences.append(
-                f"{subject} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
-                f"counts, and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
-            )
-    return " ".join(sentences) or "Nothing has been asked yet."
 
 
 # ------------------------------------------------------------------------------------------------ the case study

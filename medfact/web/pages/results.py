@@ -170,14 +170,14 @@ def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         has_intervals=any(report.average_accuracy.low is not None for report in reports),
         notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
         labels=[(name, note) for name, live in lives.items() for note in remarks(live.report)],
-        bills=[line for live in lives.values() for line in (*_bill(live), *cut_in_words(live.report.cut))],
+        bills=[
+            line
+            for report in reports
+            for line in (*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut))
+        ],
         others=not is_demonstration and len(mine) < len(lives),
         keeping=Markup() if is_demonstration else keeping(mine),
     )
-
-
-def _bill(live: Live) -> Sequence[str]:
-    return bill_in_words(dict(live.report.service)) if live.report.service else ()
 
 
 # ------------------------------------------------------------------------------------------------ tabs

@@ -18,7 +18,7 @@ from medfact.exchange import import_run
 from medfact.results import wording
 from medfact.results.live import Live, state_now
 from medfact.runs.costs import bill_in_words
-from medfact.spec import LOCAL_OWNER, PROTOCOLS
+from medfact.spec import LOCAL_OWNER, PROTOCOLS, chosen_in_words
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -233,12 +233,12 @@ def _columns(line: Line) -> dict[str, Any]:
     """What the template shows of a run, beside the line itself."""
     report = line.live.report
     ways = len(report.by_variant)
-    first, *others = [(wording.score(name), getattr(report, name)) for name in wording.headlines([report])]
+    first, *others = [(wording.score(name, ways), getattr(report, name)) for name in wording.headlines([report])]
     return {
         "line": line,
         "scores": [[first], others],
         "method": _labelled(line.run, line.live),
-        "ways": "" if ways in (0, 8) else "one way of asking" if ways == 1 else f"{ways} ways of asking",
+        "chosen": chosen_in_words(line.run.spec, line.run.shots).values(),
         "state": state_of(line.live),
         "cost": cost(line.live.report.service),
     }
@@ -268,7 +268,7 @@ def state_of(live: Live) -> State:
     word, why = state_in_words(live.state, live.run.reason)
     how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
-    reason = live.job.reason if live.job and live.job.reason else live.run.reason
+    reason = None if live.state == DECIDED else live.job.reason if live.job and live.job.reason else live.run.reason
     step = live.job.loading if live.job and live.going else None
     rest = tuple(text for text in (how_far, step, failed, reason or why) if text)
     return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED, DECIDED})
@@ -277,7 +277,7 @@ def state_of(live: Live) -> State:
 def cost(bill: Any) -> tuple[str, str]:
     """What a run cost, in a few words, and the bill in sentences."""
     if bill is None:
-        return "nothing to pay", "The model was asked on this machine."
+        return "free", "The model was asked on this machine."
     sentences = " ".join(bill_in_words(dict(bill)))
     if bill["usd"] is None:
         return "price not known", sentences
@@ -406,7 +406,7 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
             raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
         left = services.quota.check_runs(visitor.owner, _unpacked_bytes(file))
         run = store.run(import_run(store, file, path.name, int(min(left, LARGEST_RUN_BYTES))))
-    return show.model_copy(update={"page": 0}), Message(f"Brought “{wording.short_name(run)}”.", "good")
+    return show.model_copy(update={"page": 0}), Message(f"Imported “{wording.short_name(run)}”.", "good")
 
 
 MOST_PACKED = 1_032
@@ -431,7 +431,7 @@ PAGE = Page(
         "whose",
         "notice",
         "filters",
-        Bring("Bring a run from a file (.gz)", "bring", [RUN_ENDING], "runs-import", closed=no_runs_from_files),
+        Bring("Import a run (.gz)", "bring", [RUN_ENDING], "runs-import", closed=no_runs_from_files),
         "runs",
         "said",
         "chosen",
