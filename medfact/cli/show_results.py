@@ -31,7 +31,8 @@ from medfact.results.score_card import card_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
-from medfact.results.wording import counted, names_of_runs
+from medfact.results.verdict import verdict
+from medfact.results.wording import counted, names_of_runs, run_name
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
@@ -67,15 +68,16 @@ def report(options: argparse.Namespace) -> int:
         return OK
     before: list[Summary] = []
     for number, run in enumerate(options.run):
-        scores = report_of(store, store.run(run), options.estimand)
+        record = store.run(run)
+        scores, name = report_of(store, record, options.estimand), run_name(record)
         reviews = summary(store, scores.run)
-        board = danger_of(store, store.run(run), held(opinions(store.verdicts.log())))
+        board = danger_of(store, record, held(opinions(store.verdicts.log())))
         if options.json:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
-            print_data(json_line({**record_of(scores), **more}))
+            print_data(json_line({"verdict": verdict({name: scores}), **record_of(scores), **more}))
         else:
             reviewed = map(one_line, summary_lines(reviews, before))
-            print("\n".join([*([""] if number else []), report_text(scores, board), *reviewed]))
+            print("\n".join([*([""] if number else []), report_text(scores, board, name), *reviewed]))
         before.append(reviews)
     return OK
 
@@ -158,7 +160,8 @@ def compare(options: argparse.Namespace) -> int:
         evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
         record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
         languages = {"over_languages": [one.record() for one in beside.languages]} if beside.languages else {}
-        print_data(json_line({**compared.record(), **record, **evidence, **languages}))
+        told = {"verdict": verdict({names[report.run]: report for report in reports}, beside.pairs, beside.changes)}
+        print_data(json_line({**told, **compared.record(), **record, **evidence, **languages}))
     else:
         print(comparison_text(compared, reports, beside))
     return OK

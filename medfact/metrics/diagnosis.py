@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy import special
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, redrawn, unseen_share
+from medfact.metrics.clusters import Clusters, Codes, Floats, count_of, redrawn, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
 from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few, widened
 from medfact.statements import IMPLICATIONS
 
 MASTERED, OPPOSITE, BLIND, YES, NO = "mastered", "opposite", "negation-blind", "always-yes", "always-no"
 DIRECTION, CASE, CHANCE, MIXED = "direction-bound", "case-bound", "by-chance", "mixed"
+TAKES_TRUE, TAKES_FALSE = "takes-all-true", "takes-all-false"  # the opposite, of nearly only false, or only true, facts
 
 DIAGNOSES = {
     MASTERED: "all eight answers are right",
@@ -42,10 +42,10 @@ PLAIN = {
     NO: "says “false”, affirmed or denied",
     DIRECTION: "right in one direction alone",
     CASE: "right in general alone, or in a patient alone",
-    CHANCE: "half right, without a pattern",
-    MIXED: "mixed",
+    CHANCE: "no clear pattern, about half right",
+    MIXED: "no clear pattern, more or fewer right",
 }
-"""Diagnosis → what a figure calls it."""
+"""Diagnosis → its name in figures."""
 
 _OF_ONE_FACT = {
     True: "it says “true” to this true fact, affirmed or denied: it overlooks “not”, or says “true” to everything",
@@ -54,14 +54,26 @@ _OF_ONE_FACT = {
 """Whether a fact holds → what *negation-blind* means there: one fact alone cannot tell the two apart."""
 
 STANDS_OUT = {
-    OPPOSITE: "of many facts it believes the opposite",
-    BLIND: "it overlooks “not”",
-    YES: "it mostly says “true”, whatever it is asked",
-    NO: "it mostly says “false”, whatever it is asked",
-    DIRECTION: "it knows many facts in one direction alone",
-    CASE: "it knows many facts in general alone, or in a patient alone",
+    BLIND: (BLIND, BLIND, "of {of} {it} overlooks “not”", "{it} overlook “not” (of {of})"),
+    OPPOSITE: (OPPOSITE, OPPOSITE, "of {of} {it} believes the opposite", "{it} believe the opposite (of {of})"),
+    YES: (BLIND, YES, "{it} says “true” to {of}, affirmed and denied", "{it} say “true”, affirmed and denied (to {of})"),
+    NO: (NO, BLIND, "{it} says “false” to {of}, affirmed and denied", "{it} say “false”, affirmed and denied (to {of})"),
+    DIRECTION: (
+        DIRECTION,
+        DIRECTION,
+        "{it} knows {of} in one direction alone",
+        "{it} know facts in one direction alone ({of})",
+    ),
+    CASE: (
+        CASE,
+        CASE,
+        "{it} knows {of} in general or in a patient alone",
+        "{it} know facts in general or a patient alone ({of})",
+    ),
+    TAKES_TRUE: ("", OPPOSITE, "{it} takes {of} for true", "{it} take false facts for true ({of})"),
+    TAKES_FALSE: (OPPOSITE, "", "{it} takes {of} for false", "{it} take true facts for false ({of})"),
 }
-"""Failure → what it says of the model, where it stands out."""
+"""Failing → the diagnoses of true and of false facts that show it, and clauses about one model and about several."""
 
 _VARIANTS = tuple(IMPLICATIONS)
 _DENIED = tuple(IMPLICATIONS[key].negated for key in _VARIANTS)
@@ -73,8 +85,8 @@ PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=b
 
 _RESAMPLES = 400
 
-_BY_CHANCE = 0.01
-"""What stands out would be there with a smaller chance than this if each answer were a coin's; there are six failures."""
+FEWEST_FACTS = 100
+"""Of fewer facts no failing is named."""
 
 
 def diagnose(right: Sequence[bool], positive: bool) -> str:
@@ -121,7 +133,7 @@ class Diagnosed:
 
     independent: the share that independent answers would give, at the model's own rate for each variant, true and false facts
     apart. excess: share − independent; low, high: its 95 % interval, drawn over heads and widened for shared tails; None
-    with fewer than ten. coin: the share that a fair coin would have.
+    with fewer than ten. coin: the share that a fair coin would have. true_facts, false_facts: how many have the diagnosis.
     """
 
     share: Estimate
@@ -130,13 +142,15 @@ class Diagnosed:
     low: float | None
     high: float | None
     coin: float
+    true_facts: int
+    false_facts: int
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """facts: those with all eight answers readable; left_out: those with an unreadable one. by_name: in the order of DIAGNOSES.
 
-    first: the failure that stands out, None where none does (`_first`).
+    first: the failing that stands out, of STANDS_OUT; None where none does (`_first`).
     """
 
     facts: int
@@ -172,9 +186,10 @@ def diagnosis(records: Records) -> Diagnosis | None:
         mine = (code == place).astype(float)
         low, high = (None, None) if drawn is None else _bounds(drawn[:, place], linear[:, place], facts.clusters)
         share = mean_interval(mine, facts.clusters)
-        by_chance = float(expected[place])
-        by_name[name] = Diagnosed(share, by_chance, float(mine.mean()) - by_chance, low, high, float(coin[place]))
-    return Diagnosis(count, left_out, by_name, _first(facts))
+        by_chance, true = float(expected[place]), int(mine @ facts.positive)
+        excess = float(mine.mean()) - by_chance
+        by_name[name] = Diagnosed(share, by_chance, excess, low, high, float(coin[place]), true, int(mine.sum()) - true)
+    return Diagnosis(count, left_out, by_name, _first(facts, by_name))
 
 
 def _bounds(drawn: Floats, linear: Floats, clusters: Clusters) -> tuple[float, float]:
@@ -262,29 +277,29 @@ def _drawn_excess(facts: _Facts) -> Floats:
     return np.asarray(middle + (np.concatenate(excess) - middle) * np.sqrt(unseen_share(facts.clusters)))
 
 
-def _first(facts: _Facts) -> str | None:
-    """The failure that stands out: the largest, if it holds for at least a tenth of the facts, twice as many as by a coin, and
-    a coin would show so many in less than one of 100 runs like this. None where there are too few heads to say.
+def _first(facts: _Facts, by_name: Mapping[str, Diagnosed]) -> str | None:
+    """The failing that stands out: one of more than half of the facts; else the largest excess that is shown, of at least five
+    points. None with fewer facts than FEWEST_FACTS, or too few heads.
 
-    One fact alone cannot tell who overlooks “not” from who says “true” to everything: of a true fact both affirm all eight.
-    True and false facts together can. So *negation-blind* counts as often as it does among true and among false facts,
-    whichever is less; *always-yes* as often as false facts are always affirmed, and true ones too; *always-no* the other way
-    round.
+    A habit that all facts meet alike, such as “true” to everything, has no excess over independence, hence the first rule. One
+    fact alone does not tell an overlooked “not” from the same word to everything: of a true fact both affirm all eight
+    statements. So *always-yes* takes the *negation-blind* true facts, and *always-no* the false ones.
     """
-    if too_few(facts.clusters.heads):
+    draws = 1 if facts.clusters.draws is None else count_of(facts.clusters.draws)
+    if len(facts.pattern) < FEWEST_FACTS * draws or too_few(facts.clusters.heads):
         return None
-
-    def share(name: str, side: int | None = None) -> tuple[float, int]:
-        chosen = facts.code if side is None else facts.code[facts.positive == side]
-        return float((chosen == _NAMES.index(name)).mean()) if len(chosen) else 0.0, len(chosen)
-
-    both = {0, 1} <= set(facts.positive.tolist())
-    scores = {name: share(name) for name in (OPPOSITE, DIRECTION, CASE)}
-    scores[BLIND] = min(share(BLIND, 0), share(BLIND, 1)) if both else share(BLIND)
-    scores[YES] = min(share(YES, 0), share(BLIND, 1)) if both else share(YES)
-    scores[NO] = min(share(NO, 1), share(BLIND, 0)) if both else share(NO)
-    coin = dict(zip(_NAMES, _coin(facts).tolist(), strict=True))
-    name = max(scores, key=lambda one: scores[one])
-    found, of = scores[name]
-    by_chance = float(special.bdtrc(round(found * of) - 1, of, coin[name]))
-    return name if found >= max(0.1, 2 * coin[name]) and by_chance < _BY_CHANCE else None
+    of_side = np.array([facts.positive == side for side in (0, 1)], dtype=float)
+    shares = of_side @ _EACH[facts.code] / np.maximum(of_side.sum(axis=1, keepdims=True), 1)
+    false, true = (dict(zip(_NAMES, of, strict=True)) for of in shares.tolist())
+    weight = float(facts.positive.mean())
+    share = {name: weight * true[of[0]] + (1 - weight) * false[of[1]] for name, of in STANDS_OUT.items() if all(of)}
+    shown = {name: of.excess for name, of in by_name.items() if name in share and of.excess >= 0.05 and (of.low or 0.0) > 0}
+    most = max(share, key=lambda name: share[name])
+    first = most if share[most] > 0.5 else max(shown, key=lambda name: shown[name], default=None)
+    if max(false[OPPOSITE], true[OPPOSITE]) > 0.5:
+        first = OPPOSITE
+    one_sided = first and 0 < weight < 1 and 5 * min(false[first], true[first]) <= max(false[first], true[first])
+    if first == OPPOSITE and one_sided:
+        return TAKES_TRUE if false[OPPOSITE] > true[OPPOSITE] else TAKES_FALSE
+    same_word = YES if true[BLIND] > false[BLIND] else NO
+    return same_word if first == BLIND and one_sided and same_word in shown else first

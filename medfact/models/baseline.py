@@ -43,7 +43,7 @@ class Baseline:
 
 PREFIX = "baseline:"
 
-COIN = f"{PREFIX}random"
+COIN, UNLESS_DENIED = f"{PREFIX}random", f"{PREFIX}negation-cue"
 
 
 def _load(spec: str, options: LoadOptions) -> Baseline:
@@ -62,13 +62,13 @@ RULES = Provider(
         COIN: "a coin",
         "baseline:always-true": "always says true",
         "baseline:always-false": "always says false",
-        "baseline:negation-cue": "true unless denied",
+        UNLESS_DENIED: "true unless denied",
     },
     explained={
         COIN: "Answers true or false at random: what guessing scores.",
         "baseline:always-true": "Answers true to every sentence.",
         "baseline:always-false": "Answers false to every sentence.",
-        "baseline:negation-cue": "Answers false to sentences with “not” or “no”, true to all others: it knows no medicine.",
+        UNLESS_DENIED: "Answers false to sentences with “not” or “no”, true to all others: it knows no medicine.",
     },
     title=str,
     help=(f"{PREFIX}NAME",),

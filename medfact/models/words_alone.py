@@ -105,7 +105,7 @@ WORDS_ALONE = Provider(
     prefixes=(f"{TAIL}:", f"{EMBEDDING}:"),
     load=load_words_alone,
     ready=(TAIL,),
-    titles={TAIL: "how often the finding is true", EMBEDDING: "word matching (embedding)"},
+    titles={TAIL: "how often the finding is true", EMBEDDING: "word matching"},
     explained={
         TAIL: "Answers by how often the finding is true of other conditions; it reads no condition.",
         EMBEDDING: "Calls a fact true if the names of condition and finding look alike; it knows no medicine.",

@@ -71,7 +71,7 @@ class Scores:
         return Path(file)
 
     def __str__(self) -> str:
-        return "\n".join(report_text(report) for report in self.reports)
+        return "\n".join(report_text(report, name=name) for name, report in self.named.items())
 
     def __repr__(self) -> str:
         return one_line(f"<scores of {', '.join(self.named)}>")

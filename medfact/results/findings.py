@@ -12,7 +12,7 @@ from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share
+from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share, share_of_failing
 from medfact.statements import VARIANTS
 
 Reports = Mapping[str, Report]
@@ -60,14 +60,12 @@ def of_types(reports: Reports) -> str:
 
 
 def of_diagnoses(reports: Reports) -> str:
-    said = {}
-    for name, report in reports.items():
-        if found := report.diagnosis:
-            first = found.first if found.first == report.stands_out else None  # one diagnosis a model, wherever it stands
-            if first is None and report.stands_out:
-                continue  # what stands out is how its P(True) misleads
-            said[name] = f"{STANDS_OUT[first]}: {share(found.by_name[first].share)} of facts" if first else ""
-    return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
+    said = {
+        name: STANDS_OUT[of][2].format(it="it", of=share_of_failing(report)) if (of := report.stands_out) in STANDS_OUT else ""
+        for name, report in reports.items()
+        if report.diagnosis
+    }
+    return _title(said, nothing_stands_out(reports.values()), "a failing stands out")
 
 
 def of_calibration(reports: Reports) -> str:

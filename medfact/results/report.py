@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from medfact.answers.instructions import LLM_EVAL
+from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
@@ -25,7 +26,7 @@ from medfact.metrics.measures import Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.registry import MEASURES
-from medfact.models import LENGTH
+from medfact.models import LENGTH, provider_of
 from medfact.results.categories import by_category, categories_key
 from medfact.results.labels import WellLabelled, well_labelled
 from medfact.results.once_true import dropped_of
@@ -37,7 +38,7 @@ from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
-from medfact.spec import chosen_in_words, method_label
+from medfact.spec import RunSpec, chosen_in_words, method_label
 from medfact.store import RUNNING, WAITING, Run, Store
 from medfact.version import VERSION
 
@@ -71,7 +72,10 @@ class Report(Measures):
     dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
     withdrawn: which of its facts its bundled set has withdrawn since, None where it has none, and absent from the JSON then.
     unchecked: false facts that nobody has checked, None where there is none, and absent from the JSON then.
-    stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
+    words_alone: scores of word matching on the whole data set (`datasets.bundled.words_alone`), None where they are not known,
+    and absent from the JSON then.
+    stands_out: the defect to name first (`named_first`), None of a rule that knows no medicine.
+    The JSON of `report RUN --json` is `record_of` this, with `verdict` and others beside it.
     """
 
     run: str
@@ -113,6 +117,7 @@ class Report(Measures):
     dropped: Dropped | None = field(default=None, metadata={"if_known": True})
     withdrawn: Withdrawn | None = field(default=None, metadata={"if_known": True})
     unchecked: Unchecked | None = field(default=None, metadata={"if_known": True})
+    words_alone: Mapping[str, float] | None = field(default=None, metadata={"if_known": True})
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -151,7 +156,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         cut=store.answers.replies_cut(run.run, LENGTH),
         p_true_source=run.p_true_source,
         service=bill,
-        stands_out=named_first(diagnosed, good),
+        stands_out=None if provider_of(run.model).is_rule else named_first(diagnosed, good),
         estimand=estimand,
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
@@ -162,9 +167,12 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
 
 
 def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
-    """What only some runs have, each None where this one has none."""
+    """Fields that only some runs have, each None where this one has none."""
+    measured_with = ("protocol", "asked_in", "facts", "negatives", "negative_difficulty")
+    as_measured = all(getattr(run.spec, name) == getattr(RunSpec, name) for name in measured_with)
     return {
         "chosen": chosen_in_words(run.spec, run.shots) or None,
+        "words_alone": (words_alone(run.dataset) or None) if as_measured else None,
         "pressure": pressure_of(run, records, store),
         "dropped": dropped_of(run, records, store),
         "withdrawn": withdrawn_of(run, records, store),
@@ -216,22 +224,29 @@ _EVERYTHING = 1 / 3
 """A model that says the same to fewer of the facts does not say it to everything: its P(True) leans that way."""
 
 
-def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
-    """The defect to name first: what the model's answers follow instead of medicine; else how its P(True) misleads; else that
-    it believes the opposite. An honest model does so now and then, and says it with a P(True) that is not sure: where P(True)
-    is known and is not shown to be off, that is no defect.
+def size_of_defect(good: Probabilities | None) -> float:
+    """How far P(True) is off, as a share, where a defect is shown; 0 where none is, or under five points."""
+    if good is None or good.off.defect is None:
+        return 0.0
+    size = abs((good.off.shift if good.off.defect in (TOO_HIGH, TOO_LOW) else good.off.overconfidence).value or 0.0)
+    return size if size >= 0.05 else 0.0
 
-    P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it said “true” to everything.
+
+def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
+    """The failing of the answers that stands out, else the defect of P(True), of at least five points.
+
+    A calibrated model believes the opposite now and then, and is not sure of it: where P(True) is known and not shown to be
+    off, that is no failing. A P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it
+    said “true” to everything.
     """
     first = diagnosed.first if diagnosed else None
-    off = good.off.defect if good else None
+    off = good.off.defect if good and size_of_defect(good) else None
     if diagnosed and (first, off) in {(YES, TOO_HIGH), (NO, TOO_LOW)}:
         # of a fact of the other label all the same answers look as if “not” were overlooked
         same = sum(diagnosed.by_name[name].share.value or 0.0 for name in (str(first), BLIND))
         return off if same < _EVERYTHING else first
-    if first == OPPOSITE and good and good.off.shift.low is not None:
-        return off
-    return off or first if first in (OPPOSITE, None) else first
+    is_honest = first == OPPOSITE and good and good.off.defect is None and good.off.shift.low is not None
+    return off if is_honest else first or off
 
 
 def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:

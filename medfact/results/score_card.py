@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import MASTERY, Pair, comparison, difference, sides_of
+from medfact.results.findings import of_differences
 from medfact.results.report import Report, report_of
 from medfact.results.sections.scores import falls_in_words
 from medfact.results.wording import (
     FROM_FILE,
-    TOO_FEW,
     counted,
     date,
     headlines,
     marked,
     names_of_runs,
-    points,
     score,
     share,
     shortened,
@@ -161,20 +160,8 @@ def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple
 
 
 def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
-    """What a comparison of two runs in joint or average accuracy shows, in a sentence. names: run → what to call it."""
-    a, b = names[pair.a], names[pair.b]
-    if pair.metric == RIGHT_ANSWERS:
-        thing, every, which, more_of = "statement", "", "right answers", "is right"
-    else:
-        thing, every, which, more_of = "fact", " in every way", "facts with all answers right", "has all answers right"
-    if pair.difference is None:
-        return f"{a} and {b} have no {thing} in common that both answered{every}."
-    of = f"the {counted(pair.n, thing)} that both answered" if pair.n > 1 else f"the one {thing} that both answered"
-    if pair.low is None or pair.high is None:
-        return f"No difference can be shown between {a} and {b} on {of}: {TOO_FEW}."
-    if not pair.is_shown:
-        return f"On {of}, no difference is shown between {a} and {b} in {which}: {difference(pair)}."
-    better, other = (a, b) if pair.difference > 0 else (b, a)
-    low, high = (pair.low, pair.high) if pair.difference > 0 else (-pair.high, -pair.low)
-    more = f"{100 * abs(pair.difference):.1f} points more often"
-    return f"On {of}, {better} {more_of} {more} than {other} (95% interval {points(low)} to {points(high)})."
+    """What two runs show beside each other, in a sentence. names: run → what to call it."""
+    told, of = of_differences([pair], names), "facts" if pair.metric == MASTERY else "statements"
+    return (
+        f"{told}, of {pair.n:,} {of} that both answered" if pair.is_shown else f"{told}: {difference(pair)} of {pair.n:,} {of}"
+    )

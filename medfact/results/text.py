@@ -13,6 +13,7 @@ from medfact.results.danger import Danger
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.report import Report
 from medfact.results.sections import TERMINAL, Beside, Figures, sections_of
+from medfact.results.verdict import verdict
 from medfact.results.wording import (
     NO_VALUE,
     about_intervals,
@@ -23,13 +24,11 @@ from medfact.results.wording import (
     label_of,
     marked,
     model_of,
-    nothing_stands_out,
     points,
     remarks,
     share,
     shortened,
     signed_share,
-    stands_out,
 )
 from medfact.runs.costs import bill_in_words, cut_in_words
 
@@ -37,9 +36,11 @@ LONGEST = 300
 """Letters of what stands beside a fact."""
 
 
-def report_text(report: Report, danger: Danger | None = None) -> str:
-    """A report for a person: plain names, every share with its interval and n. danger: the false facts that it accepts."""
-    name = model_of(report)
+def report_text(report: Report, danger: Danger | None = None, name: str = "") -> str:
+    """A report for a person: plain names, every share with its interval and n. danger: the false facts that it accepts. name:
+    of the run, by default its model's.
+    """
+    name = name or model_of(report)
     figures = Figures({name: report}, {name: danger} if danger else {})
     lines = [
         f"run {report.run} ({report.state}): {marked(report.model, report.imported)} on {report.dataset}, pool {report.pool}, "
@@ -47,7 +48,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
         *filter(None, [how_it_ended(report.state, report.reason)]),
-        f"what stands out: {first}" if (first := stands_out(report)) else nothing_stands_out([report]),
+        *filter(None, [verdict({name: report})]),
         *(line for section in sections_of(figures, TERMINAL) for line in lines_of(section)),
         "",
         *(bill_in_words(dict(report.service)) if report.service else ()),
@@ -66,7 +67,9 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], beside: B
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
-    figures = Figures({names[report.run]: report for report in reports}, beside=beside)
+    named = {names[report.run]: report for report in reports}
+    lines += filter(None, [verdict(named, beside.pairs, beside.changes)])
+    figures = Figures(named, beside=beside)
     for tab in ("scores", "compare"):
         lines += [line for section in sections_of(figures, TERMINAL, tab) for line in lines_of(section)]
     return "\n".join(map(one_line, lines))

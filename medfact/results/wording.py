@@ -12,10 +12,9 @@ from pathlib import PurePath
 
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
-from medfact.metrics.diagnosis import STANDS_OUT
+from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
 from medfact.metrics.estimand import THESE
 from medfact.metrics.measures import Chance
-from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.registry import MEASURES, Measure
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
@@ -121,16 +120,25 @@ def about_intervals(reports: Sequence[Report]) -> str:
     return f"The 95% intervals {about}. {f'They {hold}.' if hold else ''}".strip()
 
 
-def stands_out(report: Report) -> str:
-    """The defect to name first, in words; "" where none stands out."""
-    return {**STANDS_OUT, **DEFECTS}[report.stands_out] if report.stands_out else ""
+def share_of_failing(report: Report) -> str:
+    """How many facts show the failing that stands out: "20% of facts"; "62 of 100 false facts" where the two kinds differ."""
+    in_true, in_false, *_ = STANDS_OUT[report.stands_out or ""]
+    of = report.diagnosis.by_name if report.diagnosis else {}
+    true, false = sum(each.true_facts for each in of.values()), sum(each.false_facts for each in of.values())
+    if in_true == in_false:
+        return f"{100 * (of[in_true].true_facts + of[in_true].false_facts) / (true + false):.0f}% of facts"
+    sides = [(of[in_true].true_facts, true, "true")] if in_true and true else []
+    sides += [(of[in_false].false_facts, false, "false")] if in_false and false else []
+    return " and ".join(f"{'all' if n == every else f'{n} of'} {counted(every, f'{kind} fact')}" for n, every, kind in sides)
 
 
 def nothing_stands_out(reports: Iterable[Report]) -> str:
-    """What is said where no failure stands out: that none does, or that there is too little to say."""
+    """That no failing stands out, or that there is too little to say."""
     found = [report.diagnosis for report in reports if report.diagnosis]
-    few = bool(found) and all(one.share.low is None for diagnosis in found for one in diagnosis.by_name.values())
-    return f"{TOO_FEW} what stands out" if few else "no single failure stands out"
+    if found and all(one.share.low is None for diagnosis in found for one in diagnosis.by_name.values()):
+        return f"{TOO_FEW} what stands out"
+    few = bool(found) and all(one.facts < FEWEST_FACTS for one in found)
+    return f"under {FEWEST_FACTS} facts: too few to say what stands out" if few else "no single failing stands out"
 
 
 def bounds_in_points(low: float | None, high: float | None) -> str:

@@ -19,15 +19,16 @@ from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.pairs import pairs_of_run
 from medfact.results.report import Report, board_of, report_of
-from medfact.results.sections import REPORT, Figures, sections_of
+from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.sides import MOST, sides_of
+from medfact.results.verdict import verdict
 from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
-from medfact.spec import PROTOCOLS, RunSpec, repeated_settings
+from medfact.spec import RunSpec, repeated_settings
 from medfact.store import COMPLETE, Run, Store
 from medfact.version import VERSION
 from medfact.views.fragments import render
@@ -89,7 +90,7 @@ def html_report(
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
         first=parts[0],
-        headlines=[_headline(part) for part in parts],
+        headlines=_headlines(parts, beside),
         false_on_purpose=false_on_purpose(reports.values()),
         sections=in_a_file(sections_of(Figures(reports, dangers, beside), REPORT)),
         about_intervals=wording.about_intervals(list(reports.values())),
@@ -102,33 +103,17 @@ def html_report(
     )
 
 
-def _headline(part: RunPart) -> str:
-    """What a run shows, in a sentence or two."""
-    report = part.report
-    joint, average = report.joint_accuracy, report.average_accuracy
-    if joint.value is None or average.value is None:
-        return f"{part.name}: nothing has been answered yet."
-    if "joint_accuracy" not in PROTOCOLS[report.protocol].first:
-        told = [f"{of.heading} {of.of_report(report)}" for of in map(wording.score, wording.first_scores([report]))]
-        return f"{part.name}: {'; '.join(told)}.{_besides(part)}"
-    ways = len(report.by_variant) or 1
-    every = "one statement" if ways == 1 else f"all {ways} statements"
-    both = ", true and false ones," if report.negative_accuracy.n else ""
-    return (
-        f"{part.name} gets {every} right for {wording.share(joint)} of {wording.in_draws(joint.n, 'fact', report)}{both} "
-        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{_besides(part)}"
-    )
-
-
-def _besides(part: RunPart) -> str:
-    """The failure that stands out, and that a run is not complete; "" where there is neither."""
-    first = wording.stands_out(part.report)
-    told = f" What stands out: {first}." if first else ""
-    if part.run.state != COMPLETE:
-        state = state_in_words(part.run.state, part.run.reason)
-        told += f" The run is not complete ({state}): its figures are of what was answered."
-        told += f" {how_it_ended(part.run.state, part.run.reason)}".rstrip()
-    return told
+def _headlines(parts: Sequence[RunPart], beside: Beside | None) -> list[str]:
+    """The verdict, and which runs are not complete."""
+    reports = {part.name: part.report for part in parts}
+    told = [verdict(reports, beside.pairs, beside.changes) if beside else verdict(reports)]
+    for part in parts:
+        if (state := part.run.state) != COMPLETE:
+            told.append(
+                f"{part.name}: the run is not complete ({state_in_words(state, part.run.reason)}): its figures are of what was"
+            )
+            told[-1] += f" answered. {how_it_ended(state, part.run.reason)}".rstrip()
+    return list(filter(None, told)) or ["Nothing has been answered yet."]
 
 
 def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:

@@ -17,19 +17,21 @@ from medfact.store import Store
 
 pytestmark = pytest.mark.browser
 
+ALWAYS_YES = "It says “true” to all 50 true facts and all "
+
 
 @pytest.fixture(scope="module")
 def run(app_home: Path, address: str) -> str:
     """A run of dangerous falsehoods, to which a model says True throughout."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = start(RunSpec(model="baseline:always-true", dataset="not-indicated", limit=30, shots=0), store)
+    made = start(RunSpec(model="always-yes", dataset="not-indicated", limit=50, shots=0), store)
     list(answer(made, store, load=Answerer(lambda prompt: "True").load))
     return made
 
 
 def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}evaluate?run={run}")
-    expect(page.locator("#scores")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
+    expect(page.locator("#scores")).to_contain_text(ALWAYS_YES)
     page.locator("[data-key=table-diagnoses]").click()
     table = page.get_by_role("region", name="share of facts with each diagnosis")
     expect(table.locator("tbody tr")).to_have_count(9)
@@ -61,7 +63,7 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
         page.locator("[data-key=download-report]").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     assert download.value.suggested_filename.endswith("-report.html")
-    assert "What stands out: it mostly says “true”, whatever it is asked." in text
+    assert ALWAYS_YES in text
     assert "<script" not in text
     for wrong in ("0" * 32, "x", "../" + run):
         assert httpx2.get(f"{address}download/{wrong}/report.html").status_code == 404

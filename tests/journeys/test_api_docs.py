@@ -20,7 +20,7 @@ from installed import ROOT
 
 TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 BLOCKS = {kind: re.findall(rf"```{kind}\n(.*?)```", TEXT, re.DOTALL) for kind in ("python", "javascript", "bash")}
-FINDING = re.compile(r"medfact-tiny masters \d+% of 20 facts")
+FINDING = re.compile(r"(?:medfact-tiny|It) masters \d+% of 20 facts")
 
 
 def packages() -> str:

@@ -115,8 +115,8 @@ def test_two_runs_and_their_paired_difference(store: Store, runs: list[str]) -> 
     pair = next(pair for pair in comparison(sides_of(store, runs)).pairs if pair.metric == "joint_accuracy")
     assert pair.difference is not None
     assert pair.difference > 0
-    more = f"{100 * pair.difference:.1f} points more often"
-    assert f"true unless denied has all answers right {more} than a coin" in card.difference
+    more = f"{100 * pair.difference:.1f} points more facts with all answers right"
+    assert f"true unless denied has {more} than a coin" in card.difference
     assert "Two models, the same facts" in texts(card)
     assert [bar.place for bar in bars(card)] == [0, 1, 0, 1]
     # the other way round it says the same of the same run
@@ -127,13 +127,17 @@ def test_a_difference_that_is_not_shown_or_cannot_be(store: Store, runs: list[st
     pair = next(pair for pair in comparison(sides_of(store, runs)).pairs if pair.metric == "joint_accuracy")
     names = dict(zip(runs, ("A", "B"), strict=True))
     unsure = replace(pair, difference=0.03, low=-0.02, high=0.08, low_all=-0.02, high_all=0.08, p_holm=0.2)
-    assert "no difference is shown between A and B" in difference_in_words(unsure, names)
-    assert "+3.0 points (−2.0 to +8.0)" in difference_in_words(unsure, names)
-    worse = replace(pair, difference=-0.3, low=-0.4, high=-0.2, p_holm=0.01)
+    told = f"No difference between these runs is shown: +3.0 points (−2.0 to +8.0) of {pair.n} facts"
+    assert difference_in_words(unsure, names) == told
+    worse = replace(pair, difference=-0.3, low_all=-0.4, high_all=-0.2, p_holm=0.01)
     told = difference_in_words(worse, names)
-    assert "B has all answers right 30.0 points more often than A (95% interval +20.0 to +40.0)" in told
-    assert "too few diseases to say" in difference_in_words(replace(pair, low=None, high=None), names)
-    assert "no fact in common" in difference_in_words(replace(pair, difference=None), names)
+    assert (
+        told
+        == f"B has 30.0 points more facts with all answers right than A (20.0 to 40.0), of {pair.n} facts that both answered"
+    )
+    assert "too few diseases to say" in difference_in_words(replace(pair, low_all=None, high_all=None), names)
+    nothing = replace(pair, difference=None, low_all=None, high_all=None, n=0)
+    assert "is shown: no value of 0 facts" in difference_in_words(nothing, names)
 
 
 def test_a_run_that_is_not_whole_says_so(store: Store, runs: list[str]) -> None:
@@ -260,7 +264,7 @@ def test_a_card_shows_the_scores_of_the_runs_own_method(store: Store, mkj: list[
 def test_two_runs_of_it_and_one_of_another_method(store: Store, mkj: list[str], runs: list[str]) -> None:
     """Always false is right on 75 of 100 statements, always true on 25: 50 points."""
     card = card_of(store, mkj)
-    assert "always says false is right 50.0 points more often than always says true" in card.difference
+    assert "always says false has 50.0 points more right answers than always says true" in card.difference
     assert [bar.place for bar in bars(card)] == [0, 1] * 4
     mixed = card_of(store, [mkj[0], runs[0]])
     assert [[one is not None for one in figure.estimates] for figure in mixed.figures] == [[True, False]] * 4 + [

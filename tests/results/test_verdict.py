@@ -1,51 +1,275 @@
-"""The verdict of an evaluation: mastery first, and one diagnosis a model, which no figure contradicts."""
+"""The verdict: scripted models whose sentences are worked out by hand from their script, and all doors that show it.
 
+Of 60 pairs there are 120 facts and 960 statements. A model that takes every fact for true is right on the 480 statements of the
+60 true facts alone: 50 %, 60 of 120 facts, no pair. One that says “true” to everything is right on half of each fact's
+statements: 50 %, no fact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
+from html import unescape
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
-from small_facts import Answerer, rows_of_facts, write_csv
+from asked_updates import OWNER, look
+from asked_updates import services as services
+from scripted_minds import run_of
 
-from medfact.metrics.diagnosis import BLIND
-from medfact.metrics.miscalibration import OVERCONFIDENT
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results.report import Report, report_of
-from medfact.results.verdict import verdict
+from medfact.results.compare import pairs_of
+from medfact.results.evidence import Change
+from medfact.results.report import Report, Unchecked, named_first, report_of
+from medfact.results.sides import sides_of
+from medfact.results.verdict import rules_of, verdict
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.views.report import html_report
+from medfact.web.services import Services
+
+Reports = Callable[..., Report]
+
+HALF, NOT_BETTER = "is no better than a coin, right on 50.0%", "is not shown to be better than a coin"
+BELOW, ABOVE = "it is below these.", "it is above these."
+RULES = "Without any medicine, “true unless denied” masters 50% of facts but no pair and “word matching” masters 63% of facts"
+FAILINGS = re.compile("overlooks|believes|says “|knows [0-9]|takes (?:all|[0-9])")
+
+ALONE = {
+    "flips a coin": ("is no better than a coin, right on 5", "masters 1% of 120 facts", BELOW),
+    "always true": (HALF, "It masters 0% of 120 facts", BELOW, "It says “true” to all 60 true facts and all 60 false facts, "),
+    "always false": (
+        HALF,
+        "It masters 0% of 120 facts",
+        BELOW,
+        "It says “false” to all 60 true facts and all 60 false facts, ",
+    ),
+    "takes all for true": (HALF, "It masters 50% of 120 facts", "0% of 60 true-false", "It takes all 60 false facts for true."),
+    "takes all for false": (HALF, "It masters 50% of 120 facts", "0% of 60 true-", "It takes all 60 true facts for false."),
+    "half for true": (
+        "masters 75% of 120 facts",
+        "50% of 60 true-false pairs",
+        ABOVE,
+        "It takes 30 of 60 false facts for true.",
+    ),
+    "word matcher": (
+        "masters 65%",
+        "not shown to differ from “word matching”",
+        "it believes the opposite; it is overconfident by 35",
+    ),
+    "parrot of false": (
+        "masters 80% of",
+        ABOVE,
+        "It says “false” to 12 of 60 true facts and 12 of 60 false facts, affirmed and ",
+    ),
+    "parrot of true": (
+        "masters 60% of",
+        "It says “true” to 24 of 60 true facts and 24 of 60 false facts, affirmed and denied.",
+    ),
+    "blind": (HALF, "It masters 0% of", BELOW, "Of 100% of facts it overlooks “not”."),
+    "noisily blind": ("is no better than a coin, right on ", "It masters 0% of", "% of facts it overlooks “not”."),
+    "blind now and then": ("masters 80% of", "80% of 60 true-false pairs", ABOVE, "Of 20% of facts it overlooks “not”."),
+    "contrary": (
+        "is worse than a coin, right on 0.0%",
+        "It masters 0% of",
+        BELOW,
+        "Of 100% of facts it believes the opposite.",
+    ),
+    "one direction": (HALF, BELOW, "It knows 100% of facts in one direction alone."),
+    "one direction at times": ("masters 70% of", "It knows 30% of facts in one direction alone."),
+    "in general": (HALF, BELOW, "It knows 100% of facts in general or in a patient alone."),
+    "calibrated 95": ("masters 95% of", ABOVE),
+    "calibrated 80": ("masters 80% of", ABOVE),
+    "calibrated 60": (NOT_BETTER, "60.0% (", "It masters 60% of"),
+    "too sure": (
+        NOT_BETTER,
+        "It masters 60% of",
+        "Of 40% of facts it believes the opposite; it is overconfident by 37 points.",
+    ),
+    "a little too sure": ("masters 80% of", ABOVE),
+    "not sure enough": ("masters 95% of", "It is underconfident by 35 points."),
+    "knows all": ("masters 100% of", "100% of 60 true-false pairs", ABOVE),
+    "errs now and then": ("% of 120 facts", "it is above “true unless denied” and not shown to differ from “word matching”."),
+    "mute": ("80.0% of the replies of m cannot be read", "It masters 20% of", BELOW),
+    "mixed": ("masters 50% of", "Of 40% of facts it overlooks “not”."),
+}
+"""Model → parts of its verdict, by hand from its script. A failing that is not named here is not in it."""
+
+TOGETHER = {
+    ("flips a coin", "always true"): ("Both are no better than a coin", "No difference between these runs is shown."),
+    ("blind", "noisily blind"): ("Both overlook “not” (of 100% and ", "both are below these."),
+    ("calibrated 95", "calibrated 60"): (
+        "calibrated 95 has 35.0 points more facts with all answers right than calibrated 60 (",
+    ),
+    ("too sure", "word matcher"): (
+        "Both believe the opposite (of 35% and 40% of facts); both are overconfident (by 35 and 37",
+    ),
+    ("too sure", "calibrated 60"): ("Of 40% of facts too sure believes the opposite; too sure is overconfident by 37 points.",),
+    ("flips a coin", "always true", "knows all"): (
+        "flips a coin and always true are no better than a coin",
+        "knows all masters 100% of 120 facts",
+        "knows all is above these; flips a coin and always true are below these.",
+    ),
+}
+"""Models beside each other → parts of their verdict."""
 
 
-@pytest.fixture
-def report(tmp_path: Path, store: Store) -> Report:
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    run = start(RunSpec(model="answerer", facts=str(file), limit=12, shots=0), store)
-    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
-    return report_of(store, store.run(run))
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reports]:
+    """Name of a model → its report, made once; `.store` has the runs."""
+    folder = tmp_path_factory.mktemp("verdicts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDFACT_HOME", str(folder))
+        store = Store(f"sqlite:///{folder / 'runs.db'}")
+
+        @cache
+        def made(name: str, pairs: int = 60) -> Report:
+            return report_of(store, store.run(run_of(store, name, limit=pairs)))
+
+        made.store = store  # type: ignore[attr-defined]
+        yield made
 
 
-def mastering(report: Report, share: float, stands_out: str | None, n: int = 120) -> Report:
-    mastery = Estimate(share, max(0.0, share - 0.08), share + 0.09, n)
-    return replace(report, joint_accuracy=mastery, stands_out=stands_out)
+def told(reports: Reports, *names: str) -> str:
+    """The verdict of models beside each other."""
+    sides = sides_of(reports.store, [reports(name).run for name in names])  # type: ignore[attr-defined]
+    return verdict({name: reports(name) for name in names}, pairs_of(sides))
 
 
-def test_the_best_comes_first_with_its_interval_and_one_diagnosis_each(report: Report) -> None:
-    tiny, narrow = mastering(report, 0.01, BLIND), mastering(report, 0.30, None)
-    assert verdict({"tiny": tiny, "narrow": narrow}) == (
-        "narrow masters 30% of 120 facts (95% interval 22 to 39), tiny 1% (0 to 10). tiny: it overlooks “not”."
+@pytest.mark.parametrize("name", ALONE)
+def test_a_model_alone(reports: Reports, name: str) -> None:
+    said = verdict({"m": reports(name)})
+    assert [part for part in (*ALONE[name], RULES) if part not in said] == [], said
+    assert len(FAILINGS.findall(said)) == len(FAILINGS.findall(" ".join(ALONE[name]))), said
+    assert ("confident" in said) == ("confident" in " ".join(ALONE[name])), said
+    assert said.count(". ") <= 4
+
+
+@pytest.mark.parametrize("names", TOGETHER)
+def test_models_beside_each_other(reports: Reports, names: tuple[str, ...]) -> None:
+    said = told(reports, *names)
+    assert [part for part in TOGETHER[names] if part not in said] == [], said
+
+
+def test_no_two_models_have_a_sentence_that_their_figures_deny(reports: Reports) -> None:
+    """Each clause of a pair is that of one of the two alone, or says it of both with both figures; no order without a proof."""
+    for one, other in combinations(
+        ("flips a coin", "always true", "takes all for true", "blind", "calibrated 80", "too sure"), 2
+    ):
+        said, pair = told(reports, one, other), (reports(one), reports(other))
+        assert said.count("masters ") == 1 + 2, said  # the first model, and the two rules
+        for name, report in zip((one, other), pair, strict=True):
+            assert (
+                f"{name} {'masters ' if f'{name} masters' in said else ''}{100 * (report.joint_accuracy.value or 0):.0f}%"
+                in said
+            )
+            assert (f"{name} is overconf" in said) == (report.stands_out == "overconfident" or name == "too sure"), said
+        sides = sides_of(reports.store, [of.run for of in pair])  # type: ignore[attr-defined]
+        (mastery,) = (of for of in pairs_of(sides) if of.metric == "joint_accuracy")
+        assert ("points more facts with all answers right" in said) == mastery.is_shown
+        assert ("No difference" in said) != mastery.is_shown
+
+
+def test_few_facts_have_no_failing_and_few_diseases_no_claim(reports: Reports) -> None:
+    few, fewer = verdict({"m": reports("always true", 40)}), verdict({"m": reports("always true", 4)})
+    assert "m is no better than a coin" in few
+    assert not FAILINGS.search(few), "80 facts"
+    assert fewer == "m masters 0% of 8 facts (too few diseases to say) and 0% of 4 true-false pairs (too few diseases to say)."
+    assert findings.of_diagnoses({"m": reports("always true", 40)}) == "Under 100 facts: too few to say what stands out"
+
+
+def test_a_rule_has_no_failing_and_is_beside_no_rule(reports: Reports, store: Store) -> None:
+    run = start(RunSpec(model="baseline:always-true", limit=60, shots=0), store)
+    list(answer(run, store))
+    report = report_of(store, store.run(run))
+    assert report.stands_out is None
+    assert verdict({"always says true": report}) == (
+        "always says true is no better than a coin, right on 50.0% (49 to 51) of statements. "
+        "It masters 0% of 120 facts (95% interval 0 to 3) and 0% of 60 true-false pairs (0 to 6)."
     )
-    other = mastering(report, 0.01, BLIND, n=80)
-    assert "tiny 1% of 80 facts (0 to 10)" in verdict({"narrow": narrow, "tiny": other})
-    assert verdict({"tiny": tiny}).endswith(" What stands out: it overlooks “not”.")
-    assert verdict({"tiny": replace(tiny, answered=0)}) == ""
 
 
-def test_no_figure_names_another_diagnosis_than_the_verdict(report: Report) -> None:
-    """What stands out in the one is how sure it is; of the other nothing does."""
-    sure, none = mastering(report, 0.3, OVERCONFIDENT), mastering(report, 0.2, None)
-    assert "sure: it is overconfident" in verdict({"sure": sure, "none": none})
-    title = findings.of_diagnoses({"sure": sure, "none": none})
-    assert title == "No single failure stands out"
-    assert findings.of_diagnoses({"sure": sure, "x": replace(none, stands_out=None)}).count("stands out") == 1
+def test_rules_follow_the_facts_of_the_run(reports: Reports) -> None:
+    """Of 60 true and 180 false facts “true unless denied” masters a quarter; of true facts alone, all."""
+    report = reports("calibrated 80")
+    three = replace(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
+    assert "Without any medicine, “true unless denied” masters 25% of facts but no pair: both are above that" in verdict(
+        {"m": three, "n": three}
+    )
+    alone = replace(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
+    assert "“true unless denied” masters 100% of facts: it is below that." in verdict({"m": alone})
+    assert rules_of(replace(report, positive_accuracy=Estimate(None, None, None, 0), words_alone=None)) == {}
+    assert rules_of(replace(report, pool="medfact-es", words_alone=None)) == {}, "its rule reads English denials"
+
+
+def test_labels_that_are_mostly_false_have_another_chance(reports: Reports) -> None:
+    """With three false facts a true one, asked in one affirmed statement each, “false” is right on 75 %."""
+    report = replace(reports("calibrated 80"), false_statements=720, average_accuracy=Estimate(0.75, 0.7, 0.8, 960))
+    assert "m is no better than always saying “false” (75.0%), right on 75.0% (70 to 80) of statements." in verdict(
+        {"m": report}
+    )
+
+
+def test_what_was_chosen_is_told_once(reports: Reports) -> None:
+    report = reports("calibrated 80")
+    chosen = replace(report, shots=5, pool="medfact-es", unchecked=Unchecked(12, 60), words_alone=None)
+    said = verdict({"m": chosen})
+    assert said.endswith("Asked in Spanish. Shown 5 worked examples. 12 of 60 false facts were checked by nobody.")
+    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. Shown 5 worked examples.") == 1
+    assert verdict({"m": chosen, "n": report}).endswith(" m: 12 of 60 false facts were checked by nobody.")
+
+
+def test_passages_are_told_with_their_interval(reports: Reports) -> None:
+    report = reports("calibrated 80")
+    (pair, *_) = pairs_of(sides_of(reports.store, [report.run, reports("calibrated 60").run]))  # type: ignore[attr-defined]
+
+    def said(difference: float, low: float, high: float) -> str:
+        found = replace(pair, difference=difference, low_all=low, high_all=high)
+        return verdict({"m": report}, (), [Change("a", report.run, "m", "", {"average_accuracy": found}, {}, (), ())])
+
+    assert said(-0.069, -0.117, -0.021).endswith("Passages take from its right answers: −6.9 points (−11.7 to −2.1).")
+    assert said(0.05, 0.01, 0.09).endswith("Passages add to its right answers: +5.0 points (+1.0 to +9.0).")
+    assert said(0.01, -0.02, 0.04).endswith("Passages are not shown to change its right answers: +1.0 points (−2.0 to +4.0).")
+
+
+def test_no_figure_names_another_failing_than_the_verdict(reports: Reports) -> None:
+    """Where P(True) tells that answers are honest, the table's title names no failing either."""
+    named = {name: reports(name) for name in ("calibrated 80", "blind now and then")}
+    assert findings.of_diagnoses(named) == (
+        "blind now and then: of 20% of facts it overlooks “not”; calibrated 80: no single failing stands out"
+    )
+    assert named_first(None, reports("a little too sure").probabilities) is None, "three points"
+    assert named_first(None, reports("too sure").probabilities) == "overconfident"
+
+
+def words_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
+
+
+def test_every_door_has_the_same_verdict(services: Services, medfact: Any, tmp_path: Path) -> None:
+    """The page, the report, the terminal and its JSON, of one model and of two."""
+    store = services.store.of(OWNER)
+    one, two = run_of(store, "too sure", limit=30), run_of(store, "blind", limit=30)
+    names = {run: store.run(run).model for run in (one, two)}
+    reports = {run: report_of(store, store.run(run)) for run in (one, two)}
+    said = verdict({names[one]: reports[one]})
+    assert "is overconfident" in said or "not shown to be better" in said
+    assert said in words_of(str(look(services, run=one)["fragments"]["scores"]))
+    assert said in words_of(html_report(store, [one], "2026-11-24T02:00:00+00:00"))
+    url = str(store.url)
+    assert said in medfact("report", one, "--db", url).out
+    assert json.loads(medfact("report", one, "--json", "--db", url).out)["verdict"] == said
+    both = verdict({names[run]: report for run, report in reports.items()}, pairs_of(sides_of(store, [one, two])))
+    assert "facts" in both
+    assert both in words_of(str(look(services, run=f"{one},{two}")["fragments"]["scores"]))
+    assert both in words_of(html_report(store, [one, two], "2026-11-24T02:00:00+00:00"))
+    compared = json.loads(medfact("compare", one, two, "--json", "--db", url).out)["verdict"]
+    assert re.sub(r"\b[0-9a-f]{8} ", "", compared) == both

@@ -20,6 +20,7 @@ from small_facts import Answerer, write_csv
 from medfact.errors import Mistake
 from medfact.models import Completion, Prompt
 from medfact.results.report import report_of
+from medfact.results.verdict import verdict
 from medfact.results.wording import first_scores, percent, score, ways_of
 from medfact.runs.events import AnswersSaved
 from medfact.runs.run import answer
@@ -47,8 +48,8 @@ def test_it_says_what_the_report_says(store: Store) -> None:
     run = asked(store)
     report, html = report_of(store, store.run(run)), html_report(store, [run], AT)
     text = text_of(html)
-    assert f"gets all 8 statements right for {percent(report.joint_accuracy.value)}" in text
-    assert "What stands out: of many facts it believes the opposite." in text
+    assert verdict({"a coin": report}) in text
+    assert "It masters 50% of 24 facts" in text
     assert "made on 24 Nov 2026, 02:00 , about 1 run." in text
     for name, estimate in report.by_relation.items():
         assert f"{name} {percent(estimate.value)} of {estimate.n} statements" in text
@@ -66,7 +67,7 @@ def test_a_run_that_was_stopped_says_so(store: Store) -> None:
         pass
     events.close()  # type: ignore[attr-defined]
     assert store.run(run).state == STOPPED
-    assert "The run is not complete (stopped by hand)" in text_of(html_report(store, [run], AT))
+    assert "a coin: the run is not complete (stopped by hand)" in text_of(html_report(store, [run], AT))
 
 
 def test_several_runs_stand_beside_each_other(store: Store, tmp_path: Path) -> None:
@@ -125,9 +126,11 @@ def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], ur
 
 def test_false_partners_are_named_where_there_are_any(store: Store) -> None:
     with_, without = (text_of(html_report(store, [asked(store, limit=3, negatives=many)], AT)) for many in (1, 0))
-    assert "of 6 facts, true and false ones, and" in with_
+    assert "% of 6 facts (" in with_
+    assert "% of 3 true-false pairs (" in with_
     assert "Each true fact stands beside false partners" in with_
-    assert "of 3 facts and" in without
+    assert "% of 3 facts (" in without
+    assert "true-false pairs" not in without
     assert "Each true fact stands beside false partners" not in without
 
 

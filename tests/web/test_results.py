@@ -214,7 +214,7 @@ def test_diagnoses_have_a_clinicians_words(services: Services, two: str) -> None
     drawn = unescape(part(look(services, run=two), "tab"))
     legend = re.findall(r'"name": "([^"]+)"', drawn)
     assert "believes the opposite" in legend
-    assert "half right, without a pattern" in legend
+    assert "no clear pattern, about half right" in legend
     assert not {"by-chance", "opposite", "negation-blind", "mixed-up"} & set(legend)
 
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from medfact.assets import ENGLISH
-from medfact.datasets.bundled import words_alone
+from medfact.errors import MedfactError
 from medfact.models import provider_of
 from medfact.models.baseline import COIN
-from medfact.models.words_alone import EMBEDDING
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
 from medfact.results.live import Live
+from medfact.results.report import Report
 from medfact.results.standing import standing
-from medfact.results.verdict import verdict
+from medfact.results.verdict import rules_of, verdict
 from medfact.results.wording import Score
-from medfact.spec import RunSpec
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor
+from medfact.web.pages.evidence import changes_of
 from medfact.web.pages.progress import Progress, progress_of
 from medfact.web.services import Services
 
@@ -71,12 +71,12 @@ def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str],
         rows.sort(key=lambda row: _value(row.live, by), reverse=True)
     return render(
         "leaderboard",
-        verdict=verdict({name: live.report for name, live in lives.items() if live.is_telling}),
+        verdict=_verdict(visitor.services, {name: live for name, live in lives.items() if live.is_telling}),
         demonstration=is_demonstration,
         rows=rows,
         scores=scores,
         scores_of=names,
-        comparators=list(_comparators(next(iter(lives.values())), scores)),
+        comparators=list(_comparators(next(iter(lives.values())).report, scores)),
         chance=next(iter(lives.values())).report.chance,
         sort=show.sort if show.sort in names else "",
         races=races if going else (),
@@ -88,23 +88,31 @@ def _value(live: Live, name: str) -> float:
     return -2.0 if value is None else float(value)
 
 
-def _comparators(first: Live, scores: Sequence[Score]) -> Iterator[Comparator]:
-    as_measured = (first.run.spec.protocol, first.run.spec.asked_in) == (RunSpec.protocol, ENGLISH)
-    known = words_alone(first.run.dataset) if as_measured else {}
-    if known:
-        values = {score.name: wording.percent(known[score.name]) for score in scores if score.name in known}
-        note = f"knows no medicine; of {wording.counted(int(known['facts']), 'fact')}"
-        yield Comparator("word matching", note, values, known.get(scores[0].name), "words", _explained(EMBEDDING))
-    chance = first.report.chance
-    values = {
-        score.name: wording.NO_VALUE if (share := score.of_coin(chance)) is None else f"{100 * share:.2g}%" for score in scores
+def _verdict(services: Services, lives: Lives) -> str:
+    """The verdict of the runs that tell something, with their differences once all have ended."""
+    reports, records = {name: live.report for name, live in lives.items()}, [live.run for live in lives.values()]
+    if len(lives) > 1 and not any(live.going for live in lives.values()):
+        with suppress(MedfactError):  # of runs that cannot be compared
+            pairs = services.comparisons.made([run.run for run in records]).pairs
+            return verdict(reports, pairs, changes_of(services, records))
+    return verdict(reports)
+
+
+def _comparators(first: Report, scores: Sequence[Score]) -> Iterator[Comparator]:
+    rules = {
+        spec: ("knows no medicine", of, {name: wording.percent(of[name]) for name in of})
+        for spec, of in rules_of(first).items()
     }
-    share = None if scores[0].signed else scores[0].of_coin(chance)
-    yield Comparator("a coin", "at random", values, share, "coin", _explained(COIN))
-
-
-def _explained(spec: str) -> str:
-    return provider_of(spec).explained[spec]
+    chances = {one.name: chance for one in scores if (chance := one.of_coin(first.chance)) is not None}
+    rules[COIN] = (
+        "at random",
+        {} if scores[0].signed else chances,
+        {one.name: f"{100 * chances[one.name]:.2g}%" if one.name in chances else wording.NO_VALUE for one in scores},
+    )
+    for spec, (note, of, values) in rules.items():
+        of_all = f"; of {wording.counted(int(of['facts']), 'fact')}" if "facts" in of else ""
+        mark, explained = "coin" if spec == COIN else spec.rpartition(":")[2], provider_of(spec).explained[spec]
+        yield Comparator(wording.model_name(spec), f"{note}{of_all}", values, of.get(scores[0].name), mark, explained)
 
 
 def standing_of(services: Services, lives: Lives) -> list[Section]:
