@@ -14,7 +14,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.differences import is_shown, paired_difference
+from medfact.metrics.differences import Difference, paired_difference
 from medfact.metrics.miscalibration import defect_of, overconfidence_of
 from medfact.metrics.power import expected_error, power
 from medfact.metrics.race import Differences, Race, race
@@ -78,6 +78,10 @@ def ended_race(differences: np.ndarray, head: np.ndarray, tail: np.ndarray, a_he
     return race(Differences(differences, differences, head, sizes, len(sizes), tail))
 
 
+def is_shown(found: Difference) -> bool:
+    return (found.low_all or 0.0) > 0 or (found.high_all or 0.0) < 0
+
+
 def main(seeds: range) -> None:
     print("| a calibrated model is accused | coherent, uniform | coherent, U | not coherent, uniform | not coherent, U |")
     print("|---|---|---|---|---|")
@@ -98,7 +102,7 @@ def main(seeds: range) -> None:
         for seed in seeds:
             _, mastery, head, tail = models(seed, heads, 4, 0.0, effect)
             found, ended = paired_difference(mastery, head, tail), ended_race(mastery, head, tail, 4)
-            fixed += is_shown(found.p, found.low_all, found.high_all)
+            fixed += is_shown(found)
             raced += ended.decided_at is not None
             missed += not ended.low <= mastery.mean() <= ended.high
         cells = " | ".join(f"{100 * count / len(seeds):.1f}%" for count in (fixed, raced, missed))
@@ -108,8 +112,8 @@ def main(seeds: range) -> None:
     for seed in seeds:
         answers, mastery, head, tail = models(seed, 250, 2, 0.05, 0.0)
         made, of_whole = paired_difference(answers, head, tail), paired_difference(mastery, head, tail)
-        found += is_shown(made.p, made.low_all, made.high_all)
-        whole += is_shown(of_whole.p, of_whole.low_all, of_whole.high_all)
+        found += is_shown(made)
+        whole += is_shown(of_whole)
         end = ended_race(mastery, head, tail, 2).decided_at
         decided += end is not None
         used += [asked_until(end, least, mastery, head, tail) / 250 for least in looks.values()]

@@ -72,7 +72,7 @@ def contrasts_of_a_run(heads: int, tails: int | None, seed: int) -> Family:
 FAMILIES: dict[str, Callable[[int, int | None, int], Family]] = {
     "six pairs of four models, mastery": pairs_of_models,
     "six pairs of four models, 5 % mastered": lambda heads, tails, seed: pairs_of_models(heads, tails, seed, ease=-0.25),
-    "twelve contrasts of a run": contrasts_of_a_run,
+    "thirteen contrasts of a run": contrasts_of_a_run,
 }
 
 

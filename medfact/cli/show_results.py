@@ -32,7 +32,7 @@ from medfact.results.sections.beside import beside_of
 from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.verdict import verdict
-from medfact.results.wording import counted, names_of_runs, run_name
+from medfact.results.wording import counted, names_of_runs, own_name, run_name
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
@@ -74,7 +74,7 @@ def report(options: argparse.Namespace) -> int:
         board = danger_of(store, record, held(opinions(store.verdicts.log())))
         if options.json:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
-            print_data(json_line({"verdict": verdict({name: scores}), **record_of(scores), **more}))
+            print_data(json_line({"verdict": verdict({own_name(record): scores}), **record_of(scores), **more}))
         else:
             reviewed = map(one_line, summary_lines(reviews, before))
             print("\n".join([*([""] if number else []), report_text(scores, board, name), *reviewed]))

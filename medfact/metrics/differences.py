@@ -84,20 +84,14 @@ def paired_difference(
     from a test that flips the signs of heads. What tails and draws add (`variance_by_tail`, `draw_variance`) widens the
     interval: independent doubts, whose squares add. p is then that of a t test with all parts, where it is the larger.
 
-    An interval reaches to 0 wherever p is not below its error (0.05, or 0.05 / family): it leaves out 0 only where both the
-    bootstrap and the test do.
-
-    family: how many comparisons are looked at together. One head alone has neither; heads that are worth fewer than ten have p
-    alone. The order of the rows and the numbering of the heads do not matter; b − a gives the mirror image. Heads with equal
-    sums are drawn together, so time grows with the number of different sums: quick for right less right, whose sums are whole,
-    and slow for thousands of heads with fractions.
+    family: number of comparisons that are looked at together. An interval reaches to 0 wherever p is not below its error, 0.05
+    or 0.05 / family. One head alone has neither; heads worth fewer than ten have p alone. b − a gives the mirror image. Heads
+    with equal sums are drawn together: quick for right less right, slow for thousands of heads with fractions.
     """
     if len(differences) == 0:
         return Difference(None, None, None, None, 0)
-    value, n = float(differences.mean()), len(differences)
-    sizes = np.bincount(heads)
-    present = sizes > 0
-    sums, sizes = np.bincount(heads, weights=differences)[present].astype(np.float64), sizes[present]
+    value, n, sizes = float(differences.mean()), len(differences), np.bincount(heads)
+    sums, sizes = np.bincount(heads, weights=differences)[sizes > 0].astype(np.float64), sizes[sizes > 0]
     if len(sums) < 2:
         return Difference(value, None, None, None, n)
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
@@ -117,13 +111,19 @@ def paired_difference(
         low, high = max(-1.0, value - below), min(1.0, value + above)
         return (low, high) if p < 1 - level else (min(low, 0.0), max(high, 0.0))
 
-    level, least = 1 - (1 - LEVEL) / family, 0.0
-    if family >= 2 and tails is not None:
-        # what few tails add is now and then seen as next to nothing, with many degrees of freedom: far out, where bounds for a
-        # family lie, that raised false alarms in 7 % of families of equals (`benchmarks/families.py`)
-        freedom = error.degrees_of_freedom
-        least = t_quantile(np.cbrt(freedom * min(freedom, added[0].degrees_of_freedom) ** 2), level) * math.sqrt(error.variance)
+    level = 1 - (1 - LEVEL) / family
+    least = _least_reach(error, added[0], level) if family >= 2 and tails is not None else 0.0
     return Difference(value, *bounds(LEVEL, 0.0), p, n, *bounds(level, least))
+
+
+def _least_reach(error: Part, of_tails: Part, level: float) -> float:
+    """Half-width of a t interval with degrees of freedom between Satterthwaite's and the tails'.
+
+    The part of few tails is now and then estimated as next to nothing, with many degrees of freedom. Far out, where bounds for
+    a family lie, that raised false alarms in 7 % of families of equals (`benchmarks/families.py`).
+    """
+    freedom = np.cbrt(error.degrees_of_freedom * min(error.degrees_of_freedom, of_tails.degrees_of_freedom) ** 2)
+    return t_quantile(freedom, level) * math.sqrt(error.variance)
 
 
 SIGNIFICANT = 0.05

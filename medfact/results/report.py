@@ -235,8 +235,8 @@ def size_of_defect(good: Probabilities | None) -> float:
 def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
     """The failing of the answers that stands out, else the defect of P(True), of at least five points.
 
-    A calibrated model believes the opposite now and then, and is not sure of it: where P(True) is known and not shown to be
-    off, that is no failing. A P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it
+    A calibrated model believes the opposite now and then, and is not sure of it: where P(True) is known, only
+    that it is off is named. A P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it
     said “true” to everything.
     """
     first = diagnosed.first if diagnosed else None
@@ -245,8 +245,7 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
         # of a fact of the other label all the same answers look as if “not” were overlooked
         same = sum(diagnosed.by_name[name].share.value or 0.0 for name in (str(first), BLIND))
         return off if same < _EVERYTHING else first
-    is_honest = first == OPPOSITE and good and good.off.defect is None and good.off.shift.low is not None
-    return off if is_honest else first or off
+    return off if first == OPPOSITE and good and good.off.shift.low is not None else first or off
 
 
 def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:

@@ -21,7 +21,6 @@ from medfact.results.pressed import loss_in_words
 from medfact.results.recall import READ
 from medfact.results.report import Report, size_of_defect
 from medfact.results.wording import (
-    NO_VALUE,
     TOO_FEW,
     counted,
     first_scores,
@@ -116,10 +115,10 @@ def _against_chance(report: Report) -> Iterator[Clause]:
 
 def _against_rules(report: Report) -> Iterator[Clause]:
     """On which side of rules that know no medicine the facts mastered are."""
-    mastery, sides = report.joint_accuracy, dict[str, list[str]]()
-    if provider_of(report.model).is_rule or mastery.low is None or mastery.high is None:
+    mastery, rules_known, sides = report.joint_accuracy, rules_of(report), dict[str, list[str]]()
+    if provider_of(report.model).is_rule or not rules_known or mastery.low is None or mastery.high is None:
         return
-    for rule, scores in rules_of(report).items():
+    for rule, scores in rules_known.items():
         share = scores[MASTERY]
         side = "below" if mastery.high < share else "above" if mastery.low > share else "not shown to differ from"
         sides.setdefault(side, []).append(f"“{model_name(rule)}”")
@@ -173,9 +172,9 @@ def _mastery(ranked: Reports, pairs: Sequence[Pair]) -> Iterator[str]:
         of_facts, of_pairs = ("", "") if counts[0] == first else (counts[0], counts[1].replace("pair", "true-false pair"))
         both = "" if twins.value is None else f" and {100 * twins.value:.0f}%{of_pairs} ({_bounds(twins)})"
         bounds = f"{'' if first or facts.low is None else '95% interval '}{_bounds(facts)}"
-        share = f"{100 * facts.value:.0f}%{of_facts} ({bounds}){both}" if facts.value is not None else NO_VALUE
-        clauses.append(f"{name} {'' if first else 'masters '}{share}")
-        first = first or counts[0]
+        share = f"{'' if first else 'masters '}{100 * (facts.value or 0.0):.0f}%{of_facts} ({bounds}){both}"
+        clauses.append(f"{name} {share if facts.n else 'has no fact with all its answers yet'}")
+        first = first or (counts[0] if facts.n else "")
     yield ", ".join(clauses)
     names = {report.run: name for name, report in ranked.items()}
     if known := [pair for pair in pairs if {pair.a, pair.b} <= names.keys()]:

@@ -63,6 +63,7 @@ VIEWS = {
     "facts": ("facts", "#cards .mf-fact"),
     "review": ("review", "#fact h2"),
     "review of a run": ("review?run={}", "#fact h2"),
+    "a colleague's link": ("review?run={}&asking=true", ".mf-ask"),
     "studio": ("studio?relation=symptoms", "#relation .mf-examples"),
     "write": ("write", "#form .mf-card"),
     "sentences that were written": ("write?writing={written}", ".mf-rewritten"),

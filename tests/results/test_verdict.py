@@ -63,7 +63,7 @@ ALONE = {
     "word matcher": (
         "masters 65%",
         "not shown to differ from “word matching”",
-        "it believes the opposite; it is overconfident by 35",
+        "It is overconfident by 35 points.",
     ),
     "parrot of false": (
         "masters 80% of",
@@ -92,7 +92,7 @@ ALONE = {
     "too sure": (
         NOT_BETTER,
         "It masters 60% of",
-        "Of 40% of facts it believes the opposite; it is overconfident by 37 points.",
+        "It is overconfident by 37 points.",
     ),
     "a little too sure": ("masters 80% of", ABOVE),
     "not sure enough": ("masters 95% of", "It is underconfident by 35 points."),
@@ -109,10 +109,8 @@ TOGETHER = {
     ("calibrated 95", "calibrated 60"): (
         "calibrated 95 has 35.0 points more facts with all answers right than calibrated 60 (",
     ),
-    ("too sure", "word matcher"): (
-        "Both believe the opposite (of 35% and 40% of facts); both are overconfident (by 35 and 37",
-    ),
-    ("too sure", "calibrated 60"): ("Of 40% of facts too sure believes the opposite; too sure is overconfident by 37 points.",),
+    ("too sure", "word matcher"): ("Both are overconfident (by 35 and 37 points).",),
+    ("too sure", "calibrated 60"): ("too sure is overconfident by 37 points.",),
     ("flips a coin", "always true", "knows all"): (
         "flips a coin and always true are no better than a coin",
         "knows all masters 100% of 120 facts",

@@ -66,7 +66,7 @@ def test_every_language_stands_beside_the_english_pools(visitor: Visitor, code: 
     shown = visitor.look("studio", pool=f"medfact-{code}")
     choice, card = (unescape(shown["fragments"][part]) for part in ("choice", "relation"))
     assert f'<option value="medfact-{code}" selected>medfact in {language_titles()[code]}</option>' in choice
-    assert "no run asks with it" in choice
+    assert "Runs do not use it." in choice
     assert 'href="evaluate"' in choice
     own = load_language(code).pool.relations["symptoms"].sentences
     english = load_pool("medfact").relations["symptoms"].sentences
@@ -188,7 +188,7 @@ def test_no_relation_is_begun_in_a_language_that_english_lacks(visitor: Visitor)
     shown = visitor.look("studio", **odd)
     assert "is odd of" not in shown["fragments"]["choice"]
     assert shown["show"]["relation"] == "symptoms"
-    assert "No fact here has this relation, and names for both its ends in Spanish" in shown["fragments"]["relation"]
+    assert "No fact here has this relation and names in Spanish" in shown["fragments"]["relation"]
 
 
 def test_a_better_wording_of_a_reviewer_can_be_taken_over(visitor: Visitor) -> None:
