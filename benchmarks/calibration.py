@@ -1,6 +1,6 @@
-"""How often the intervals of ECE, overconfidence and AUROC hold the truth where heads and tails are shared.
+"""Coverage of the intervals of ECE, overconfidence and AUROC where heads and tails are shared.
 
-    python benchmarks/calibration.py                  # 400 runs a design: about four minutes on one core
+    python benchmarks/calibration.py                  # 400 runs a design: about half an hour on one core
     python benchmarks/calibration.py --runs 100 --tail-effect 0.4
 
 A model believes each true fact, and its false partner, with an evidence that is normal about ±1 and of variance 1.5, of which
@@ -53,7 +53,7 @@ def zipf(tails: int) -> Floats:
 
 
 def shared(heads: int, facts: int, weights: Floats) -> Design:
-    """So many heads with so many true facts each, whose tails are drawn with these weights."""
+    """Heads with `facts` true facts each, whose tails are drawn with these weights."""
     randomness, n = np.random.default_rng(0), heads * facts
     drawn = randomness.choice(len(weights), (2, n), p=weights)
     return Design(np.repeat(np.arange(heads), facts), *drawn)
@@ -84,7 +84,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
 
 
 class Truth(NamedTuple):
-    """What a model scores over all heads and tails, and how much bolder than Bayes it is."""
+    """Scores over all heads and tails, and the boldness beyond Bayes that gives them."""
 
     boldness: float
     ece: float
@@ -150,30 +150,32 @@ def main() -> None:
     options.add_argument("--tail-effect", type=float, default=0.2)
     options.add_argument("--knowledge", action="store_true", help="heads and tails are known well or badly, not called true")
     options.add_argument("--design", nargs="*", default=list(DESIGNS))
-    told = options.parse_args()
-    truth = truth_of(told.ece)
-    print(
-        f"| {told.runs} runs, ECE {truth.ece:.3f} | {' | '.join(FIGURES)} | ECE: above, below, width | seconds |\n|---|---|---|---|---|---|---|"
-    )
-    for name in told.design:
+    arguments = options.parse_args()
+    truth = truth_of(arguments.ece)
+    print(f"| {arguments.runs} runs, ECE {truth.ece:.3f} | {' | '.join(FIGURES)} | ECE: above, below, width | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for name in arguments.design:
         blank, began = blank_of(DESIGNS[name]()), time.perf_counter()
         # without shared tails a tail's effect is a fact's own
-        of_tail = told.tail_effect if "no shared" not in name else 0.0
-        found: dict[str, list[Estimate]] = {figure: [] for figure in FIGURES}
-        for seed in range(told.first, told.first + told.runs):
-            made = probabilities(answered(blank, truth, told.head_effect, of_tail, told.knowledge, np.random.default_rng(seed)))
-            assert made is not None
+        of_tail = arguments.tail_effect if "no shared" not in name else 0.0
+        estimates: dict[str, list[Estimate]] = {figure: [] for figure in FIGURES}
+        for seed in range(arguments.first, arguments.first + arguments.runs):
+            scores = probabilities(
+                answered(blank, truth, arguments.head_effect, of_tail, arguments.knowledge, np.random.default_rng(seed))
+            )
+            assert scores is not None
             for figure in FIGURES:
-                found[figure].append(getattr(made.overall if figure == "auroc" else made.off, figure))
-        ends = {figure: np.array([(one.low, one.high) for one in each], dtype=float) for figure, each in found.items()}
+                estimates[figure].append(getattr(scores.overall if figure == "auroc" else scores.off, figure))
+        ends = {
+            figure: np.array([(interval.low, interval.high) for interval in runs], dtype=float)
+            for figure, runs in estimates.items()
+        }
         held = {f: float(((e[:, 0] <= getattr(truth, f)) & (getattr(truth, f) <= e[:, 1])).mean()) for f, e in ends.items()}
         above, below = (ends["ece"][:, 0] > truth.ece).mean(), (ends["ece"][:, 1] < truth.ece).mean()
         width = np.diff(ends["ece"]).mean()
+        shares = " | ".join(f"{held[figure]:.3f}" for figure in FIGURES)
         took = time.perf_counter() - began
-        print(
-            f"| {name} | {' | '.join(f'{held[f]:.3f}' for f in FIGURES)} | {above:.3f}, {below:.3f}, {width:.3f} | {took:.0f} |",
-            flush=True,
-        )
+        print(f"| {name} | {shares} | {above:.3f}, {below:.3f}, {width:.3f} | {took:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

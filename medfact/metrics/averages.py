@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -129,7 +130,9 @@ def gap(records: Records, _: Facts) -> Estimate:
 @measured("mkj_accuracy", "Acc", "Acc: right answers, true and false statements weighted 1 : k false partners")
 def mkj_accuracy(records: Records, facts: Facts) -> Estimate:
     """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
-    negatives = facts.negatives
+    negatives, rows = facts.negatives, records.scored
+    if negatives and math.isclose(np.count_nonzero(records.positive[rows]) * (1 + negatives), np.count_nonzero(rows)):
+        return average_accuracy(records, facts)  # the same mean, which has one interval
     return _of_both_sides(records, 1 / (1 + negatives), negatives / (1 + negatives), lowest=0.0)
 
 
@@ -163,7 +166,7 @@ def bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
 
 @measured(
     "yes_bias",
-    "leaning to “true”",
+    "bias towards “true”",
     "yes-bias: share of True answers less share of true statements",
     of="answer",
     coin=0.0,

@@ -9,6 +9,7 @@ import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes, Floats
 from medfact.metrics.measures import Coherence, Couples
+from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import PENDING, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS, VARIANTS
@@ -49,14 +50,15 @@ class SelfAgreement:
 
 def coherence(records: Records) -> Coherence:
     """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
-    mean of |p(s) + p(¬s) − 1|.
+    mean of |p(s) + p(¬s) − 1| where both count (`counted_rows`).
     """
     key = records.fact * max(len(records.forms.names), 1) + records.forms.code
     size = int(key.max()) + 1 if len(key) else 0
     answer = np.full((2, size), PENDING, dtype=np.int8)
     p_true = np.full((2, size), np.nan)
     polarity = records.negated.astype(int)
-    answer[polarity, key], p_true[polarity, key] = records.answer, records.p_true
+    answer[polarity, key] = records.answer
+    p_true[polarity, key] = np.where(counted_rows(records), records.p_true, np.nan)
     both = (answer >= 0).all(axis=0)
     known = p_true[:, ~np.isnan(p_true).any(axis=0)]
     gaps = np.abs(known.sum(axis=0) - 1)

@@ -1,4 +1,4 @@
-"""Whether P(True) means what it says: by how much it is off, and whether that is more than chance.
+"""Calibration error of P(True), and the defects that are more than chance.
 
 A calibrated model shows an error by chance, more so where one truth decides all statements of a fact. So nothing is claimed
 from the size of an error: a claim rests on means that are 0 for every calibrated model, coherent or not, with errors clustered
@@ -37,11 +37,12 @@ _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 400, 100, 400_000
 
 @dataclass(frozen=True)
 class Miscalibration:
-    """How far P(True) is off, over some statements.
+    """Calibration error of P(True) over some statements.
 
     ece: the expected calibration error in 20 bins, above 0 by chance; its interval is for the population's, with the lean of
     heads and tails taken out (`_ece`). debiased: the same without what chance adds (after Kumar, Liang and Ma 2019), about 0
-    for a calibrated model and below it now and then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth.
+    for a calibrated model and below it now and then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True)
+    less truth.
     overconfidence: mean of max(P(True), 1 − P(True)) less the share of truths on its side. defect: which of DEFECTS is claimed,
     with errors in 5 % of calibrated models; None where none is, or there are too few heads to say.
     """
@@ -56,27 +57,23 @@ class Miscalibration:
 
 
 def miscalibration(records: Records, rows: Bools) -> Miscalibration:
-    """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
+    """Calibration error over these statements, one at least, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
-    p, label = records.p_true[places], records.label[places].astype(float)
-    n = len(places)
+    n, p, label = len(places), records.p_true[places], records.label[places].astype(float)
     count = np.bincount(records.fact[places])
     facts = np.flatnonzero(count)
     first = records.first_of_fact[facts]
     clusters = records.clusters(first)
 
-    def by_fact(values: Floats) -> Floats:
-        """The linear parts, one a fact, of the mean of values: all statements of a fact stand in the same clusters."""
-        sums = np.bincount(records.fact[places], weights=values)[facts]
-        return np.asarray(values.mean() + (sums - values.mean() * count[facts]) * len(facts) / n)
-
-    cell = np.searchsorted(facts, records.fact[places]) * BINS + bins_of(p)
+    cell, sure = np.searchsorted(facts, records.fact[places]) * BINS + bins_of(p), overconfidence_of(p, label)
     sums: Floats = np.bincount(cell, weights=p - label, minlength=len(facts) * BINS).reshape(-1, BINS).astype(float)
-    mean = sums.sum(axis=0) / n
-    shift, sureness = by_fact(p - label), by_fact(overconfidence_of(p, label))
+    # linear parts of means, one a fact: all statements of a fact stand in the same clusters
+    mean, sums_of_sure = sums.sum(axis=0) / n, np.bincount(records.fact[places], weights=sure)[facts]
+    errors = mean + (sums - np.outer(count[facts], mean)) * len(facts) / n
+    shift, sureness = errors.sum(axis=1), sure.mean() + (sums_of_sure - sure.mean() * count[facts]) * len(facts) / n
     return Miscalibration(
         n=n,
-        ece=_ece(mean + (sums - np.outer(count[facts], mean)) * len(facts) / n, clusters, n),
+        ece=_ece(errors, clusters, n),
         debiased=debiased_ece(sums, count[facts].astype(float), clusters),
         smooth=smooth_ece(p, label),
         shift=_mean(shift, clusters)._replace(n=n),
@@ -112,16 +109,15 @@ def _mean(values: Floats, clusters: Clusters) -> Estimate:
     """The mean of values, one a fact, with a t interval: shared tails add their usual effect to the one seen, since a few of
     them often show less than they have; degrees of freedom are those of the tails.
     """
-    found = linear_interval(values, clusters)
-    if found.low == found.high:
-        return found
+    plain = linear_interval(values, clusters)
+    if plain.value is None or plain.low == plain.high:
+        return plain
     n, parts = len(values), parts_of(values, clusters)
     usual = usual_effect(clusters, n) / usual_effect(clusters._replace(tails=None), n) - 1
     of_tails = parts[clusters.tails is not None].degrees_of_freedom
     total = sum_of_parts(parts)
     half = t_quantile(min(total.degrees_of_freedom, of_tails)) * (total.variance + usual * parts[0].variance) ** 0.5
-    mean = float(values.mean())
-    return Estimate(mean, mean - half, mean + half, n)
+    return plain._replace(low=plain.value - half, high=plain.value + half)
 
 
 def _ece(errors: Floats, clusters: Clusters, n: int) -> Estimate:
@@ -130,7 +126,8 @@ def _ece(errors: Floats, clusters: Clusters, n: int) -> Estimate:
 
     The interval holds the sizes at which a model would show this ECE in the middle 95 % of draws of heads and tails (test
     inversion). A bootstrap about the errors seen takes off too little where chance is most of them. The lower end spreads the
-    error over the bins as the seen one is, the upper end as chance is, which hides most of it. Coverage:
+    error over the bins as the seen one is. The upper end spreads it as chance does, or along what moves by chance most: that
+    hides most of it. Coverage:
     `benchmarks/calibration.py`.
     """
     seen = errors.mean(axis=0)
@@ -143,7 +140,7 @@ def _ece(errors: Floats, clusters: Clusters, n: int) -> Estimate:
     spread = np.abs(np.sign(seen)) * chance.std(axis=0)
     if spread.sum() < 1e-9:  # nothing varies
         return Estimate(value, value, value, n)
-    alike = np.sign(seen) * spread * value / spread.sum()
+    ways = np.sign(seen) * spread, np.linalg.svd(chance, full_matrices=False)[2][0]
     aim = 0.5 + LEVEL / 2
 
     def raised(size: float, way: Floats, level: float) -> float:
@@ -152,9 +149,12 @@ def _ece(errors: Floats, clusters: Clusters, n: int) -> Estimate:
 
     least = optimize.brentq(raised, 0.0, 1.0, (seen, aim)) if raised(0.0, seen, aim) < 0 < raised(1.0, seen, aim) else 0.0
     most = 1 + 2 * float(np.abs(chance).sum(axis=1).max()) / value
-    high = optimize.brentq(raised, 0.0, most, (alike, 1 - aim)) if raised(0.0, alike, 1 - aim) < 0 else 1.0
+    scaled = [way * value / np.abs(way).sum() for way in ways]
+    most_of = [optimize.brentq(raised, 0.0, most, (way, 1 - aim)) for way in scaled if raised(0.0, way, 1 - aim) < 0]
     # an ECE below what chance alone shows can never be told from none
-    return Estimate(value, least * value, max(value, high * value, float(np.median(np.abs(chance).sum(axis=1)))), n)
+    return Estimate(
+        value, least * value, max(value, *(most * value for most in most_of), float(np.median(np.abs(chance).sum(axis=1)))), n
+    )
 
 
 def _chance(errors: Floats, clusters: Clusters) -> Floats:

@@ -133,6 +133,8 @@ class Square:
     axes: tuple[str, str]
     rising: bool
     curve: bool
+    folded: str = ""
+    """Line under which the page folds the squares away."""
 
     @property
     def is_drawn(self) -> bool:

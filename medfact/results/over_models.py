@@ -286,7 +286,7 @@ def suspects_in_words(found: OverModels) -> str:
     if not found.denied:
         return "Labels cannot be judged here: without denied statements, a wrong answer may be mere habit."
     if len(found.models) - len(mute) < FEWEST_WITNESSES:
-        said = "Fewer than two models can speak against a label."
+        said = "Needs two models better than chance."
     elif not found.suspects_of:
         said = "No label is contradicted by all models in every way of asking."
     else:

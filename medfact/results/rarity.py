@@ -136,7 +136,7 @@ class Rarity:
     by_together: Fit | None
     """True facts, against how often both names stand together; None where the source cannot tell."""
     by_together_of_false: Fit | None
-    """False facts: a model that takes for true what stands together has the opposite slope there, and a pooled one hides both."""
+    """False facts: a model that takes for true what stands together has the opposite slope there."""
     types: Mapping[str, RareType]
     types_line: FittedLine
     """Accuracy of types against their mean_log_frequency, a point each; none with fewer than FEWEST_TYPES."""

@@ -178,7 +178,7 @@ def _mastery(ranked: Reports, pairs: Sequence[Pair]) -> Iterator[str]:
     yield ", ".join(clauses)
     names = {report.run: name for name, report in ranked.items()}
     if known := [pair for pair in pairs if {pair.a, pair.b} <= names.keys()]:
-        yield of_differences(known, names)
+        yield of_differences([pair for pair in known if pair.metric == MASTERY and pair.is_shown] or known, names)
 
 
 def _bounds(share: Estimate) -> str:

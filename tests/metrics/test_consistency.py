@@ -75,3 +75,8 @@ def test_couples_lie_where_their_probabilities_do() -> None:
         (pytest.approx(0.925), pytest.approx(0.975), 1),
     ]
     assert found.probability_gap == pytest.approx((3 * 0.02 + 0.9) / 4)
+    # of the last negation True and False hold 0.4 of the probability: it counts no more than in the calibration
+    mass = [1.0] * 7 + [0.4]
+    below = coherence(records_of(("f", "h", "t", "TTTTFFFF"), p_true=p.tolist(), p_mass=mass))
+    assert below.probability_gap == pytest.approx(0.02)
+    assert sum(one.n for one in below.couples) == 3

@@ -13,7 +13,7 @@ from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.diagnosis import diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
-from medfact.metrics.miscalibration import debiased_ece, smooth_ece
+from medfact.metrics.miscalibration import debiased_ece, miscalibration, smooth_ece
 from medfact.metrics.probability import BINS, bins_of
 from medfact.results.report import named_first, size_of_defect
 from medfact.statements import IMPLICATIONS
@@ -156,3 +156,22 @@ def test_shared_tails_make_the_interval_of_ece_wider() -> None:
     assert a.value == b.value
     assert None not in (a.low, a.high, b.low, b.high)
     assert (b.high or 0) - (b.low or 0) > 1.5 * ((a.high or 0) - (a.low or 0))
+
+
+def test_the_intervals_hold_the_truth_where_few_tails_are_shared() -> None:
+    """30 heads with six facts, whose 20 tails follow Zipf's law. How well a fact is known is normal about 1 with variance 2, of
+    which head and tail have a fifth each; P(True) is Bayes' posterior, so that ECE and overconfidence are 0. In 100 runs the
+    intervals hold it 95 times; `benchmarks/calibration.py` has a nearly calibrated model in five designs.
+    """
+    heads, held = np.repeat(np.arange(30), 6), np.zeros(3)
+    weights = 1 / np.arange(1, 21)
+    for seed in range(100):
+        randomness = np.random.default_rng(seed)
+        tails, holds = randomness.choice(20, 180, p=weights / weights.sum()), randomness.random(180) < 0.5
+        known = 1 + sum(np.sqrt(0.4) * randomness.normal(size=30)[codes] for codes in (heads, tails))
+        known = np.asarray(known) + np.sqrt(1.2) * randomness.normal(size=180)
+        p = 1 / (1 + np.exp(-np.where(holds, known, -known)))
+        made = of(np.tile(p[:, None], (1, 8)), np.tile(holds[:, None], (1, 8)))
+        off = miscalibration(replace(made, head=np.repeat(heads, 8), tail=np.repeat(tails, 8)), np.ones(1440, dtype=bool))
+        held += [one.low is not None and one.low <= 0 <= (one.high or 0) for one in (off.ece, off.overconfidence, off.shift)]
+    assert held.min() >= 91

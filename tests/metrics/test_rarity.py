@@ -513,8 +513,8 @@ def test_pubmed_counts_heads_with_tails_if_asked(
 
 
 def test_a_model_that_follows_names_that_stand_together_shows_it_in_true_and_in_false_facts() -> None:
-    """It says "true" to 0, 4 and 8 of eight statements where the names stand together 0, 9 and 99 times: +50 points a tenfold of
-    right answers on true facts, −50 on false ones, and 0 over both.
+    """It says "true" to about 0, 4 and 8 of eight statements where the names stand together 0, 9 and 99 times: +50 points a
+    tenfold of right answers on true facts, −50 on false ones, and 0 over both.
     """
     points = []
     for number in range(60):

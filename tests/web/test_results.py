@@ -106,6 +106,7 @@ def test_nothing_is_shown_before_ten_facts_have_answers(services: Services, monk
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
     monkeypatch.setattr("medfact.results.live.SHARE", 0)
     monkeypatch.setattr("medfact.results.live.SOON", float("inf"))
+    monkeypatch.setattr("medfact.results.live.SOON_AFTER_END", 600.0)
     run = start(RunSpec(model="baseline:random", limit=12, shots=0), services.store.of(OWNER))
     shown = look(services, run=run)
     assert "Results appear here once ten facts have all their answers" in part(shown, "tab")

@@ -1,4 +1,4 @@
-"""The sections about P(True): calibration, a statement beside its negation, the surest answers, and what it is good for."""
+"""The sections about P(True): calibration, a statement beside its negation, the most confident answers, and its use."""
 
 from __future__ import annotations
 
@@ -123,6 +123,7 @@ def coherence(figures: Figures) -> Section | None:
         axes=("probability of true of a statement", "of its negation"),
         rising=False,
         curve=False,
+        folded="Both probabilities of each pair of opposites",
     )
     about = (
         "Each dot is a group of statements with their negations, placed by the two probabilities; larger dots hold more. On "
@@ -130,7 +131,7 @@ def coherence(figures: Figures) -> Section | None:
         "false."
     )
     notes = (*_left_out(figures.reports), Note(lines=(about,), quiet=True))
-    return Section("Does a statement leave room for its negation?", (square, *notes))
+    return Section("Does it believe a statement and its opposite?", (Note(lines=(square.finding,)), square, *notes))
 
 
 def _left_out(reports: Reports) -> tuple[Note, ...]:
@@ -149,7 +150,8 @@ def _couples(report: Report) -> tuple[Point, ...]:
             one.p_true,
             one.p_negated,
             one.n,
-            f"probability of true {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: {counted(one.n, 'couple')}",
+            f"probability of true {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: "
+            f"{counted(one.n, 'pair')} of opposites",
         )
         for one in report.coherence.couples
     )
@@ -166,16 +168,16 @@ def surest(figures: Figures) -> Section | None:
         return None
     rows = tuple(
         Row(
-            f"surest {share:.0%}" if share < 1 else "all answers",
+            f"most confident {share:.0%}" if share < 1 else "all answers",
             {run: share_of(of.overall.selective[place].accuracy, "statement") for run, of in found.items()},
             term="" if share < 1 else "right",
         )
         for place, share in enumerate(COVERAGES)
     )
-    label = "right answers among the surest, against the share of the answers that is kept"
+    label = "right answers among the most confident, against the share of the answers that is kept"
     finding = findings.of_sureness(of_one_source(figures.reports))
     shares = Shares(name="coverage", label=label, heading="kept", rows=rows, finding=finding)
-    about = "Surest: those whose probability of true is farthest from ½."
+    about = "Most confident: those whose probability of true is farthest from ½."
     return Section("Are sure answers right?", (shares, *_left_out(figures.reports), Note(lines=(about,), quiet=True)))
 
 
@@ -187,14 +189,17 @@ def good_for(figures: Figures) -> Section | None:
         return None
     sources = {run: Cell(text=source_in_words(figures.reports[run].p_true_source)) for run in found}
     rows = [Row("where the probabilities come from", sources)]
-    for field, title in (("overall", "all statements"), ("affirmed", "affirmed statements alone")):
+    asked = [("overall", "all statements"), ("affirmed", "affirmed statements alone")]
+    if all(one.affirmed is None or one.affirmed.n == one.overall.n for one in found.values()):
+        del asked[1]  # nothing is denied: both are the same
+    for field, title in asked:
         term = "all" if field == "overall" else "affirmed"
         of: Mapping[str, Discrimination | None] = {run: getattr(one, field) for run, one in found.items()}
         ranks = {run: share_of(one.auroc if one else None, "statement") for run, one in of.items()}
         rows.append(Row("ranks true over false (AUROC)", ranks, f"{title}; 50% is a coin", term))
         scores = {run: brier_cell(one) if one else ABSENT for run, one in of.items()}
         rows.append(Row("Brier score", scores, f"{title}; 0 is best, a probability of ½ throughout gives 0.25", term))
-    for field, title in (("off", "all statements"), ("off_affirmed", "affirmed statements alone")):
+    for field, (_, title) in zip(("off", "off_affirmed"), asked, strict=False):
         off: Mapping[str, Miscalibration | None] = {run: getattr(one, field) for run, one in found.items()}
         cells = {run: _off(one) if one else ABSENT for run, one in off.items()}
         rows.append(Row("probability of true is off by (ECE)", cells, title, "all" if field == "off" else "affirmed"))
@@ -206,7 +211,7 @@ def good_for(figures: Figures) -> Section | None:
     )
     table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
     blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))
-    return Section("What are the probabilities good for?", blocks)
+    return Section("How useful is its confidence?", blocks)
 
 
 def brier_cell(one: Discrimination) -> Cell:
@@ -218,11 +223,10 @@ def brier_cell(one: Discrimination) -> Cell:
 
 
 def _off(one: Miscalibration) -> Cell:
-    beyond = f"without what chance adds: {percent(one.debiased)}; smooth ECE: {percent(one.smooth)}"
     if not one.defect:
-        return share_of(one.ece, "statement", beyond, *(() if one.shift.low is None else ("not shown to be more than chance",)))
+        return share_of(one.ece, "statement", *(() if one.shift.low is None else ("not shown to be more than chance",)))
     by = one.shift if one.defect.startswith("too") else one.overconfidence
-    return share_of(one.ece, "statement", beyond, f"{DEFECTS[one.defect]}, by {abs(100 * (by.value or 0.0)):.1f} points")
+    return share_of(one.ece, "statement", f"{DEFECTS[one.defect]}, by {abs(100 * (by.value or 0.0)):.1f} points")
 
 
 def _by_part(found: Mapping[str, Probabilities]) -> Table:
@@ -234,13 +238,17 @@ def _by_part(found: Mapping[str, Probabilities]) -> Table:
         )
         for part in parts
     )
-    title = "ECE by way of asking, relation and difficulty"
+    title = "ECE without what chance adds, smooth ECE, and ECE by way of asking, relation and difficulty"
     return Table(name="off-by-part", label=title, heading="part", rows=rows, folded=title, compact=True)
 
 
 def _parts(one: Probabilities) -> dict[str, Miscalibration]:
-    return {**one.by_variant, **one.by_relation, **one.by_difficulty}
+    return {"all statements": one.off, **one.by_variant, **one.by_relation, **one.by_difficulty}
 
 
 def _part(one: Miscalibration | None) -> Cell:
-    return ABSENT if one is None else share_of(one.ece, "statement", f"without what chance adds: {percent(one.debiased)}")
+    if one is None:
+        return ABSENT
+    return share_of(
+        one.ece, "statement", f"without what chance adds: {percent(one.debiased)}", f"smooth ECE: {percent(one.smooth)}"
+    )
