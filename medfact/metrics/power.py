@@ -55,9 +55,9 @@ def least_difference(error: float) -> float:
 
 def least_mastery_difference(clusters: Clusters) -> float:
     """The smallest difference of two models' joint accuracies that is found 4 times in 5, at worst: half of the facts are
-    mastered. Whole facts move the sum of a sign-flip test in steps of two, and half a step is lost to ties.
+    mastered. Half a fact is lost to the ties of a sign-flip test.
     """
-    return least_difference(_error(clusters, 0.25)) + 1 / len(clusters.heads)
+    return least_difference(_error(clusters, 0.25)) + 0.5 / len(clusters.heads)
 
 
 def facts_for(difference: float, facts: int, error: float) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
 
+from medfact.assets import language_titles
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
@@ -276,7 +277,7 @@ def _passages_of(run: Run) -> str:
 
 
 _TRAITS: tuple[Callable[[Run], str], ...] = (
-    lambda run: run.spec.asked_in,
+    lambda run: language_titles().get(run.spec.asked_in, run.spec.asked_in),
     _sentences_of,
     _passages_of,
     lambda run: counted(run.shots, "worked example") if run.shots else "",

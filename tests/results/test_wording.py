@@ -74,7 +74,7 @@ def test_runs_beside_each_other_have_different_names(store: Store) -> None:
     assert wording.names_of_runs([named, runs[1]]) == ["mine", "a coin"]
     assert wording.names_of_runs(runs) == [f"a coin ({run.run[:8]})" for run in runs]
     spanish = replace(runs[1], spec=runs[1].spec.chosen(asked_in="es"))
-    assert wording.names_of_runs([runs[0], spanish]) == ["a coin, en", "a coin, es"]
+    assert wording.names_of_runs([runs[0], spanish]) == ["a coin, English", "a coin, Spanish"]
 
 
 def test_no_two_fates_look_alike() -> None:
