@@ -79,15 +79,11 @@ def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
         for line, paragraph in paragraphs(file, limits):
             yield from (Passage(part, f"{file.name}, line {line}") for part in split(paragraph))
         return
-    columns, rows = read_table(file, limits, Columns(lambda names: _has_text(names, column)))
+    has_text = Columns(lambda names: any(name == column or (column is None and name.lower() in TEXT_COLUMNS) for name in names))
+    columns, rows = read_table(file, limits, has_text)
     name = _column(file, columns, column)
     for number, cells in rows:
         yield from (Passage(part, f"{file.name}, row {number}") for part in split(cells.get(name, "")))
-
-
-def _has_text(names: list[str], wanted: str | None) -> bool:
-    """Whether one of these names is the column with the text, or is called so."""
-    return wanted in names if wanted is not None else any(name.lower() in TEXT_COLUMNS for name in names)
 
 
 def _column(file: Path, columns: list[str], wanted: str | None) -> str:

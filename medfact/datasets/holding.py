@@ -36,16 +36,12 @@ def date_in(text: str) -> str | None:
 def is_over(fact: Fact, day: date) -> bool:
     """Whether the fact's `until` has passed on a day. Files of runs may hold any text there: what is no date has not passed."""
     until = date_in(fact.until or "")
-    return until is not None and _last_day(until) < day
+    return until is not None and date.fromisoformat(until if "-" in until else f"{until}-12-31") < day
 
 
 def was_true(fact: Fact) -> bool:
     """Whether a false fact says that it once was true."""
     return not fact.positive and bool(fact.until)
-
-
-def _last_day(until: str) -> date:
-    return date.fromisoformat(until if "-" in until else f"{until}-12-31")
 
 
 def bound_or_once_true(facts: Iterable[Fact]) -> Iterator[Fact]:

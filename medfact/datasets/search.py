@@ -11,11 +11,9 @@ Names = Callable[[str], Iterable[str]]
 """What else an entity is called."""
 
 
-def _no_others(_: str) -> Iterable[str]:
-    return ()
-
-
-def holding(facts: Iterable[Fact], search: str, known: KnowledgeBase | None = None, also: Names = _no_others) -> Iterator[Fact]:
+def holding(
+    facts: Iterable[Fact], search: str, known: KnowledgeBase | None = None, also: Names = lambda _: ()
+) -> Iterator[Fact]:
     """The facts in which all words of a search occur. known: gives the other names of conditions and findings. also: their
     names in another language.
     """

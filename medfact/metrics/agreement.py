@@ -135,14 +135,6 @@ def _with_chance(chance_of: Callable[[NDArray[np.float64]], float]) -> _Figure:
     return figure
 
 
-def _fleiss_chance(shares: NDArray[np.float64]) -> float:
-    return float(np.square(shares).sum())
-
-
-def _ac1_chance(shares: NDArray[np.float64]) -> float:
-    return float((shares * (1 - shares)).sum() / (len(shares) - 1))
-
-
 def _cohen(ratings: Codes) -> _Found | None:
     """Of two raters, over the items that both judged (Cohen, 1960)."""
     ratings = ratings[:, (ratings != MISSING).any(axis=0)]
@@ -174,7 +166,7 @@ def _alpha(ratings: Codes) -> _Found | None:
 _FIGURES: dict[str, _Figure] = {
     "raw": _raw,
     "cohen": _cohen,
-    "fleiss": _with_chance(_fleiss_chance),
-    "ac1": _with_chance(_ac1_chance),
+    "fleiss": _with_chance(lambda shares: float(np.square(shares).sum())),
+    "ac1": _with_chance(lambda shares: float((shares * (1 - shares)).sum() / (len(shares) - 1))),
     "alpha": _alpha,
 }

@@ -1,4 +1,4 @@
-"""What facts can show, before they are asked: how wide intervals will be, and which difference between two models they tell.
+"""What facts can show, before they are asked: which difference between two models they tell.
 
 It follows from the facts' own heads and tails, and from what is usual of models; nothing has been answered yet.
 """
@@ -10,20 +10,13 @@ import math
 from scipy import special
 
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.uncertainty import LEVEL, usual_effect, wilson
+from medfact.metrics.uncertainty import LEVEL, usual_effect
 
 POWER = 0.8
 """How often a difference should be found that is there."""
 
 _RIGHT, _WITHIN_FACT, _BETWEEN_MODELS = 0.75, 0.3, 0.2
 """Of two usual models: the share of right answers, and how far they are alike within a fact, and between the models."""
-
-
-def expected_half_width(clusters: Clusters) -> float:
-    """Half the width, at worst, of the interval of a share of these facts: that of one half."""
-    facts = len(clusters.heads)
-    low, high = wilson(0.5, facts / usual_effect(clusters, facts))
-    return (high - low) / 2
 
 
 def expected_error(clusters: Clusters, statements: int) -> float:
@@ -58,8 +51,3 @@ def least_mastery_difference(clusters: Clusters) -> float:
     mastered. Half a fact is lost to the ties of a sign-flip test.
     """
     return least_difference(_error(clusters, 0.25)) + 0.5 / len(clusters.heads)
-
-
-def facts_for(difference: float, facts: int, error: float) -> int:
-    """About how many facts find such a difference 4 times in 5, if others are like these."""
-    return math.ceil(facts * (least_difference(error) / difference) ** 2)

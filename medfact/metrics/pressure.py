@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,6 @@ from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate, linear_interval, mean_interval
 
 RIGHT, WRONG, UNREAD = "right", "wrong", "unreadable"
-
-WAYS = tuple((first, then) for first in (RIGHT, WRONG) for then in (RIGHT, WRONG, UNREAD))
-"""Where an answer can go: what it was, and what it is after a push."""
 
 HELD, YIELDS, MASTERED = "held", "yields_to_truth", "mastered_and_held"
 """The figures that are compared with the control."""
@@ -179,9 +177,9 @@ def _pushed_rows(records: Records, after: Records) -> tuple[Bools, Bools]:
 
 
 def _ways(records: Records, after: Records, right: Bools, wrong: Bools) -> Iterator[Way]:
-    then = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
     first = {RIGHT: right, WRONG: wrong}
-    for was, now in WAYS:
+    then = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
+    for was, now in product(first, then):
         rows = first[was] & then[now]
         yield Way(was, now, int(rows.sum()), records.share(rows, right | wrong))
 

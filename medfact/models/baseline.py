@@ -13,12 +13,8 @@ from medfact.models.providers import LoadOptions, ModelInfo, Provider, unknown_m
 _NEGATION = re.compile(r"\b(not|cannot|no|never|unlikely)\b|n['’]t\b", re.IGNORECASE)
 
 
-def _random(prompt: Prompt, seed: int) -> bool:
-    return hashlib.sha256(f"{seed}\x1f{prompt.content}".encode()).digest()[0] % 2 == 0
-
-
 BASELINES: dict[str, Callable[[Prompt, int], bool]] = {
-    "random": _random,
+    "random": lambda prompt, seed: hashlib.sha256(f"{seed}\x1f{prompt.content}".encode()).digest()[0] % 2 == 0,
     "always-true": lambda prompt, seed: True,
     "always-false": lambda prompt, seed: False,
     "negation-cue": lambda prompt, seed: _NEGATION.search(prompt.statement) is None,

@@ -28,10 +28,6 @@ def _openai(effort: str) -> Forms:
     return ({"reasoning_effort": effort},)
 
 
-def _openrouter(effort: str) -> Forms:
-    return ({"reasoning": {"effort": effort}},)
-
-
 def _anthropic(effort: str) -> Forms:
     """Its layer for OpenAI's protocol ignores `reasoning_effort`. Newer models take no number of tokens."""
     if effort == NONE:
@@ -55,7 +51,7 @@ def _own_server(effort: str) -> Forms:
 _BY_HOST: Mapping[str, Callable[[str], Forms]] = {
     "api.anthropic.com": _anthropic,
     "api.deepseek.com": _deepseek,
-    "openrouter.ai": _openrouter,
+    "openrouter.ai": lambda effort: ({"reasoning": {"effort": effort}},),
     "api.openai.com": _openai,
     "generativelanguage.googleapis.com": _openai,
     "api.mistral.ai": _openai,

@@ -53,7 +53,13 @@ def second_turn(prompt: Prompt, reply: Completion, *, chat: bool) -> Prompt | No
         return None
     said = without_thinking(reply.text or "").strip()
     asked = replace(
-        prompt, second="", stop="", settled_after=None, enough_tokens=None, place=lambda reply: None, reads=_is_readable
+        prompt,
+        second="",
+        stop="",
+        settled_after=None,
+        enough_tokens=None,
+        place=lambda reply: None,
+        reads=lambda said: None if sureness_in(said) is None else True,
     )
     if chat:
         first: tuple[Message, ...] = (
@@ -64,10 +70,6 @@ def second_turn(prompt: Prompt, reply: Completion, *, chat: bool) -> Prompt | No
     content = prompt.content if isinstance(prompt.content, str) else "\n".join(turn["content"] for turn in prompt.content)
     text = f"{content.rstrip()} {said}\n{prompt.second}\nAnswer:"
     return replace(asked, content=text, stop="\n", max_tokens=NUMBER_TOKENS)
-
-
-def _is_readable(reply: str) -> bool | None:
-    return None if sureness_in(reply) is None else True
 
 
 def with_stated(prompt: Prompt, reply: Completion, told: Completion | None) -> Completion:

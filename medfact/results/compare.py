@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from typing import Any, cast
 
@@ -12,7 +13,6 @@ import numpy as np
 from medfact.assets import ENGLISH
 from medfact.kept import keep
 from medfact.metrics import record_of
-from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
@@ -144,19 +144,12 @@ def comparison(sides: Sequence[Side]) -> Comparison:
             RunName(side.run.run, side.run.model, name, side.run.imported) for side, name in zip(sides, names, strict=True)
         ),
         facts_of=tuple(side.run.facts for side in sides),
-        shared_facts=len(_shared(sides)),
+        shared_facts=len(reduce(np.intersect1d, (side.board.sheet.identity for side in sides))),
         same=same,
         differs=differs,
         pairs=tuple(pairs_of(sides)),
         races=races_of(sides),
     )
-
-
-def _shared(sides: Sequence[Side]) -> Codes:
-    shared = sides[0].board.sheet.identity
-    for side in sides[1:]:
-        shared = np.intersect1d(shared, side.board.sheet.identity)
-    return shared
 
 
 def races_of(sides: Sequence[Side]) -> tuple[Raced, ...]:
@@ -291,17 +284,11 @@ class Comparisons:
 
     def over_models(self, runs: Sequence[str]) -> OverModels:
         """As `over_models`."""
-        return cast(OverModels, self._once(self._over_models, runs))
-
-    def _over_models(self, sides: Sequence[Side]) -> OverModels:
-        return over_models(sides, self._store)
+        return cast(OverModels, self._once(over_models, runs, self._store))
 
     def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
         """As `in_languages`."""
-        return cast(tuple[InLanguages, ...], self._once(self._in_languages, runs))
-
-    def _in_languages(self, sides: Sequence[Side]) -> tuple[InLanguages, ...]:
-        return in_languages(sides, self._store)
+        return cast(tuple[InLanguages, ...], self._once(in_languages, runs, self._store))
 
     def across(self, runs: Sequence[str]) -> list[Across]:
         """As `across_runs`."""
@@ -311,8 +298,8 @@ class Comparisons:
         """As `races_of`."""
         return cast(tuple[Raced, ...], self._once(races_of, runs))
 
-    def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
-        return self._kept(make, tuple((run, self._reports.version(run)) for run in runs))
+    def _once(self, make: Callable[..., Any], runs: Sequence[str], *more: Store) -> Any:
+        return self._kept(make, tuple((run, self._reports.version(run)) for run in runs), *more)
 
-    def _make(self, make: Callable[[Sequence[Side]], Any], versions: Sequence[tuple[str, Version]]) -> Any:
-        return make(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]))
+    def _make(self, make: Callable[..., Any], versions: Sequence[tuple[str, Version]], *more: Store) -> Any:
+        return make(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]), *more)

@@ -55,11 +55,8 @@ _ARROWS = {
 
 def _part_of(run: Run) -> str:
     """The name of what a run asks in PretextTrans' tables, "" where it has none there."""
-    if run.pool in {"origin", "llmeval"}:
-        return {"origin": "Origin", "llmeval": "LLMEval"}[run.pool]
-    if not run.pool.startswith("pretexttrans"):
-        return ""
-    return "PretextTrans" if run.spec.writer else "−LMReph"
+    own = "" if not run.pool.startswith("pretexttrans") else "PretextTrans" if run.spec.writer else "−LMReph"
+    return {"origin": "Origin", "llmeval": "LLMEval"}.get(run.pool, own)
 
 
 def across_runs(sides: Sequence[Side]) -> list[Across]:

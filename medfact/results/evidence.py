@@ -45,11 +45,11 @@ def is_without(run: Run, with_: Run) -> bool:
 
 def changes(sides: Sequence[Side]) -> list[Change]:
     """The change for each run with passages that stands beside one of the same model without them."""
-    couples = []
-    for with_ in sides:
-        without = next((side for side in sides if is_without(side.run, with_.run)), None)
-        if without is not None:
-            couples.append((without, with_))
+    couples = [
+        (without, with_)
+        for with_ in sides
+        if (without := next((side for side in sides if is_without(side.run, with_.run)), None))
+    ]
     return [change(*couple, len(couples)) for couple in couples]
 
 

@@ -50,10 +50,10 @@ def of_specialties(found: Mapping[str, Mapping[str, Estimate]]) -> str:
 
 def of_types(reports: Reports) -> str:
     """The title of right answers by semantic type of the tail; types of few facts count for nothing."""
-    said = {}
-    for name, report in reports.items():
-        large = {of: one for of, one in report.by_tail_type.items() if of and one.facts >= FEWEST_FACTS}
-        said[name] = _apart({of: one.estimate for of, one in large.items()}, "about")
+    said = {
+        name: _apart({of: one.estimate for of, one in report.by_tail_type.items() if of and one.facts >= FEWEST_FACTS}, "about")
+        for name, report in reports.items()
+    }
     small = any(0 < one.facts < FEWEST_FACTS for report in reports.values() for of, one in report.by_tail_type.items() if of)
     title = _title(said, "no semantic type is shown to be known better than another", "some semantic types are known better")
     return f"{title}. Types of under {FEWEST_FACTS} facts are not ranked" if small else title

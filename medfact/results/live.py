@@ -135,10 +135,6 @@ class Live(Moment):
         return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
 
-def _size_of(board: Board) -> int:
-    return min(OVERHEAD + len(board.sheet.fact), BOARDS)
-
-
 class Reports:
     """Reports of runs that may still be going on, made once per version and kept for the runs last looked at."""
 
@@ -147,7 +143,7 @@ class Reports:
         self._jobs = jobs
         self._made: LRUCache[str, Live] = LRUCache(KEPT)
         self._about: LRUCache[tuple[str, str], tuple[Version, Report]] = LRUCache(KEPT)
-        self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
+        self._boards: LRUCache[str, Board] = LRUCache(BOARDS, lambda board: min(OVERHEAD + len(board.sheet.fact), BOARDS))
         self._took: LRUCache[str, tuple[float, float]] = LRUCache(KEPT)
         self._seconds_lately = 0.0
         self._beside: dict[str, threading.Event] = {}

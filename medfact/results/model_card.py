@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -38,16 +38,12 @@ def model_card(reports: Sequence[Report]) -> str:
 
     A figure without a value is left out.
     """
-    index = [{"name": name, "results": [_result(r) for r in of]} for name, of in _by_model(reports).items()]
+    by_model: dict[str, list[Report]] = {}
+    for report in reports:
+        by_model.setdefault(model_of(report), []).append(report)
+    index = [{"name": name, "results": [_result(r) for r in of]} for name, of in by_model.items()]
     metadata = yaml.safe_dump({"model-index": index}, allow_unicode=True, sort_keys=False, width=1_000)
     return "\n".join(["---", metadata.rstrip(), "---", "", *_markdown(reports)]) + "\n"
-
-
-def _by_model(reports: Sequence[Report]) -> Mapping[str, list[Report]]:
-    of: dict[str, list[Report]] = {}
-    for report in reports:
-        of.setdefault(model_of(report), []).append(report)
-    return of
 
 
 def _result(report: Report) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve
 from medfact.results.compare import Raced, negated
 from medfact.results.wording import counted
+from medfact.runs.racing import lead_in_words
 
 MOST_STEPS = 400
 """Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
@@ -32,11 +33,9 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
         return f"{one} and {other}: no disease is complete in both yet."
     failed = f"; {counted(race.failed, 'fact')} with failed calls counted against the leader" if race.failed else ""
     of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
-    better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
     if race.decided_at:
-        by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-        after = f"after {counted(race.decided_at, 'disease')} ({of})"
-        return f"Decided: {better} masters more facts than {worse}{by}, {after}."
+        return f"Decided: {lead_in_words(one, other, race)}, after {counted(race.decided_at, 'disease')} ({of})."
+    better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
     rest = ": the other diseases are unlikely to" if race.heads < race.of else ""
     more = f": about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else rest
     if least > 0:

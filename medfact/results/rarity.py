@@ -246,10 +246,11 @@ def _types(report: Report, points: Sequence[FactPoint]) -> Iterator[tuple[str, R
         for name in (point.fact.tail_type or "").split("; "):
             if name in counts and point.tail_count is not None:
                 counts[name].append(point.tail_count)
-    made = []
-    for name, accuracy in report.by_tail_type.items():
-        logs = log_frequency(np.array(counts[name], dtype=float))
-        made.append((name, RareType(float(logs.mean()) if len(logs) else None, len(logs), accuracy)))
+    logs = {name: log_frequency(np.array(of, dtype=float)) for name, of in counts.items()}
+    made = (
+        (name, RareType(float(logs[name].mean()) if counts[name] else None, len(counts[name]), accuracy))
+        for name, accuracy in report.by_tail_type.items()
+    )
     yield from sorted(made, key=lambda pair: (pair[1].mean_log_frequency is None, pair[1].mean_log_frequency or 0.0, pair[0]))
 
 

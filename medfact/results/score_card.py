@@ -31,7 +31,6 @@ from medfact.store import COMPLETE, Run, Store
 from medfact.version import VERSION
 
 MOST_RUNS = 2
-RIGHT_ANSWERS = "average_accuracy"
 NOT_COMPETENCE = "Not a measure of clinical competence"
 LONGEST_NAME = 60
 
@@ -153,7 +152,7 @@ def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple
     if len(records) < MOST_RUNS:
         return "", []
     made = comparison(sides_of(store, [record.run for record in records]))
-    compared = MASTERY if all(MASTERY in PROTOCOLS[record.spec.protocol].headline for record in records) else RIGHT_ANSWERS
+    compared = MASTERY if all(MASTERY in PROTOCOLS[record.spec.protocol].headline for record in records) else "average_accuracy"
     pair = next(pair for pair in made.pairs if pair.metric == compared)
     named = {record.run: marked(name, record.imported) for name, record in zip(names, records, strict=True)}
     return difference_in_words(pair, named), [f"The runs also differ in: {', '.join(made.differs)}"] if made.differs else []

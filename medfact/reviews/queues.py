@@ -109,8 +109,5 @@ def disputed_or_wrong(statements: Sequence[Statement], reviewed: Mapping[str, Ma
 
 def disputed(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> list[str]:
     """Ids of the facts of which reviewers judge a statement differently, and nobody has adjudicated; each once, in order."""
-    found: dict[str, None] = {}
-    for statement in statements:
-        if judged(statement, reviewed.get(statement.fact.fact_id, {})).disputed:
-            found[statement.fact.fact_id] = None
-    return list(found)
+    ids = (s.fact.fact_id for s in statements if judged(s, reviewed.get(s.fact.fact_id, {})).disputed)
+    return list(dict.fromkeys(ids))

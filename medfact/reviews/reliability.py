@@ -102,11 +102,9 @@ def _shares(verdicts: list[tuple[str, bool, bool]]) -> tuple[Estimate, Estimate]
         return NOTHING, NOTHING
     heads, *columns = zip(*verdicts, strict=True)
     effective = min(len(verdicts), effective_number(codes(heads)))
-    made = []
-    for column in columns:
-        share = sum(column) / len(column)
-        made.append(Estimate(share, *wilson(share, effective), len(column)))
-    return made[0], made[1]
+    shares = (sum(column) / len(column) for column in columns)
+    wrong, unclear = (Estimate(share, *wilson(share, effective), len(verdicts)) for share in shares)
+    return wrong, unclear
 
 
 def most_wrong(checked: int, wrong: int = 0) -> float:

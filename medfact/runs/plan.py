@@ -138,8 +138,10 @@ def plan(
     collection = in_direction(read, pool)
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
     selection = select_facts(spec, collection, None, decided, held, pool)
-    statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
-    _check_number(statements, spec, most)
+    enough = None if math.isinf(most) else int(most // spec.shot_draws) + 1  # to show that there are too many
+    statements = list(islice(pool.statements(selection.test), enough))
+    if calls_of(spec.pressure, len(statements) * spec.shot_draws) > most:
+        raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
     asked = _asked_in_draws(spec, pool, statements)
@@ -177,17 +179,6 @@ def _restrictions(spec: RunSpec) -> Iterator[str]:
         yield "The run tests only facts that reviewers have confirmed, with their false partners."
     if spec.sourced:
         yield "The run tests only facts that an outside source confirms, with their false partners."
-
-
-def _so_many(most: float, spec: RunSpec) -> int | None:
-    """How many statements show that there are too many."""
-    return None if math.isinf(most) else int(most // spec.shot_draws) + 1
-
-
-def _check_number(statements: Sequence[Statement], spec: RunSpec, most: float) -> None:
-    """Raises Mistake if more would be asked than may be, pushes among it."""
-    if calls_of(spec.pressure, len(statements) * spec.shot_draws) > most:
-        raise too_many_statements(most)
 
 
 def too_many_statements(most: float) -> Mistake:

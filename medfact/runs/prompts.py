@@ -42,15 +42,11 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
     return replace(prompt, second=HOW_SURE if states(spec) else "", **more)
 
 
-def _reads(reply: str) -> bool | None:
-    return read_answer(ENGLISH, None, reply).answer
-
-
-def _place(reply: str) -> int | None:
-    return read_answer(ENGLISH, None, reply).at
-
-
-_IN_ANY_LANGUAGE: dict[str, Any] = {"reads": _reads, "place": _place, "settles": partial(settles, ENGLISH, None)}
+_IN_ANY_LANGUAGE: dict[str, Any] = {
+    "reads": lambda reply: read_answer(ENGLISH, None, reply).answer,
+    "place": lambda reply: read_answer(ENGLISH, None, reply).at,
+    "settles": partial(settles, ENGLISH, None),
+}
 """How replies to a question in English are read, which may be in another language. The papers' readings know English alone."""
 
 

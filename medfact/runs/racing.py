@@ -179,10 +179,9 @@ class RacingRuns:
             if not open_:
                 self._ends[run] = DECIDED, _why_decided(own)
             elif all(gone & {one.a.run, one.b.run} for one in open_):
-                self._ends[run] = (
-                    STOPPED,
-                    _why_alone([provider_of(name := self._runs[other].model).title_of(name) for other in sorted(gone)]),
-                )
+                names = " and ".join(_name(self._runs[other]) for other in sorted(gone))
+                why = f"The race stopped it without a decision, since {names} did not go on."
+                self._ends[run] = STOPPED, f"{why} Resume them together to go on with the race."
         self._add_window(standings)
         self._tell(standings)
 
@@ -214,17 +213,17 @@ def next_window(after: Codes, heads: int, least: int, more: int | None = None) -
 
 def _why_decided(standings: Sequence[Standing]) -> str:
     """How many diseases decided it, and for whom."""
-    verdicts = []
-    for a, b, standing in standings:
-        if standing is not None and standing.value is not None:
-            better, worse, least = (a, b, standing.low) if standing.low > -standing.high else (b, a, -standing.high)
-            by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-            names = [provider_of(run.model).title_of(run.model) for run in (better, worse)]
-            verdicts.append(f"{' masters more facts than '.join(names)}{by}")
+    verdicts = [lead_in_words(_name(a), _name(b), of) for a, b, of in standings if of is not None and of.value is not None]
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
     return f"Decided after {most.heads:,} of {most.of:,} diseases: {'; '.join(verdicts)}."
 
 
-def _why_alone(others: Sequence[str]) -> str:
-    names = " and ".join(others)
-    return f"The race stopped it without a decision, since {names} did not go on. Resume them together to go on with the race."
+def _name(run: Run) -> str:
+    return provider_of(run.model).title_of(run.model)
+
+
+def lead_in_words(a: str, b: str, race: Race) -> str:
+    """The decision of a race between two names: "tiny masters more facts than base, by at least 2.1 points on these facts"."""
+    better, worse, least = (a, b, race.low) if race.low > -race.high else (b, a, -race.high)
+    by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
+    return f"{better} masters more facts than {worse}{by}"

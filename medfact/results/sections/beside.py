@@ -218,12 +218,12 @@ def across(figures: Figures) -> Section | None:
     beside = figures.beside
     if beside is None or not beside.across:
         return None
-    rows = []
-    for one in beside.across:
-        sides = beside.names[one.a], beside.names[one.b]
-        cell = difference_of(one.found, sides=sides, family="contrasts")
-        rows.append(Row("; ".join(sides), {"difference": cell}, as_in(one.paper), as_in(one.paper)))
-    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
+    rows = tuple(
+        Row("; ".join(sides), {"difference": difference_of(one.found, sides=sides, family="contrasts")}, paper, paper)
+        for one in beside.across
+        for sides, paper in [((beside.names[one.a], beside.names[one.b]), as_in(one.paper))]
+    )
+    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=rows)
     return Section("Right answers by fact, whatever each run asks of it", (table, Note(lines=(ABOUT,))))
 
 

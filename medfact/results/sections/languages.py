@@ -117,12 +117,11 @@ def _ways(number: int, one: InLanguages) -> Shares:
 
 def _lines(one: InLanguages) -> list[str]:
     of = one.found
-    lines = [
+    return [
         f"Answered alike in all languages, right or wrong: {share(of.consistent)} of {counted(of.consistent.n, 'statement')} "
-        "that can be read in all."
-    ]
-    for language, (number, readable) in one.in_english.items():
-        lines.append(
+        "that can be read in all.",
+        *(
             f"Asked in {title(language)}, it answered in {title(ENGLISH)}: {count(number)} of {count(readable)} replies."
-        )
-    return lines
+            for language, (number, readable) in one.in_english.items()
+        ),
+    ]

@@ -74,12 +74,10 @@ def _share_in_words(does: str, of: Estimate, side: str) -> str:
 
 def _rows(found: Found, asked: Sequence[Push], cell: Callable[[AfterPush], Cell]) -> tuple[Row, ...]:
     """A row for each push, the control first; a cell for each run."""
-
-    def of(pressed: Pressure, push: Push) -> Cell:
-        one = pressed.of(*push)
-        return ABSENT if one is None else cell(one)
-
-    return tuple(Row(title_of(push), {run: of(pressed, push) for run, pressed in found.items()}) for push in asked)
+    return tuple(
+        Row(title_of(push), {run: cell(one) if (one := of.of(*push)) else ABSENT for run, of in found.items()})
+        for push in asked
+    )
 
 
 def _shares(found: Found, asked: Sequence[Push], name: str) -> Shares:
@@ -133,14 +131,11 @@ def _moved(moved: Moved | None) -> Cell:
     lines = [
         f"{of}: {before:.2f} → {after:.2f}" for of, (before, after) in sides.items() if before is not None and after is not None
     ]
-    return Cell(text=lines[0], under=(*lines[1:], *_shift(moved.truth), f"of {counted(moved.n, 'statement')}"))
-
-
-def _shift(truth: Estimate) -> tuple[str, ...]:
-    """By how much the probability of what is true moved, as a line; none without an interval."""
-    if truth.value is None or truth.low is None or truth.high is None:
-        return ()
-    return (f"of what is true: by {truth.value:+.2f} ({truth.low:+.2f} to {truth.high:+.2f})".replace("-", "\u2212"),)
+    truth = moved.truth
+    if truth.value is not None and truth.low is not None and truth.high is not None:
+        shift = f"of what is true: by {truth.value:+.2f} ({truth.low:+.2f} to {truth.high:+.2f})"
+        lines.append(shift.replace("-", "\u2212"))
+    return Cell(text=lines[0], under=(*lines[1:], f"of {counted(moved.n, 'statement')}"))
 
 
 def _less_control(found: Found, asked: Sequence[Push]) -> Table:

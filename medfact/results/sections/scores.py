@@ -72,8 +72,8 @@ def scores(figures: Figures) -> Section:
     """The scores of runs. The page has a table of its own for them, which sorts."""
     reports, first = figures.reports, first_scores(figures.reports.values())
     rows = [_score(score(name, ways_of(of)), reports, of) for name, of in first.items()]
-    rows.append(_counts("unreadable", "counted as wrong", {run: one.unreadable for run, one in reports.items()}))
-    rows.append(_counts("failed", "not counted", {run: one.failed for run, one in reports.items()}))
+    for name, how in (("unreadable", "counted as wrong"), ("failed", "not counted")):
+        rows.append(Row(name, {run: Cell(text=count(getattr(one, name))) for run, one in reports.items()}, how, how))
     table = Table(name="scores", label="scores by run", heading="score", rows=tuple(rows))
     about = Note(lines=(f"{about_intervals(list(reports.values()))} {CLUSTERED}",), quiet=True)
     return Section("Scores", (table, about))
@@ -88,11 +88,6 @@ def score_cell(of: Score, report: Report) -> Cell:
     """The score of a run, with n and interval."""
     estimate: Estimate = report.measure(of.name)
     return Cell(estimate, in_draws(estimate.n, of.of, report), signed=of.signed)
-
-
-def _counts(name: str, how: str, counts: Mapping[str, int]) -> Row:
-    cells = {run: Cell(text=count(number)) for run, number in counts.items()}
-    return Row(name, cells, how, how)
 
 
 # ------------------------------------------------------------------------------------------------ one statement a fact to all
