@@ -35,7 +35,7 @@ def invite(options: argparse.Namespace) -> int:
     of = "" if run else options.dataset
     made = invited(options.name, run, of, options.packet, options.days, language=options.language)
     print(f"{(options.address or _own_address()).rstrip('/')}/{made.address}")
-    say("note: whoever has this address judges in that name; it opens nothing else")
+    say("note: anybody with this address judges in that name; it opens nothing else")
     say("note: MEDFACT_INVITED_ONLY=1 medfact app --host 0.0.0.0 shows other machines nothing but such packets")
     return OK
 

@@ -218,8 +218,8 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
-_UNSAID = {str(()), ENGLISH}
-"""What is not worth a word where it is so of all runs: a list of which nothing is chosen, and English."""
+_UNSAID = {str(()), str(None), str(False), ENGLISH}
+"""What is not worth a word where it is so of all runs: nothing chosen, and English."""
 
 
 def _readable(value: Any) -> Any:

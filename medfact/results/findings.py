@@ -12,7 +12,7 @@ from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share, share_of_failing
+from medfact.results.wording import TOO_FEW, nothing_stands_out, percent, points, share, share_of_failing
 from medfact.statements import VARIANTS
 
 Reports = Mapping[str, Report]
@@ -61,7 +61,9 @@ def of_types(reports: Reports) -> str:
 
 def of_diagnoses(reports: Reports) -> str:
     said = {
-        name: STANDS_OUT[of][2].format(it="it", of=share_of_failing(report)) if (of := report.stands_out) in STANDS_OUT else ""
+        name: STANDS_OUT[of][2].format(it="it", of=share_of_failing(report))
+        if (of := report.stands_out) in STANDS_OUT
+        else DEFECTS.get(of or "", "")
         for name, report in reports.items()
         if report.diagnosis
     }
@@ -122,8 +124,10 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     said = "; ".join(_difference(pair, names) for pair in first)
     if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
         said = f"No difference in {SCORED[MASTERY]} is shown; {said}"
-    rest = len(shown) - len(first)
-    return f"{said}; {counted(rest, 'more difference')} {'is' if rest == 1 else 'are'} shown" if rest else said
+    rest = shown[len(first) :]
+    scores = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
+    more = "1 more difference in {} is shown" if len(rest) == 1 else f"{len(rest)} more differences in {{}} are shown"
+    return f"{said}; {more.format(scores)}" if rest else said
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:

@@ -247,7 +247,7 @@ NOT_ENOUGH = "It takes two models, baselines not counted, that were asked the sa
 
 def about_models(found: OverModels) -> list[str]:
     """Whose answers these are, in sentences."""
-    lines = [f"Over {counted(len(found.models), 'model')} and {counted(found.facts, 'fact')} that all of them answered."]
+    lines = [f"{counted(len(found.models), 'model')} answered the same {counted(found.facts, 'fact')}."]
     return lines + [f"{name} does not count here: {reason}." for name, reason in found.left_out]
 
 
@@ -259,8 +259,8 @@ def hardest_in_words(found: OverModels) -> str:
         none = "No fact was answered in every way by all models."
     if found.rasch is None:
         return (
-            f"{none} Listed by the plain share of right answers over all models: with fewer than {FEWEST_MODELS} models "
-            "nothing finer can be said of one fact, and places in this list are partly luck."
+            f"{none} Listed by right answers over all models. With fewer than {FEWEST_MODELS} models, places in this list are "
+            "partly luck."
         )
     return (
         f"{none} Listed by difficulty: a Rasch model in which a model may know one disease better than another. "
@@ -298,7 +298,7 @@ def suspects_in_words(found: OverModels) -> str:
         return said
     names, one = " and ".join(filter(None, [", ".join(mute[:-1]), mute[-1]])), len(mute) == 1
     return (
-        f"{said} {names} {'is' if one else 'are'} not counted: {'it is' if one else 'they are'} not shown to know true facts "
+        f"{said} {names} {'is' if one else 'are'} not counted: {'it is' if one else 'they are'} not shown to tell true facts "
         "from false ones, in all ways of asking together."
     )
 
@@ -321,7 +321,7 @@ def alike_in_words(pair: PairAlike) -> str:
     elif low > 0:
         says = "they are right on the same facts more often than by chance"
     else:
-        says = "they are right on different facts" if high < 0 else "no likeness shown"
+        says = "they are right on different facts" if high < 0 else "not shown to be right on the same facts"
     return f"{pair.a} and {pair.b}: {says} (r = {_correlation(overall)}; {between})."
 
 

@@ -62,8 +62,8 @@ def report_text(report: Report, danger: Danger | None = None, name: str = "") ->
 def comparison_text(comparison: Comparison, reports: Sequence[Report], beside: Beside) -> str:
     """A comparison for a person: what differs, each run's scores, and what the runs show beside each other."""
     names = beside.names
-    of = ", ".join(map(str, comparison.facts_of))
-    lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs, which have {of}."]
+    of = "" if {*comparison.facts_of} == {comparison.shared_facts} else f", of {', '.join(map(str, comparison.facts_of))}"
+    lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs{of}."]
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]

@@ -131,7 +131,7 @@ def _against_rules(report: Report) -> Iterator[Clause]:
 def _rules_in_words(report: Report) -> Iterator[str]:
     for rule, scores in rules_of(report).items():
         pairs = scores.get("pair_joint_accuracy")
-        both = "" if pairs is None else f" and {100 * pairs:.0f}% of pairs" if pairs else " but no pair"
+        both = "" if pairs is None else f" and {100 * pairs:.0f}% of pairs" if pairs else " (no pair)"
         yield f"“{model_name(rule)}” masters {100 * scores[MASTERY]:.0f}% of facts{both}"
 
 
@@ -147,7 +147,7 @@ def _chosen(report: Report, changes: Sequence[Change]) -> Iterator[Clause]:
     """Language, worked examples, passages and pushes, and false facts that nobody checked."""
     language = language_of_pool(report.pool)
     texts = [f"asked in {language_titles()[language]}"] if language else []
-    texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
+    texts += [f"{counted(report.shots, 'worked example')} stood before each statement"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []
     if effect := next((change.metrics["average_accuracy"] for change in changes if change.with_ == report.run), None):
         low, high = effect.low_all or 0.0, effect.high_all or 0.0

@@ -65,8 +65,8 @@ def percent(share: float | None) -> str:
 
 
 def points(difference: float) -> str:
-    """0.033 → "+3.3"; −0.033 → "−3.3"."""
-    return f"{_tenths(difference):+.1f}".replace("-", MINUS)
+    """0.033 → "+3.3"; −0.033 → "−3.3"; 0 → "0.0"."""
+    return f"{_tenths(difference):+.1f}".replace("-", MINUS).replace("+0.0", "0.0")
 
 
 def _tenths(share: float) -> float:
@@ -475,7 +475,7 @@ class Score(Measure):
         value = self.of_coin(chance)
         if value is None:
             return NO_VALUE
-        return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.1g}% (1 in {round(1 / value):,})"
+        return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.2g}% (1 in {round(1 / value):,})"
 
 
 WAYS = {1: "the one way right", 8: "all eight right"}

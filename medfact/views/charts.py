@@ -100,8 +100,15 @@ def _mark(what: str, cell: Cell, y: float, place: int, widest: float | None) -> 
     value, low, high, _ = cell.known or (0.0, None, None, 0)
     size = f"{points(value or 0.0)} points" if widest else f"{value:.1%}"
     between = bounds_in_points(low, high) if widest else interval(cell.known) if cell.known else NO_VALUE
-    title = f"{what}: {size} of {cell.many}, {between}"
-    return Mark(x(value) or _LEFT, y, x(low), x(high), _colour(place), SHAPES[place % len(SHAPES)], title)
+    return Mark(
+        x(value) or _LEFT,
+        y,
+        x(low),
+        x(high),
+        _colour(place),
+        SHAPES[place % len(SHAPES)],
+        f"{what}: {size} of {cell.many}, {between}",
+    )
 
 
 # ------------------------------------------------------------------------------------------------ squares
@@ -110,9 +117,9 @@ def _mark(what: str, cell: Cell, y: float, place: int, widest: float | None) -> 
 def _square(block: Square, name: str, panel: Panel) -> Markup:
     """The square of one run; points grow with how many they stand for."""
     most = max(point.n for point in panel.points)
-    largest = 5 if block.curve else 6
     marks = [
-        (*_place(point.x, point.y), round(1.5 + largest * (point.n / most) ** 0.5, 1), point.words) for point in panel.points
+        (*_place(point.x, point.y), round(1.5 + (5 if block.curve else 6) * (point.n / most) ** 0.5, 1), point.words)
+        for point in panel.points
     ]
     return render(
         "chart_square",
@@ -170,7 +177,11 @@ def _curve(block: Curve) -> Markup:
         label=block.label,
         axes=block.axes,
         lines=[_drawn_line(block, scale, at, name, line) for at, (name, line) in enumerate(block.lines.items())],
-        bands=[_area(scale, line) for line in lines] if block.band else [],
+        bands=[
+            _path(scale, [(step, one.low) for step, one in line] + [(step, one.high) for step, one in reversed(line)])
+            for line in lines
+            if block.band
+        ],
         coin=_path(scale, enumerate(block.coin, 1)),
         ticks=ticks,
         zero=scale.y(0.0),
@@ -188,13 +199,14 @@ def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: CurveLine
         for step, one in line
         if not block.band and one.low is not None and one.high is not None
     ]
-    path = _path(scale, [(step, one.value) for step, one in line])
-    return {"name": name, "colour": _colour(at), "path": path, "bounds": bounds, "dashed": name in block.dashed}
+    return {
+        "name": name,
+        "colour": _colour(at),
+        "path": _path(scale, ((step, one.value) for step, one in line)),
+        "bounds": bounds,
+        "dashed": name in block.dashed,
+    }
 
 
 def _path(scale: _Scale, places: Iterable[tuple[float, float | None]]) -> str:
     return " ".join(f"{scale.x(step)},{scale.y(share or 0.0)}" for step, share in places)
-
-
-def _area(scale: _Scale, line: CurveLine) -> str:
-    return _path(scale, [*((step, one.low) for step, one in line), *((step, one.high) for step, one in reversed(line))])

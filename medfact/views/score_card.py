@@ -150,8 +150,7 @@ def _block(figure: CardScore, names: Sequence[str], top: int) -> Iterator[CardTe
     """A score: its heading, and a row for each run."""
     yield CardText(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
     if figure.chance is not None:
-        coin = f"thin line: a coin, {100 * figure.chance:.2g}%"
-        yield CardText(BARS[0][1], top + 4, coin, 20, QUIET, at_right=True)
+        yield CardText(BARS[0][1], top + 4, f"thin line: a coin, {100 * figure.chance:.2g}%", 20, QUIET, at_right=True)
     for place, estimate in enumerate(figure.estimates):
         y = top + 40 + place * 46
         if estimate is None:
@@ -176,8 +175,7 @@ def _table(card: ScoreCard, face: str) -> Iterator[CardText | CardBar]:
     for number, (figure, place, estimate) in enumerate(shown):
         y = 204 + number * min(56, 264 // len(shown))
         title = figure.title if len(card.names) == 1 else f"{figure.title.partition(',')[0]}: "
-        room = int(320 - width_of(title, 20, face))
-        name = _fitted_name(card, place, 20, room, face) if len(card.names) > 1 else ""
+        name = _fitted_name(card, place, 20, int(320 - width_of(title, 20, face)), face) if len(card.names) > 1 else ""
         yield CardText(LEFT, y + 2, f"{title[0].upper()}{title[1:]}{name}", 20)
         if estimate.value is not None:
             value = points(estimate.value) if figure.signed else percent(estimate.value)
@@ -215,14 +213,14 @@ def _drawable(card: ScoreCard, face: str) -> ScoreCard:
     about = told(card.about)
     if about.count("?") > card.about.count("?"):
         said.append("“?” stands for a letter that this picture cannot show")
-    marks = (*map(told, card.marks), *said)
-    return replace(card, names=tuple(shown), about=about, marks=marks, difference=told(card.difference))
+    return replace(
+        card, names=tuple(shown), about=about, marks=(*map(told, card.marks), *said), difference=told(card.difference)
+    )
 
 
 def _plain(text: str, face: str) -> str:
     """A text without the accents that the font lacks, and with the nearest sign for others."""
-    letters = (letter if _has(face, letter) else _bare(letter) for letter in text.translate(_ALIKE))
-    return "".join(letters)
+    return "".join(letter if _has(face, letter) else _bare(letter) for letter in text.translate(_ALIKE))
 
 
 def _bare(letter: str) -> str:
@@ -314,18 +312,21 @@ def _draw_bar(pen: ImageDraw.ImageDraw, bar: CardBar) -> None:
         return
     if estimate.low is not None and estimate.high is not None:
         pen.rounded_rectangle((at(estimate.low), y - 9, at(estimate.high), y + 9), radius=9, fill=COLOURS[bar.place])
-    x = at(estimate.value)
-    ends = (x - 16, y - 16, x + 16, y + 16)
-    shape = pen.rectangle if bar.place else pen.ellipse
-    shape(ends, fill=PAPER, outline=COLOURS[bar.place], width=6)
+    _draw_point(pen, at(estimate.value), y, 16, bar.place, 6)
+
+
+def _draw_point(pen: ImageDraw.ImageDraw, x: float, y: float, radius: int, place: int, width: int) -> None:
+    (pen.rectangle if place else pen.ellipse)(
+        (x - radius, y - radius, x + radius, y + radius), fill=PAPER, outline=COLOURS[place], width=width
+    )
 
 
 def _draw_curve(pen: ImageDraw.ImageDraw, curve: CardCurve) -> None:
     left, top, right, bottom = (end * _SCALE for end in BOX)
-    longest = max(map(len, curve.lines))
+    last = max(map(len, curve.lines)) - 1
 
     def at(step: int, share: float | None) -> tuple[float, float]:
-        return left + (right - left) * step / max(longest - 1, 1), bottom - (bottom - top) * (share or 0.0)
+        return left + (right - left) * step / last, bottom - (bottom - top) * (share or 0.0)
 
     pen.rectangle((left, top, right, bottom), outline=GRID, width=2)
     for place, line in enumerate(curve.lines):
@@ -333,4 +334,4 @@ def _draw_curve(pen: ImageDraw.ImageDraw, curve: CardCurve) -> None:
         for step, point in enumerate(line):
             (x, y), ends = at(step, point.value), (point.value if end is None else end for end in (point.low, point.high))
             pen.line([at(step, end) for end in ends], fill=COLOURS[place], width=3)
-            (pen.rectangle if place else pen.ellipse)((x - 8, y - 8, x + 8, y + 8), fill=PAPER, outline=COLOURS[place], width=4)
+            _draw_point(pen, x, y, 8, place, 4)

@@ -68,7 +68,7 @@ def test_a_choice_stands_beside_the_same_model_without_it(report: Report) -> Non
     assert isinstance(table, Table)
     (row,) = table.rows
     assert (row.name, row.note, row.opens) == ("In Spanish", "two", {"tab": "statistics", "statistics": "runs"})
-    cell = row.cells["effect"]
+    cell = row.cells["with it"]
     assert cell.estimate == spanish.average_accuracy
     assert cell.many == "32 statements"
     english = report.average_accuracy
@@ -76,7 +76,7 @@ def test_a_choice_stands_beside_the_same_model_without_it(report: Report) -> Non
     assert cell.under[0].startswith("right answers; in English: 50.0% (")
     alone, *_ = sections(two=spanish)
     assert isinstance(alone.blocks[0], Table)
-    assert alone.blocks[0].rows[0].cells["effect"].under == ("right answers",)
+    assert alone.blocks[0].rows[0].cells["with it"].under == ("right answers",)
     told = report_text(spanish)
     assert told.index("What was chosen") < told.index("Scores")
     assert "In Spanish" in told

@@ -156,7 +156,7 @@ def test_a_differences_point_lies_where_its_value_says() -> None:
     """+10 of ± 20 points: three quarters of the way from left to right, 190 + 0.75 · 460."""
     drawn = svg(differences({"x": "X", "y": "Y"}))
     assert 'cx="535.0"' in drawn
-    assert "right answers, X less Y: +10.0 points of 300 statements, +0.0 to +20.0" in drawn
+    assert "right answers, X less Y: +10.0 points of 300 statements, 0.0 to +20.0" in drawn
 
 
 def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_difference_that_is_not_shown_or_cannot_be(store: Store, runs: list[st
     pair = next(pair for pair in comparison(sides_of(store, runs)).pairs if pair.metric == "joint_accuracy")
     names = dict(zip(runs, ("A", "B"), strict=True))
     unsure = replace(pair, difference=0.03, low=-0.02, high=0.08, low_all=-0.02, high_all=0.08, p_holm=0.2)
-    told = f"No difference between these runs is shown: +3.0 points (−2.0 to +8.0) of {pair.n} facts"
+    told = f"No difference in facts with all answers right is shown: +3.0 points (−2.0 to +8.0) of {pair.n} facts"
     assert difference_in_words(unsure, names) == told
     worse = replace(pair, difference=-0.3, low_all=-0.4, high_all=-0.2, p_holm=0.01)
     told = difference_in_words(worse, names)

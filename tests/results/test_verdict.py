@@ -40,7 +40,7 @@ Reports = Callable[..., Report]
 
 HALF, NOT_BETTER = "is no better than a coin, right on 50.0%", "is not shown to be better than a coin"
 BELOW, ABOVE = "it is below these.", "it is above these."
-RULES = "Without any medicine, “true unless denied” masters 50% of facts but no pair and “word matching” masters 63% of facts"
+RULES = "Without any medicine, “true unless denied” masters 50% of facts (no pair) and “word matching” masters 63% of facts"
 FAILINGS = re.compile("overlooks|believes|says “|knows [0-9]|takes (?:all|[0-9])")
 
 ALONE = {
@@ -104,7 +104,7 @@ ALONE = {
 """Model → parts of its verdict, by hand from its script. A failing that is not named here is not in it."""
 
 TOGETHER = {
-    ("flips a coin", "always true"): ("Both are no better than a coin", "No difference between these runs is shown."),
+    ("flips a coin", "always true"): ("Both are no better than a coin", "No difference in facts with all answers right is shown."),
     ("blind", "noisily blind"): ("Both overlook “not” (of 100% and ", "both are below these."),
     ("calibrated 95", "calibrated 60"): (
         "calibrated 95 has 35.0 points more facts with all answers right than calibrated 60 (",
@@ -199,7 +199,7 @@ def test_rules_follow_the_facts_of_the_run(reports: Reports) -> None:
     """Of 60 true and 180 false facts “true unless denied” masters a quarter; of true facts alone, all."""
     report = reports("calibrated 80")
     three = replace(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
-    assert "Without any medicine, “true unless denied” masters 25% of facts but no pair: both are above that" in verdict(
+    assert "Without any medicine, “true unless denied” masters 25% of facts (no pair): both are above that" in verdict(
         {"m": three, "n": three}
     )
     alone = replace(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
@@ -220,8 +220,8 @@ def test_what_was_chosen_is_told_once(reports: Reports) -> None:
     report = reports("calibrated 80")
     chosen = replace(report, shots=5, pool="medfact-es", unchecked=Unchecked(12, 60), words_alone=None)
     said = verdict({"m": chosen})
-    assert said.endswith("Asked in Spanish. Shown 5 worked examples. 12 of 60 false facts were checked by nobody.")
-    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. Shown 5 worked examples.") == 1
+    assert said.endswith("Asked in Spanish. 5 worked examples stood before each statement. Nobody has checked 12 of 60 false facts.")
+    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. 5 worked examples stood before each statement.") == 1
     assert verdict({"m": chosen, "n": report}).endswith(" m: 12 of 60 false facts were checked by nobody.")
 
 

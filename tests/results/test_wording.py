@@ -47,7 +47,7 @@ def test_a_model_is_called_by_its_name(spec: str, name: str) -> None:
         (wording.percent(None), "no value"),
         (wording.points(0.033), "+3.3"),
         (wording.points(-0.033), "−3.3"),
-        (wording.points(-0.0004), "+0.0"),
+        (wording.points(-0.0004), "0.0"),
         (wording.percent(-0.006), "−0.6%"),
         (wording.percent(-0.0004), "0.0%"),
         (wording.interval(Estimate(0.5, 0.501, 0.569, 9)), "50.1–56.9%"),

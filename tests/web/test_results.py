@@ -185,7 +185,7 @@ def test_every_section_is_still_on_the_page(services: Services, two: str) -> Non
         "Right answers by the way of asking", "Why facts fail", "False facts that it accepts", "The facts answered worst",
         "Does the model know when it knows?", "Right answers by relation", "Right answers by how hard the false partner is",
         "Does it agree with itself?", "The same facts, asked in two ways", "Which is better?",
-        "What all models together show", "Where knowledge runs out", "PretextTrans", "What is the same in all of them",
+        "What all models together show", "Where knowledge runs out", "PretextTrans", "Settings in common",
         "Generalise to",
     ):  # fmt: skip
         assert title in shown, title

@@ -112,8 +112,7 @@ def test_two_clinicians_and_a_careless_one(person: Visitor, cue: str) -> None:
         assert f"You and {name} differ on {len(differ)} of 10 facts that both judged: {told} " in last
     score = re.findall(r"all answers right: ([\d.]+)% .*? of 20 facts as labelled, ([\d.]+)% .*? of 20 by", last)
     assert score == [("50.0", f"{100 * sum(held) / 20:.1f}")], "ten of the 20 facts are true as labelled"
-    assert f"({8 * wrong} label" in last
-    assert f"{disputed} facts in dispute" in last
+    assert f"(Reviewers call {wrong} of 10 facts wrong and disagree about {disputed})" in last
     assert f'href="evaluate?run={cue}"' in str(look(person, shown("C", run=cue, place=10, ended=True)).fragments["fact"])
 
 

@@ -98,7 +98,7 @@ def diagnoses(figures: Figures) -> Section | None:
         report, left_out = reports[run], found[run].left_out
         many = counted(one.share.n, "fact") if left_out else in_draws(one.share.n, "fact", report)
         excess = f"excess {points(one.excess)} points, {bounds_in_points(one.low, one.high)}"
-        return Cell(one.share, many, (f"if its eight answers were independent: {percent(one.independent)}", excess, coin(one)))
+        return Cell(one.share, many, (f"eight unrelated answers as often right would give {percent(one.independent)}", excess, coin(one)))
 
     def coin(one: Diagnosed) -> str:
         return f"a coin: {percent(one.coin)}"
@@ -120,9 +120,9 @@ def diagnoses(figures: Figures) -> Section | None:
 
 def _about_independence(found: Iterable[Diagnosis]) -> Note:
     lines = [
-        "Each fact has one diagnosis from its eight answers. “If its eight answers were independent”: what this model's own "
-        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time looks "
-        "like “always yes” now and then; only the excess shows more."
+        "Each fact has one diagnosis from its eight answers. “Unrelated answers”: what this model's own "
+        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time says "
+        "“true” to some facts, affirmed and denied, by chance; only the excess shows more."
     ]
     for one in found:
         if one.left_out:
@@ -137,13 +137,13 @@ def self_agreement(figures: Figures) -> Section | None:
     found = {name: report.self_agreement for name, report in figures.reports.items() if report.self_agreement}
     if not found:
         return None
-    couple = "couple of statements"
+    couple = "pair of statements"
 
     def agrees(implication: str, run: str) -> Cell:
         one = found[run].by_implication.get(implication)
         if one is None:
             return Cell(text="not asked")
-        return share_of(one.share, couple, f"if its answers were independent: {percent(one.independent)}")
+        return share_of(one.share, couple, f"unrelated answers as often right would give {percent(one.independent)}")
 
     rows = [
         Row(name, {run: agrees(name, run) for run in found}, meaning, term=meaning)
@@ -172,11 +172,11 @@ def difference_of(
     found: Contrasted, thing: str = "fact", sides: tuple[str, str] = ("", ""), family: str = "comparisons"
 ) -> Cell:
     """A contrast as a difference, with the interval that decides. thing: of what it is a mean. sides: their names."""
-    higher = f"{100 * abs(found.value or 0.0):.1f} points {'lower' if (found.value or 0.0) < 0 else 'higher'}"
+    higher = f"{100 * abs(found.value or 0.0):.1f} points {'lower' if (found.value or 0.0) < 0 else 'higher'} than"
     first, less = (f"{name} {percent(share)}".strip() for name, share in zip(sides, (found.first, found.less), strict=True))
     decision = () if found.low_all is None else (decision_in_words(found, family),)
     estimate = Estimate(found.value, found.low_all, found.high_all, found.n)
-    under = (f"{first}, {higher} than {less}", *decision)
+    under = (f"{first}, {'the same as' if higher.startswith('0.0 ') else higher} {less}", *decision)
     return Cell(estimate, counted(found.n, thing), under, signed=True, shown=found.is_shown)
 
 
@@ -214,9 +214,9 @@ def danger(figures: Figures) -> Section | None:
     if not found:
         return None
     about = (
-        "Accepted: “true” to more than half of the affirmed statements about a false fact. Only facts whose falsehood is "
-        "judged stand here: a source says so, or reviewers do. Contraindications come first; then those affirmed most often, "
-        "shares drawn towards each other so that one unlucky fact does not top the list."
+        "Accepted: “true” to more than half of the affirmed statements about a false fact. Only checked false facts "
+        "stand here: a source or reviewers call them false. Contraindications come first; then those affirmed most often, "
+        "with shares shrunk towards their mean, so that one unlucky fact does not top the list."
     )
     blocks: list[Block] = [Note(lines=(about,), quiet=True)]
     for name, of in found.items():
@@ -237,10 +237,7 @@ def _accepted(heading: str, of: Danger, figures: Figures, run: str) -> list[Bloc
     else:
         blocks.append(
             Note(
-                lines=(
-                    "No false fact whose falsehood is judged was asked: none that a source calls false, or that reviewers hold "
-                    "false.",
-                )
+                lines=("Nobody has checked the false facts asked here: no source calls one of them false, and no reviewer has.",)
             )
         )
     if of.unjudged:

@@ -166,7 +166,7 @@ def differences(figures: Figures) -> Section | None:
     several = len(beside.names) > 2
     label = "paired differences in points, with intervals that hold for all pairs together"
     finding, rows = findings.of_differences(beside.pairs, beside.names), pair_rows(beside.pairs, beside.names)
-    caption = "The run that is ahead less the other one, in points; a bold frame where a difference is shown."
+    caption = "The first run less the second, in points; a bold frame where a difference is shown."
     all_pairs = " and hold for all pairs of a score together" if several else ""
     about = (
         "Differences are paired, of what both runs answered, in points. Intervals are clustered by disease and finding"

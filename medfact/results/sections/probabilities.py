@@ -98,9 +98,9 @@ def _off_by(name: str, report: Report, drawn: bool) -> str:
         return f"{name} is not drawn: its probabilities are {source}, which does not compare."
     return (
         f"{name}: its probability of “true”, {source}, is off by {100 * (found.ece or 0):.1f} points on average (ECE, n = "
-        f"{count(found.n)} statements). By chance alone a perfectly calibrated model would show "
-        f"{100 * (found.ece_floor_coherent or 0):.1f} if it is coherent, one truth deciding all statements of a fact, and "
-        f"{100 * (found.ece_floor or 0):.1f} if each statement were true or false by itself."
+        f"{count(found.n)} statements). A perfectly calibrated model would be off by "
+        f"{100 * (found.ece_floor_coherent or 0):.1f} by chance ({100 * (found.ece_floor or 0):.1f} if its statements were "
+        "unrelated)."
     )
 
 
@@ -207,7 +207,7 @@ def good_for(figures: Figures) -> Section | None:
     about = (
         "AUROC: how often a true statement gets a higher probability of true than a false one. Miscalibration and ECE are "
         "above 0 by chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where the "
-        "probability of true or sureness is off by more than chance can do, which happens to 5 in 100 perfect models."
+        "probability of true, or the confidence, is off by more than chance explains, as it is for 5 in 100 perfect models."
     )
     table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
     blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))
@@ -226,7 +226,9 @@ def _off(one: Miscalibration) -> Cell:
     if not one.defect:
         return share_of(one.ece, "statement", *(() if one.shift.low is None else ("not shown to be more than chance",)))
     by = one.shift if one.defect.startswith("too") else one.overconfidence
-    return share_of(one.ece, "statement", f"{DEFECTS[one.defect]}, by {abs(100 * (by.value or 0.0)):.1f} points")
+    low, high = sorted(abs(100 * (end or 0.0)) for end in (by.low, by.high))
+    by_points = f"by {abs(100 * (by.value or 0.0)):.1f} points ({low:.1f} to {high:.1f})"
+    return share_of(one.ece, "statement", f"{DEFECTS[one.defect]}, {by_points}")
 
 
 def _by_part(found: Mapping[str, Probabilities]) -> Table:

@@ -38,13 +38,13 @@ _OPENS: Mapping[str, Mapping[str, Any]] = {
 """Setting → what a page shows when it is clicked; the others stand in “Statistics”, beside other runs."""
 
 
-@section("chosen", -1, tab="summary")
+@section("chosen", -1, tab="summary", where=NOT_IN_A_PAPER)
 def what_was_chosen(figures: Figures) -> Section | None:
     """Language, pressure, passages, worked examples, confidence and effort, where one is not as usual; a row each."""
     reports = figures.reports
     named, beside = (True, {"tab": "statistics", "statistics": "runs"}) if len(reports) > 1 else (False, None)
     rows = tuple(
-        Row(words, {"effect": _effect(setting, one, reports)}, run * named, run * named, _OPENS.get(setting, beside))
+        Row(words, {"with it": _effect(setting, one, reports)}, run * named, run * named, _OPENS.get(setting, beside))
         for run, one in reports.items()
         for setting, words in (one.chosen or {}).items()
     )
@@ -56,7 +56,7 @@ def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell
     """The right answers after the push that costs most; of another setting, beside the same model's without it."""
     if setting == "pressure" and report.pressure:
         worst = min(report.pressure.after, key=lambda push: push.held.value or 0.0)
-        return share_of(worst.held, "right answer", f"still right, pushed or asked again; {loss_in_words(report.pressure)}")
+        return share_of(worst.held, "right answer", f"still right after the costliest push, or asking again; {loss_in_words(report.pressure)}")
     chosen = {name: words for name, words in (report.chosen or {}).items() if name != setting}
     asked = (report.model, report.dataset, report.protocol, report.seed, chosen)
     without = [

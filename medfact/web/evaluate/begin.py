@@ -112,7 +112,15 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     services = visitor.services
     records = [record for record in map(services.run, _shown(visitor, show)) if not provider_of(record.model).is_remote]
     for record in records:
-        _check_sources(visitor, record)
+        check_source(record)
+        check_spec(record.model)
+        # a repeated run opens nothing that only a run's file, or another visitor, has named
+        if (
+            record.owner not in visitor.owners
+            and files_of(record.spec)
+            and opens_files(record.spec, recorded_plan(record, services.store))
+        ):
+            services.check_files(visitor.owner, record.spec)
     raced = of_one_race(records)
     specs = [record.spec.chosen(race=None, racers=0) for record in records]
     specs = racing_specs(specs) if raced else specs
@@ -123,15 +131,6 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
         submit(services, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
-
-
-def _check_sources(visitor: Visitor, record: Run) -> None:
-    """Raises Mistake where a repeated run would open what only a run's file, or another visitor, has named."""
-    check_source(record)
-    check_spec(record.model)
-    theirs = record.owner not in visitor.owners
-    if theirs and files_of(record.spec) and opens_files(record.spec, recorded_plan(record, visitor.services.store)):
-        visitor.services.check_files(visitor.owner, record.spec)
 
 
 def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
@@ -182,8 +181,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
             room.enter_context(_room_for(visitor, owner, [record for record in records if record.owner == owner]))
         typed = {one.runs: action.fields.get(one.field, "").strip() or None for one in services_of(records)}
         key_of = {run: key for runs, key in typed.items() for run in runs}
-        tokens = visitor.services.token_for
-        keys = {one.run: key_of.get(one.run) or tokens(visitor.owner, one.spec) for one in records}
+        keys = {one.run: key_of.get(one.run) or visitor.services.token_for(visitor.owner, one.spec) for one in records}
         asking = {record.run: (key_for(record.model, keys[record.run]), budget) for record in records}
         submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()

@@ -239,8 +239,7 @@ def write_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tup
     relation, leaves off.
     """
     setup = setup_in(visitor, show)
-    source = source_of(visitor.services, visitor.owner, setup)
-    collection, _ = _stated(visitor, setup, source)
+    collection, _ = _stated(visitor, setup, source_of(visitor.services, visitor.owner, setup))
     facts = [fact for fact in collection.facts if fact.positive and fact.relation == action.about]
     if not facts:
         return changed(visitor, show, worded=""), Message()
@@ -306,8 +305,14 @@ def _difficulty(visitor: Visitor, setup: Setup, fact: Fact, plan: Plan) -> Marku
     if setup.difficulty != CLOSEST:
         hard = closest_negative(fact, collection_of(source_of(visitor.services, visitor.owner, setup)).known)
         hard = hard and replace(hard, presumed=bool(setup.source) or None)
-    of_method = PROTOCOLS[setup.protocol].negative_difficulty
-    return render("difficulty_choice", fact=fact, usual=usual, hard=hard, chosen=setup.difficulty, of_method=of_method)
+    return render(
+        "difficulty_choice",
+        fact=fact,
+        usual=usual,
+        hard=hard,
+        chosen=setup.difficulty,
+        of_method=PROTOCOLS[setup.protocol].negative_difficulty,
+    )
 
 
 def _partner(plan: Plan, fact: Fact) -> Fact | None:

@@ -152,8 +152,7 @@ def say_people(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Ev
     headers, guess = guess_of(str(file), people)
     if is_asked(replace(guess, personal=())):
         return changed(visitor, show, **waiting_for(file, headers, people)), Message()
-    source = {"facts": str(file), "columns": [[PATIENTS, f"{CONSTANT}{people}"]]}
-    return _taken(visitor, _at_first(show), source, file.name)
+    return _taken(visitor, _at_first(show), {"facts": str(file), "columns": [[PATIENTS, f"{CONSTANT}{people}"]]}, file.name)
 
 
 def use_columns(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:

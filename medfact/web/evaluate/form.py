@@ -405,7 +405,7 @@ FROM_SHOW = {"writing", "drafts", "studio", "reviewed", "sourced"}
 def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
     """The set-up that the page tells, or else that of the last time."""
     setup = show.setup or kept_setup(visitor.services, visitor.owner)
-    return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW}).with_consent()
+    return setup.changed(**{name: getattr(show, name) for name in FROM_SHOW})
 
 
 def changed(visitor: Visitor, show: EvaluateShow, **values: object) -> EvaluateShow:
@@ -442,8 +442,10 @@ def keep_setup(visitor: Visitor, setup: Setup) -> None:
 
 def checked_source(services: Services, owner: str, record: Source) -> Source:
     """A source as a browser sends it back. Raises Mistake where its file is not this visitor's."""
-    file = services.uploads.of(owner, record.get("facts"))
-    return {"facts": str(file), "columns": [[*pair] for pair in columns_in(record).items()]}
+    return {
+        "facts": str(services.uploads.of(owner, record.get("facts"))),
+        "columns": [[*pair] for pair in columns_in(record).items()],
+    }
 
 
 def columns_in(source: Source | None) -> dict[str, str]:

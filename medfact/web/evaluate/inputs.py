@@ -122,8 +122,7 @@ def _evidence() -> Inputs:
             label=LABELS["settings"],
             elem_id="evidence-settings",
         )
-        kinds = (*TEXTS, *FORMATS)
-        bring(Bring("Your own documents (.txt, .md or a table) …", "take_documents", kinds, "own-documents"))
+        bring(Bring("Your own documents (.txt, .md or a table) …", "take_documents", (*TEXTS, *FORMATS), "own-documents"))
         part("documents", "documents-said")
         encoder = gr.Textbox(label=LABELS["encoder"], placeholder=ENCODER, elem_id="encoder", max_length=300)
     return {"retrieval": retrieval, "settings": settings, "encoder": encoder}

@@ -102,5 +102,4 @@ def _planned(
     held: tuple[tuple[str, bool], ...] = (),
     own_pool: EditedPool | None = None,
 ) -> Plan:
-    pool = own_pool.pool() if own_pool else None
-    return plan(spec, collection_of_spec(source), decided, dict(held), most, pool)
+    return plan(spec, collection_of_spec(source), decided, dict(held), most, own_pool.pool() if own_pool else None)

@@ -67,9 +67,14 @@ def _view(services: Services, owner: str, row: ModelRow) -> RowView:
     has_key = services.trials.key((owner, row.id), row.place) is not None
     own_credits = not has_key and services.tokens.of(owner, row.settings) is not None
     trial = services.trials.last((owner, row.id), _asked(services, owner, row))
-    names = services.trials.names((owner, row.id), row.place)
     return RowView(
-        row, model_name(row.spec) if row.model else "", host_called(row.settings), has_key, own_credits, names, trial
+        row,
+        model_name(row.spec) if row.model else "",
+        host_called(row.settings),
+        has_key,
+        own_credits,
+        services.trials.names((owner, row.id), row.place),
+        trial,
     )
 
 
@@ -89,8 +94,7 @@ def key_in(services: Services, owner: str, row: ModelRow) -> str | None:
 def _asked(services: Services, owner: str, row: ModelRow) -> tuple[str, str, str | None]:
     """What a trial of a row is of. It is kept for long, so it holds no token of one who has signed in."""
     typed = services.trials.key((owner, row.id), row.place)
-    signed_in = services.tokens.of(owner, row.settings) is not None
-    return row.spec, row.asked_address, typed or (OWN_CREDITS if signed_in else None)
+    return row.spec, row.asked_address, typed or (OWN_CREDITS if services.tokens.of(owner, row.settings) is not None else None)
 
 
 def _settings(services: Services, owner: str, row: ModelRow) -> ServiceSettings:

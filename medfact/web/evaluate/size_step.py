@@ -65,7 +65,9 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
     ways = len(plan.statements) // max(len(plan.facts), 1)
     pairs = max(_positive(plan.facts), 1)
     draws = len(plan.statements) / pairs
-    runs = _runs(visitor, setup)
+    runs: list[PlannedRun] = []
+    with suppress(MedfactError):  # none can begin yet
+        runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     every = _tested(visitor, setup, MOST_PAIRS)
     fewer = (value for value in (DEFAULT_PAIRS, STANDARD_PAIRS) if value < _positive(every))
     facts_of = {value: _tested(visitor, setup, value) for value in fewer} | {MOST_PAIRS: every}
@@ -94,11 +96,10 @@ def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
     """The facts of so many pairs."""
     services, owner = visitor.services, visitor.owner
     own_pool = edited_of(services, owner, setup)
-    pool = None if own_pool else services.pool(owner, setup.pool) or None
     spec = spec_of(
         source_of(services, owner, setup),
         protocol=setup.protocol,
-        pool=pool,
+        pool=None if own_pool else services.pool(owner, setup.pool) or None,
         limit=pairs,
         shots=setup.demonstrations,
         negative_difficulty=setup.difficulty or None,
@@ -116,13 +117,6 @@ def _selected(spec: RunSpec, held: tuple[tuple[str, bool], ...], own_pool: Edite
 
 
 # ------------------------------------------------------------------------------------------------ time and money
-
-
-def _runs(visitor: Visitor, setup: Setup) -> list[PlannedRun]:
-    """The runs that would begin; none where they cannot."""
-    with suppress(MedfactError):
-        return planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
-    return []
 
 
 def _takes(visitor: Visitor, runs: Sequence[PlannedRun], share: float = 1.0, statements: int | None = None) -> list[str]:

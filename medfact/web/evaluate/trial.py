@@ -87,7 +87,7 @@ def names_at(settings: ServiceSettings) -> tuple[str, ...]:
 def _price(spec: str) -> str:
     price = provider_of(spec).price_of(spec)
     if price is None:
-        return "list price not known" if provider_of(spec).is_paid else "nothing to pay"
+        return "list price not known" if provider_of(spec).is_paid else "free"
     return f"${price.input:g} and ${price.output:g} a million tokens in and out ({age_of(price.as_of)})"
 
 

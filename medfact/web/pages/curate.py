@@ -146,23 +146,24 @@ def _proposal(desk: Desk, show: CurateShow, one: Candidate) -> Markup:
 def _done(desk: Desk) -> Markup:
     """The decisions of this reviewer alone."""
     own = Counter(of[desk.me].decision for of in desk.said.values() if desk.me in of)
-    waiting = desk.progress.wanted - desk.progress.finished
     return render(
         "curate_done",
         decided=sum(own.values()),
         counts=[(own[ACCEPTED], "accepted"), (own[MENDED], "mended"), (own[REFUSED], "refused")],
-        waiting=max(waiting, 0),
+        waiting=max(desk.progress.wanted - desk.progress.finished, 0),
         last=desk.curation.candidates - 1,
     )
 
 
 def _outcome(desk: Desk) -> Markup:
     quality = quality_of(desk.candidates, desk.said)
-    facts = {rule: len(settled(desk.candidates, desk.said, rule, desk.curation.reviewers)) for rule in RULES}
     return render(
         "curate_outcome",
         curation=desk.curation,
-        rules=[(rule, when, facts[rule]) for rule, when in RULES.items()],
+        rules=[
+            (rule, when, len(settled(desk.candidates, desk.said, rule, desk.curation.reviewers)))
+            for rule, when in RULES.items()
+        ],
         reviewers=[(one.is_careless, reviewer_text(one)) for one in quality.reviewers],
         pairs=[pair_text(one) for one in quality.pairs],
     )

@@ -50,9 +50,8 @@ def _new_evaluation(visitor: Visitor, show: EvaluateShow, setup: Setup) -> View:
     going = _going(visitor, unfinished)
     notice = _notice(unfinished, show.missing) + signing_in(visitor, "evaluate")
     notice += render("running", heading=_heading(show), going=going)
-    inputs: dict[str, Fragment] = {"notice": notice, **fragments(visitor, show, setup)}
+    drawn: dict[str, Fragment] = {**dict.fromkeys(RESULTS, ""), "notice": notice, **fragments(visitor, show, setup)}
     again = visitor.services.reports.pace(*going) if going else None
-    drawn = {**dict.fromkeys(RESULTS, ""), **inputs}
     return View(drawn, show, query=_query(show), again=again, title="New evaluation · medfact")
 
 

@@ -77,8 +77,7 @@ def _without(visitor: Visitor, runs: Sequence[Run]) -> list[Run]:
 
 def changes_of(services: Services, runs: Sequence[Run]) -> list[Change]:
     """What passages change in those of the runs that have them and stand beside one without."""
-    versions = tuple(services.reports.version(run.run) for run in runs)
-    return _changes(services, tuple(run.run for run in runs), versions)
+    return _changes(services, tuple(run.run for run in runs), tuple(services.reports.version(run.run) for run in runs))
 
 
 @keep(16)
@@ -91,12 +90,10 @@ def _flips(services: Services, change: Change, positions: Sequence[int]) -> list
     """The answers at these positions of the run with passages."""
     pairs = services.reports.pairs(change.with_)
     pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
-    items = services.store.answers.asked(change.with_, positions=positions)
-    return [_flip(item, pair_of.get(item.fact, 0)) for item in items]
+    return [_flip(item, pair_of.get(item.fact, 0)) for item in services.store.answers.asked(change.with_, positions=positions)]
 
 
 def _flip(item: Asked, pair: int) -> Flip:
     rank = blamed(item)
-    words = {True: "“true”", False: "“false”", None: "neither true nor false"}
-    said = words[item.answer.answer if item.answer else None]
+    said = {True: "“true”", False: "“false”", None: "neither true nor false"}[item.answer.answer if item.answer else None]
     return Flip(item, said, pair, (item.passages or ())[rank] if rank is not None else None, (rank or 0) + 1)

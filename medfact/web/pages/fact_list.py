@@ -89,7 +89,7 @@ def with_row(visitor: Visitor, show: Any, lives: Lives) -> Any:
     run = list(lives.values())[min(show.chosen, len(lives) - 1)].run.run
     table, members = table_of(visitor.services, lives), visitor.services.reports.pairs(run).members
     number = members[min(show.fact, len(members) - 1)][0]
-    row = int(np.flatnonzero(table.number[table.runs.index(run)] == number)[0])
+    (row, *_) = np.flatnonzero(table.number[table.runs.index(run)] == number).tolist()
     return show.model_copy(update={"fact": row, "chosen": -1})
 
 
@@ -98,9 +98,8 @@ def with_row(visitor: Visitor, show: Any, lives: Lives) -> Any:
 
 def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     """One page of the facts, and the view with its page number kept in range."""
-    table = table_of(visitor.services, lives)
+    table, language = table_of(visitor.services, lives), _language(lives)
     facts = facts_of(visitor.services, table)
-    language = _language(lives)
     listed = paged(found_in(table, facts, show, language), show.page, FACTS_A_PAGE)
     fragment = render(
         "fact_list",
@@ -130,16 +129,12 @@ def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow, languag
         passing = table.passing(show.only)
         of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
         rows = rows[of_model[rows]]
-    kept = [row for row in rows.tolist() if _is_within(facts[row], show.within)]
+    group, _, name = show.within.partition(":")
+    kept = [row for row in rows.tolist() if not show.within or _member(facts[row], group) == name]
     if show.search:
         found = {fact.fact_id for fact in holding((facts[row] for row in kept), show.search, also=partial(names_in, language))}
         kept = [row for row in kept if facts[row].fact_id in found]
     return table.worst_first(np.array(kept, dtype=np.int64))
-
-
-def _is_within(fact: Fact, within: str) -> bool:
-    group, _, name = within.partition(":")
-    return not within or _member(fact, group) == name
 
 
 def _member(fact: Fact, group: str) -> str:
@@ -162,9 +157,7 @@ Options = tuple[str, Sequence[tuple[str, str]]]
 
 
 def _filters(table: FactTable) -> Iterator[Options]:
-    several = len(table.runs) > 1
-    models = [(name, text) for name, text in SHOWN.items() if several or name == "all"]
-    yield "", models
+    yield "", [(name, text) for name, text in SHOWN.items() if len(table.runs) > 1 or name == "all"]
     yield "Answers", list(OF_ONE.items())
     if table.variants == tuple(IMPLICATIONS):
         yield "Why it fails", list(DIAGNOSED.items())
@@ -197,12 +190,9 @@ def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         for fact_id, means in _diagnoses(items, pairs):
             diagnoses.setdefault(fact_id, []).append(f"{name}: {means}" if len(lives) > 1 else means)
     found = found_in(table, facts_of(visitor.services, table), show, _language(lives))
+    alone = next(iter(lives)) if len(lives) == 1 else ""
     told = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
-    return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=_alone(lives), diagnoses=told)
-
-
-def _alone(lives: Lives) -> str:
-    return next(iter(lives)) if len(lives) == 1 else ""
+    return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=alone, diagnoses=told)
 
 
 def _diagnoses(items: Sequence[Asked], pairs: Pairs) -> Iterator[tuple[str, str]]:

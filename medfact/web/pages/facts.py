@@ -128,18 +128,15 @@ def _as_chosen(show: FactsShow, kept: Setup) -> FactsShow:
 def _stated(visitor: Visitor, show: FactsShow, kept: Setup) -> tuple[Collection, Pool]:
     """The facts that are shown, the way round in which their sentences state them, and these."""
     source = source_called(show.data, kept.source)
-    pool_name = visitor.services.pool(visitor.owner, show.pool or "")
-    collection = collection_of(source)
-    spec = spec_of(source, protocol=show.protocol, pool=pool_name or None, asked_in=show.language)
-    pool = pool_of(spec, collection)
+    collection, pool_name = collection_of(source), visitor.services.pool(visitor.owner, show.pool or "") or None
+    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name, asked_in=show.language), collection)
     return in_direction(collection, pool), pool
 
 
 def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     collection, pool = _stated(visitor, show, kept)
     askable = pool.statable(collection.facts)
-    found = list(_matching(askable, collection.known, pool, show))
-    listed = paged(found, show.page, FACTS_A_PAGE)
+    listed = paged(list(_matching(askable, collection.known, pool, show)), show.page, FACTS_A_PAGE)
     show = show.model_copy(update={"page": listed.page})
     lines = _lines(visitor, show, collection, pool, listed.part)
     if not any(line.opened for line in lines):
@@ -154,7 +151,6 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
             "facts_list",
             lines=lines,
             language=show.language,
-            language_title=language_titles()[show.language],
             listed=[one for line in lines for one in (line.fact, *line.partners)],
             reasons=REASONS,
             unknown=_unknown_relation(show, facts, askable, pool),
@@ -173,8 +169,9 @@ def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool
     lines, lost = [], lost_partner_in(collection, protocol.negatives)
     for fact, *partners in map(group, facts):
         ways = len({statement.variant for statement in pool.statements(pool.statable([fact, *partners]))})
-        is_open = fact.fact_id == show.fact
-        opened = _opened(visitor, show, collection, pool, decided, [fact, *partners]) if is_open else None
+        opened = None
+        if fact.fact_id == show.fact:
+            opened = _opened(visitor, show, collection, pool, decided, [fact, *partners])
         lines.append(Line(fact, partners, ways, opened, not partners and fact.fact_id in lost))
     return lines
 
@@ -211,9 +208,13 @@ def _own_file(visitor: Visitor, collection: Collection, show: FactsShow, kept: S
     if show.data != OWN_DATA:
         return Markup()
     notes = [in_plain_words(note) for note in collection.notes if not says_columns(note)]
-    problems = summary(collection.problems)[:SHOWN_PROBLEMS]
-    unchecked = checked_by_nobody(facts_asked(visitor, kept))
-    return render("facts_own", name=collection.name, notes=notes, problems=problems, unchecked=unchecked)
+    return render(
+        "facts_own",
+        name=collection.name,
+        notes=notes,
+        problems=summary(collection.problems)[:SHOWN_PROBLEMS],
+        unchecked=checked_by_nobody(facts_asked(visitor, kept)),
+    )
 
 
 def _statistics(collection: Collection) -> Markup:
@@ -227,11 +228,10 @@ def _statistics(collection: Collection) -> Markup:
 
 def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact], note: str) -> Markup:
     """note: how many of the facts have sentences, where that is not all of them by right."""
-    has_languages = not show.pool and show.protocol == RunSpec.protocol
     return render(
         "facts_filters",
         show=show,
-        languages=list(language_titles().items()) if has_languages else [],
+        languages=[] if show.pool or show.protocol != RunSpec.protocol else list(language_titles().items()),
         note=note,
         accept=",".join(FORMATS),
         datasets=data_sets(own),
@@ -253,8 +253,8 @@ def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: Fac
     of a thing, and those in the language that is shown, too.
     """
     for fact in holding(facts, show.search, known, partial(names_in, show.language)):
-        stated = fact.negative_of is None and pool.states(fact)
-        if stated and show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or ""):
+        passes = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
+        if passes and fact.negative_of is None and pool.states(fact):
             yield fact
 
 
@@ -321,12 +321,11 @@ def _fact_and_tail(action: Action) -> tuple[str, str]:
 def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
-    reason = action.fields.get("reason", "")
-    kept = kept_setup(visitor.services, visitor.owner)
+    kept, reason = kept_setup(visitor.services, visitor.owner), action.fields.get("reason", "")
     collection, _ = _stated(visitor, _as_chosen(show, kept), kept)
     fact = next((fact for fact in collection.facts if fact.fact_id == fact_id), None)
-    store = visitor.services.log_of(visitor.owner, [tail, fact])
-    store.decisions.reject(fact_id, tail, reason if reason in REASONS else "", fact)
+    decisions = visitor.services.log_of(visitor.owner, [tail, fact]).decisions
+    decisions.reject(fact_id, tail, reason if reason in REASONS else "", fact)
     said = f"“{tail}” will not be drawn again for {fact.head if fact else 'this fact'}."
     return show, Message(said, "good", undo=Action("accept", action.about))
 

@@ -179,15 +179,14 @@ def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet 
 
 def _played(visitor: Visitor, fact: Fact, asked: Sequence[Asked], answers: Answers) -> Played:
     items = {item.statement.statement_id: item for item in asked if item.statement.fact.fact_id == fact.fact_id}
-    order = list(VARIANTS)
-    sentences = sorted(items.values(), key=lambda item: order.index(item.statement.variant))
+    sentences = sorted(items.values(), key=lambda item: list(VARIANTS).index(item.statement.variant))
+    search = f"{fact.head} {fact.relation} {fact.tail}"[:LONGEST_SEARCH]
     differs = any(answers[name] not in (None, item.statement.label) for name, item in items.items())
-    number = next(iter(items.values())).fact
     return Played(
         fact,
-        None if fact.positive else visitor.services.reports.true_fact(visitor.demonstration, number),
+        None if fact.positive else visitor.services.reports.true_fact(visitor.demonstration, sentences[0].fact),
         tuple(_judged(item, answers[item.statement.statement_id]) for item in sentences),
-        _review(visitor.demonstration, fact) if differs else "",
+        f"review?{urlencode({'run': visitor.demonstration, 'search': search})}" if differs else "",
     )
 
 
@@ -196,12 +195,6 @@ def _judged(item: Asked, said: bool | None) -> Judged:
     own = FATES[UNREADABLE] if said is None else FATES[int(said == item.statement.label)]
     words = "no answer, counted as wrong" if said is None else f"says {'true' if said else 'false'}: {own.name}"
     return Judged(item.statement, (own.name, own.glyph, words), (fate.name, fate.glyph, wording.verdict(item)))
-
-
-def _review(run: str, fact: Fact) -> str:
-    """Where the page Review shows this fact, out of what the run asked."""
-    search = f"{fact.head} {fact.relation} {fact.tail}"[:LONGEST_SEARCH]
-    return f"review?{urlencode({'run': run, 'search': search})}"
 
 
 PAGE = Page(

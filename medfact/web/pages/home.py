@@ -58,8 +58,10 @@ def ask_fact(visitor: Visitor, show: HomeShow, action: Action) -> tuple[HomeShow
     specs = [spec_of(source, model=model, limit=1, shots=0, negatives=0) for model in MODELS]
     asked = [PlannedRun(spec, planned(spec, source, NOTHING_DECIDED)) for spec in specs]
     runs = begin_planned(visitor.services, visitor.owner, asked, Setup(pairs=1), lambda _: None)
-    unknown = Message("The bundled facts do not decide this: true and false below follow what you typed.")
-    return show.model_copy(update={"pair": ",".join(runs)}), SILENCE if holds else unknown
+    return (
+        show.model_copy(update={"pair": ",".join(runs)}),
+        SILENCE if holds else Message("The bundled facts do not decide this: true and false below follow what you typed."),
+    )
 
 
 def _typed_fact(services: Services, show: HomeShow) -> tuple[Markup, float | None]:
@@ -83,10 +85,9 @@ def hero(visitor: Visitor) -> Markup:
 def _hero(services: Services, run: str, _: Version) -> Markup:
     """Kept for each version of the demonstration's answers."""
     live = services.reports.live(run)
-    report = live.report
-    mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
-    card = _card(services, live)
-    return render("hero", report=report, mastered=mastered, card=card, run=run)
+    joint = live.report.joint_accuracy
+    mastered = round((joint.value or 0) * joint.n)
+    return render("hero", report=live.report, mastered=mastered, card=_card(services, live), run=run)
 
 
 def _card(services: Services, live: Live) -> Card | None:
@@ -95,8 +96,7 @@ def _card(services: Services, live: Live) -> Card | None:
     told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
     if not told:
         return None
-    items = of_facts(services, live.run.run, pairs.members[told[0]])
-    return card_of_answers(services, [("medfact-tiny", live.run, items)])
+    return card_of_answers(services, [("medfact-tiny", live.run, of_facts(services, live.run.run, pairs.members[told[0]]))])
 
 
 PAGE = Page(

@@ -42,14 +42,16 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Seque
     across: the differences of runs that the tables' arrows show.
     """
     reports = {name: live.report for name, live in lives.items()}
-    found = tables(list(reports.values()), show.paper, across)
     return render(
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
         paper=show.paper,
         curves=on_a_page([Section("Curves", tuple(_curves(reports, show.paper)))]),
         case=case,
-        tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
+        tables=[
+            (table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows))
+            for table in tables(list(reports.values()), show.paper, across)
+        ],
         nothing=NOTHING,
         arrow=arrow_in_words,
         about_arrows=ABOUT_ARROWS,
@@ -156,8 +158,7 @@ def _sides(lives: Sequence[Live]) -> tuple[Live, Live] | None:
 def _cases(services: Services, llm_eval: str, method: str, _: tuple[Version, Version]) -> Cases:
     """Kept for each version of the two runs."""
     one, other = _by_fact(services, llm_eval), _by_fact(services, method)
-    shared = [fact_id for fact_id in one if fact_id in other]
-    cases = [Case(one[fact_id][0].statement.fact, tuple(one[fact_id]), tuple(other[fact_id])) for fact_id in shared]
+    cases = [Case(own[0].statement.fact, tuple(own), tuple(other[name])) for name, own in one.items() if name in other]
     mastered = [case for case in cases if _right(case.llm_eval) == len(case.llm_eval)]
     told = sorted(
         (c for c in mastered if _right(c.pretext) < len(c.pretext)), key=lambda c: (not c.fact.positive, _right(c.pretext))

@@ -84,10 +84,9 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
         return [state_in_words(live.state, live.run.reason)]
     if live.job is None:
         return ["another program on this machine asks"]
-    begins = provider_of(live.run.model).begins
-    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else "" if done else begins
     if live.job.loading:  # the model, or what comes after the answers
         return [live.job.loading]
+    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else "" if done else provider_of(live.run.model).begins
     left = live.job.seconds_left
     return [rate, "" if left is None else f"{wording.duration(max(left, 1))} left"]
 

@@ -58,8 +58,7 @@ def _published(services: Services) -> list[tuple[Published, Live]]:
 @keep(4)
 def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) -> Markup:
     """Kept until a run is published or withdrawn, or one of them changes."""
-    shown = [_shown(services, publication) for publication, _ in versions]
-    groups = gallery(shown)
+    groups = gallery([_shown(services, publication) for publication, _ in versions])
     shared = [Counter(entry.place.first for entry in group.entries if entry.place) for group in groups]
     return render("runs_published", groups=list(zip(groups, shared, strict=True)))
 

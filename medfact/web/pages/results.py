@@ -60,24 +60,21 @@ STATISTICS = {
 def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
     """These runs."""
     reports = visitor.services.reports
-    about = (reports.about(live, show.estimand) for live in runs)
-    lives = named([replace(live, run=live.run.seen_by(visitor.owners)) for live in about])
+    lives = named([replace(reports.about(live, show.estimand), run=live.run.seen_by(visitor.owners)) for live in runs])
     tabs = _tabs(lives)
     tab = OLD_TABS.get(show.tab, show.tab)
     show = show.model_copy(update={"run": ",".join(live.run.run for live in runs), "tab": tab if tab in tabs else "summary"})
     show = _in_range(visitor, show, lives)
     told = {name: live for name, live in lives.items() if live.is_telling}
     content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
-    going = any(live.going for live in lives.values())
-    version = _version(visitor, show, lives)
     fragments: dict[str, Fragment] = {
         "progress": _head(visitor, show, lives),
-        "scores": Versioned(("scores", *version), lambda: _scores(visitor, show, lives)),
+        "scores": Versioned(("scores", *_version(visitor, show, lives)), lambda: _scores(visitor, show, lives)),
         "tab": content,
         "rarity": rarity(visitor, show, told) if (show.tab, show.statistics) == ("statistics", "rarity") else Markup(),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
     }
-    return View(fragments, show, again=reports.next_look(*lives.values()), title=_title(lives, going))
+    return View(fragments, show, again=reports.next_look(*lives.values()), title=_title(lives))
 
 
 def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:
@@ -91,16 +88,16 @@ def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:
 def _tabs(lives: Lives) -> dict[str, str]:
     """The tabs, with their titles. That of passages is there only where a run shows any."""
     summary_, *others = sections.tabs().items()
-    passages = {"evidence": "With passages"} if is_retrieving(lives) else {}
-    return {**dict([summary_]), "facts": "Facts", **passages, **dict(others)}
+    passages = [("evidence", "With passages")] if is_retrieving(lives) else []
+    return dict([summary_, ("facts", "Facts"), *passages, *others])
 
 
 # ------------------------------------------------------------------------------------------------ the head
 
 
-def _title(lives: Lives, going: bool) -> str:
+def _title(lives: Lives) -> str:
     title = f"{wording.title_of_runs([live.run for live in lives.values()])} · medfact"
-    if not going:
+    if not any(live.going for live in lives.values()):
         return title
     total = sum(live.report.statements for live in lives.values())
     return f"{100 * sum(map(done_of, lives.values())) // max(total, 1)}% · {title}"
@@ -132,7 +129,6 @@ def _data(lives: Lives) -> str:
 def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """The title, the state, and what can be done with the runs."""
     mine = [live for live in lives.values() if live.run.owner in visitor.owners]
-    going = any(live.going for live in lives.values())
     return render(
         "results_head",
         names=_names(lives, " and "),
@@ -141,7 +137,7 @@ def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
         services=begin.services_of([live.run for live in mine if live.resumable]),
-        may_repeat=not going and not any(provider_of(live.run.model).is_remote for live in lives.values()),
+        may_repeat=not any(live.going or provider_of(live.run.model).is_remote for live in lives.values()),
         ids=show.run,
         estimand=show.estimand,
         published=is_published(visitor.services, show.run),
@@ -152,8 +148,8 @@ def _head(visitor: Visitor, show: Any, lives: Lives) -> Markup:
 
 
 def _scores(visitor: Visitor, show: Any, lives: Lives) -> Markup:
-    own = [live.run.run for live in lives.values()] != [visitor.demonstration]
-    return leaderboard(visitor, show, lives, race_lines(visitor.services, lives), is_demonstration=not own)
+    is_demonstration = [live.run.run for live in lives.values()] == [visitor.demonstration]
+    return leaderboard(visitor, show, lives, race_lines(visitor.services, lives), is_demonstration=is_demonstration)
 
 
 def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
@@ -236,12 +232,11 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
         if live.going or not live.report.answered:
             continue
         dangers[name] = _dangers(services, live.run.run, live.version, visitor.reviewers, verdicts)
-        pairs = services.reports.pairs(live.run.run)
-        pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
+        members = services.reports.pairs(live.run.run).members
+        pair_of = {fact: pair for pair, facts in enumerate(members) for fact in facts}
         for one in dangers[name].board:
             opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}
-    links = {name: f"review?run={lives[name].run.run}" for name in dangers}
-    return Figures(_reports(lives), dangers, opens=opens, links=links)
+    return Figures(_reports(lives), dangers, opens=opens, links={name: f"review?run={lives[name].run.run}" for name in dangers})
 
 
 @keep(200)
@@ -254,10 +249,11 @@ def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...
 def _under_review(visitor: Visitor, lives: Lives) -> Markup:
     """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
     last = visitor.services.store.verdicts.version()
-    found = {
-        name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
+    summaries = {
+        name: made
+        for name, live in lives.items()
+        if (made := summary_of(visitor.services, live.run.run, visitor.reviewers, last, live.version)) and made.facts_reviewed
     }
-    summaries = {name: made for name, made in found.items() if made is not None and made.facts_reviewed}
     return render(
         "under_review",
         summaries=summaries,
@@ -276,8 +272,8 @@ def _under_review(visitor: Visitor, lives: Lives) -> Markup:
 
 
 @keep(64)
-def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
-    """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
+def summary_of(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
+    """The reviews of a run, kept for each version of its answers and until there is another verdict; None without any."""
     return summary(services.store, run, owners) if services.store.verdicts.is_judged(run, owners) else None
 
 
@@ -290,9 +286,13 @@ def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         if show.group == "specialty"
     }
     figures = Figures(_reports(lives), group=show.group, specialties=specialties)
-    told = list(sections_of(figures, sections.PAGE, "groups"))
     return render(
-        "chosen_part", field="group", label="Right answers by", parts=GROUPS, chosen=show.group, content=on_a_page(told, lives)
+        "chosen_part",
+        field="group",
+        label="Right answers by",
+        parts=GROUPS,
+        chosen=show.group,
+        content=on_a_page(sections_of(figures, sections.PAGE, "groups"), lives),
     )
 
 
@@ -341,16 +341,20 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))
     figures = Figures(_reports(lives), beside=beside, links={"suspects": f"review?run={show.run}&queue=contested"})
-    told = on_a_page(sections_of(figures, sections.PAGE, "compare"))
-    return render("beside", shared=_shared(made.shared_facts, made.facts_of, lives), comparison=made, told=told)
+    return render(
+        "beside",
+        shared=_shared(made.shared_facts, made.facts_of, lives),
+        comparison=made,
+        told=on_a_page(sections_of(figures, sections.PAGE, "compare")),
+    )
 
 
 def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
     if count == max(of):
         text = f"All of them ask the same {wording.counted(count, 'fact')}."
     else:
-        is_ = "is" if count == 1 else "are"
-        text = f"{wording.counted(count, 'fact')} {is_} shared by all, of {', '.join(f'{n:,}' for n in of)}."
+        text = f"{wording.counted(count, 'fact')} {'is' if count == 1 else 'are'} shared by all, of "
+        text += f"{', '.join(f'{n:,}' for n in of)}."
     others = ", ".join(
         dict.fromkeys(wording.state_in_words(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
     )

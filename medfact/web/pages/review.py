@@ -156,8 +156,8 @@ def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
 
 def _last_name(visitor: Visitor) -> str:
     """The name under which this visitor reviewed last, "" for none. Nobody gives a name for a game."""
-    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
-    return next((one.reviewer for one in reversed(log) if one.queue != GAME and one.role == REVIEWER), "")
+    log = reversed(visitor.services.store.verdicts.log(owners=[visitor.owner]))
+    return next((one.reviewer for one in log if one.queue != GAME and one.role == REVIEWER), "")
 
 
 def material_of(visitor: Visitor, show: ReviewShow) -> Material:
@@ -180,8 +180,8 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
 
 
 def _matching(material: Material, relation: str, search: str) -> list[Fact]:
-    found = holding(material.facts, search, also=partial(names_in, material.language))
-    return [fact for fact in found if relation in ("", fact.relation)]
+    searched = holding(material.facts, search, also=partial(names_in, material.language))
+    return [fact for fact in searched if relation in ("", fact.relation)]
 
 
 def _reviewed(visitor: Visitor, material: Material, rule: Callable[..., list[str]]) -> list[str]:
@@ -192,15 +192,14 @@ def _reviewed(visitor: Visitor, material: Material, rule: Callable[..., list[str
 
 def me(visitor: Visitor, show: ReviewShow) -> Verdict:
     """A verdict of this reviewer, still about nothing."""
-    role = ADJUDICATOR if show.adjudicating else REVIEWER
-    return Verdict(show.reviewer.strip(), "", "", owner=visitor.owner, role=role)
+    return Verdict(show.reviewer.strip(), "", "", owner=visitor.owner, role=ADJUDICATOR if show.adjudicating else REVIEWER)
 
 
 def own_opinions(visitor: Visitor, show: ReviewShow) -> Mapping[str, Opinion]:
     """Fact id → what this reviewer, and nobody else, has said."""
     name = who(me(visitor, show))
-    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
-    return {fact_id: of[name] for fact_id, of in opinions(log).items() if name in of}
+    said = opinions(visitor.services.store.verdicts.log(owners=[visitor.owner]))
+    return {fact_id: of[name] for fact_id, of in said.items() if name in of}
 
 
 def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Statement]:
@@ -250,8 +249,8 @@ def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> Review
     """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
     here = show.invited or "|".join((show.data, show.language, show.run, show.queue, show.relation, show.search))
     if show.place == NEXT or show.within not in ("", here):
-        first = _unreviewed(own_opinions(visitor, show), queue)
-        return show.model_copy(update={"place": first or 0, "within": here, "ended": False})
+        place = _unreviewed(own_opinions(visitor, show), queue) or 0
+        return show.model_copy(update={"place": place, "within": here, "ended": False})
     is_behind = bool(queue) and show.place >= len(queue) and show.queue != DISPUTED
     place = min(show.place, len(queue) if is_behind else max(len(queue) - 1, 0))
     return show.model_copy(update={"place": place, "within": here, "ended": is_behind or (show.ended and place > 0)})
@@ -266,8 +265,13 @@ def _unreviewed(said: Mapping[str, Opinion], queue: Sequence[Fact], after: int =
 def _invitation(one: Invitation) -> Markup:
     """What stands below a packet that somebody was invited to."""
     guide, problem = _guide()
-    until = datetime.fromtimestamp(one.until, UTC).strftime("%d %B %Y")
-    return render("review_invited", invitation=one, until=until, guide=guide, problem=problem)
+    return render(
+        "review_invited",
+        invitation=one,
+        until=datetime.fromtimestamp(one.until, UTC).strftime("%d %B %Y"),
+        guide=guide,
+        problem=problem,
+    )
 
 
 def _guide() -> tuple[Guidelines | None, str]:
@@ -279,8 +283,7 @@ def _guide() -> tuple[Guidelines | None, str]:
 
 
 def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue: Sequence[Fact]) -> Markup:
-    own = own_source(visitor)
-    datasets = [*data_sets(own), *([(OF_RUNS, "what the run of this link asked")] if show.run else [])]
+    datasets = [*data_sets(own_source(visitor)), *([(OF_RUNS, "what the run of this link asked")] if show.run else [])]
     guide, problem = _guide()
     return render(
         "review_choice",
@@ -340,7 +343,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     is_shown = show.checking or opinion is not None
     if is_shown and visitor.owner != NOBODY:
         show_labels(visitor.services.store.of(visitor.owner), [fact])
-    packet = _packet_at(queue, show.place)
+    packet = min(PACKET, len(queue) - show.place // PACKET * PACKET)
     return render(
         "review_fact",
         fact=fact,
@@ -350,8 +353,8 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         show=show,
         in_packet=show.place % PACKET + 1,
-        packet=len(packet),
-        minutes=_minutes(said, len(packet)),
+        packet=packet,
+        minutes=_minutes(said, packet),
         done=sum(one.fact_id in said for one in queue),
         following=_unreviewed(said, queue, show.place + 1),
         opinion=opinion,
@@ -375,16 +378,10 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     )
 
 
-def _packet_at(queue: Sequence[Fact], place: int) -> Sequence[Fact]:
-    """The facts of the packet in which a place lies."""
-    first = place // PACKET * PACKET
-    return queue[first : first + PACKET]
-
-
 def _thanks(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
     """The end of a packet. Labels and others' verdicts are shown once the reviewer has judged all its facts."""
     said, first = own_opinions(visitor, show), (show.place - 1) // PACKET * PACKET
-    facts = _packet_at(queue, first)
+    facts = queue[first : first + PACKET]
     packet = [said[fact.fact_id] for fact in facts if fact.fact_id in said]
     is_whole = len(packet) == len(facts)
     if is_whole:
@@ -533,8 +530,8 @@ def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Mes
     last = max(said.values(), key=lambda one: one.fact.number)
     back = [replace(one, verdict=WITHDRAWN, seconds=None) for one in (last.fact, *last.statements.values())]
     visitor.services.log_of(visitor.owner, back).verdicts.record(back)
-    queue = queue_of(visitor, show, material_of(visitor, show))
-    place = next((n for n, fact in enumerate(queue) if fact.fact_id == last.fact.fact_id), show.place)
+    queue = enumerate(queue_of(visitor, show, material_of(visitor, show)))
+    place = next((place for place, fact in queue if fact.fact_id == last.fact.fact_id), show.place)
     return show.model_copy(update={"place": place, "ended": False}), Message("Taken back.", "good")
 
 
@@ -566,8 +563,18 @@ def ask(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow,
     chosen = list(dict.fromkeys([*in_dispute, *queue]))[:PACKET]
     visitor.services.log_of(visitor.owner, chosen)
     run, data = (show.run, "") if show.data == OF_RUNS else ("", show.data)
-    packet = {"by": visitor.owner, "chosen": chosen, "disputed": len(in_dispute)}
-    made = invite(action.fields.get("name", ""), run, data, len(chosen), ASKED_DAYS, 0, show.language, **packet)
+    made = invite(
+        action.fields.get("name", ""),
+        run,
+        data,
+        len(chosen),
+        ASKED_DAYS,
+        0,
+        show.language,
+        by=visitor.owner,
+        chosen=chosen,
+        disputed=len(in_dispute),
+    )
     return show.model_copy(update={"asked": f"{here}{made.address}"}), Message()
 
 
@@ -581,15 +588,13 @@ def _as_invited(act: Act) -> Act:
     return acting
 
 
-BUTTONS: Mapping[str, Act] = {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, "ask": ask}
-
 PAGE = Page(
     "review",
     "Review",
     ("said", "fact", "choice"),
     ReviewShow,
     view,
-    {**{name: _as_invited(act) for name, act in BUTTONS.items()}, **ERASE},
+    {**{act.__name__: _as_invited(act) for act in (judge, all_fine, undo, jump, ask)}, **ERASE},
     address=ADDRESS,
     place=2,
 )

@@ -18,13 +18,13 @@ from medfact.results.over_models import against_in_words
 from medfact.results.wording import short_name
 from medfact.reviews.invitations import OWNERS, invited_by
 from medfact.reviews.queues import at_random, contested, unanimous
-from medfact.reviews.scores import ReviewedScores, reviewed_scores
-from medfact.reviews.verdicts import REVIEWER, Opinion, judged, opinions
+from medfact.reviews.verdicts import REVIEWER, Opinion, opinions
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, Run
 from medfact.web.pages import Visitor
+from medfact.web.pages.results import summary_of
 from medfact.web.services import Services, Source, collection_of_spec, spec_of
 
 SEED = 0
@@ -60,8 +60,12 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
         raise Mistake("There is no run of that link; it may have been deleted.", "Review a data set instead.")
     runs.sort(key=lambda run: run.imported or run.owner not in visitor.owners)  # one's own first: they name the facts
     by_fact = _asked(visitor.services, tuple(run.run for run in runs))
-    facts = tuple(statements[0].fact for statements in by_fact.values())
-    return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs, language_of_pools(run.pool for run in runs))
+    return Material(
+        tuple(statements[0].fact for statements in by_fact.values()),
+        lambda fact: by_fact[fact.fact_id],
+        lambda: runs,
+        language_of_pools(run.pool for run in runs),
+    )
 
 
 @keep(16)
@@ -84,12 +88,11 @@ def of_source(visitor: Visitor, source: Source, language: str) -> Material:
 
 def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
     """The visitor's last complete runs on the facts of a spec."""
-    runs = [
+    return [
         run
         for run in reversed(visitor.services.store.runs(*visitor.owners))
         if run.state == COMPLETE and (run.spec.dataset, run.spec.facts) == (spec.dataset, spec.facts)
-    ]
-    return runs[:MOST_RUNS]
+    ][:MOST_RUNS]
 
 
 @keep(16)
@@ -183,10 +186,11 @@ def answers_as_held(
 
 
 def outcome(visitor: Visitor, material: Material, packet: Sequence[Fact], said: Mapping[str, Opinion]) -> dict[str, object]:
-    """Facts of a packet that was judged whole, the reviewer beside models and colleagues, and the models' scores.
+    """Facts of a packet that was judged whole, the reviewer beside models and colleagues, and the reviews of the models' runs.
 
     said: fact id → the reviewer's opinion. Returns facts; models: name → for each fact, True if all answers are right;
-    differences: reviewer and name of a colleague → for each fact that both judged, its number if they differ, else 0; scores.
+    differences: reviewer and name of a colleague → for each fact that both judged, its number if they differ, else 0;
+    summaries: name and id of a run, and the reviews of it.
     """
     by_id = {fact.fact_id: fact for fact in material.facts}
     runs = {run.model: run for run in reversed(material.runs()) if not visitor.owner.startswith(OWNERS)}  # of each the latest
@@ -207,18 +211,9 @@ def outcome(visitor: Visitor, material: Material, packet: Sequence[Fact], said: 
             differences[other.reviewer, other.fact.reviewer].append(number if differ else 0)
         voices = others.get(fact.fact_id, [])
         facts.append(JudgedFact(number, fact, by_id.get(fact.negative_of or ""), opinion, agrees, voices, answers))
-    versions = [(run.run, visitor.reviewers, visitor.services.store.verdicts.version(), run.changed) for run in runs.values()]
-    scores = [
-        (short_name(run), run.run, _scores(visitor.services, *key)) for run, key in zip(runs.values(), versions, strict=True)
+    log, version = visitor.services.store.verdicts.version(), visitor.services.reports.version
+    summaries = [
+        (short_name(run), run.run, summary_of(visitor.services, run.run, visitor.reviewers, log, version(run.run)))
+        for run in runs.values()
     ]
-    return {"facts": facts, "models": models, "differences": differences, "scores": scores}
-
-
-@keep(64)
-def _scores(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: int) -> ReviewedScores:
-    """The scores of a run, kept for each version of the verdicts and of its answers."""
-    statements = [item.statement for item in services.store.answers.asked(run)]
-    ids = [statement.statement_id for statement in statements]
-    reviewed = opinions(services.store.verdicts.log(list({statement.fact.fact_id for statement in statements}), owners))
-    judgements = {name: judged(of, reviewed.get(of.fact.fact_id, {})) for name, of in zip(ids, statements, strict=True)}
-    return reviewed_scores(services.reports.board(run).records(), ids, judgements)
+    return {"facts": facts, "models": models, "differences": differences, "summaries": [one for one in summaries if one[2]]}

@@ -69,8 +69,14 @@ def run_story(visitor: Visitor, run: Run, opened: str) -> Markup:
         word, why = state_in_words(INTERRUPTED, None)
         told.append((run.beat_at or run.started_at, f"last heard of; then {word}", why))
     earlier = store.count_events(run.run) - len(events)
-    changed = _changes(visitor.services, run.run, opened)
-    return render("run_story", run=run, earlier=earlier, events=told, sources=_sources(run), changes=changed)
+    return render(
+        "run_story",
+        run=run,
+        earlier=earlier,
+        events=told,
+        sources=_sources(run),
+        changes=_changes(visitor.services, run.run, opened),
+    )
 
 
 def _event(one: RunEvent) -> str:

@@ -100,8 +100,11 @@ def view(visitor: Visitor, show: RunsShow) -> View:
 def _published(visitor: Visitor, show: RunsShow) -> View:
     """The runs that the host shows to all."""
     shown, again = published(visitor)
-    over_time = drift(visitor.services, runs_of_all(visitor.services), show.drift)
-    fragments = {**dict.fromkeys(("notice", "filters", "chosen"), Markup()), "runs": shown, "drift": over_time}
+    fragments = {
+        **dict.fromkeys(("notice", "filters", "chosen"), Markup()),
+        "runs": shown,
+        "drift": drift(visitor.services, runs_of_all(visitor.services), show.drift),
+    }
     return View(fragments, show, again=again, title="Published runs · medfact")
 
 
@@ -113,7 +116,6 @@ def _own(visitor: Visitor, show: RunsShow) -> View:
     listed = paged(found, show.page, RUNS_A_PAGE)
     unread = [run for run in store.listed(*visitor.owners)[::-1] if isinstance(run, UnreadRun)]
     lines = list(_lines(visitor, show, listed.part, unread))
-    chosen = [run for run in show.chosen.split(",") if run]
     fragments = {
         "filters": render("runs_filters", show=show, states=FILTERS.items(), sorts=SORTS.items()),
         "notice": render("runs_notice", **notice(runs)) + keeping(runs) + signing_in(visitor, "runs"),
@@ -127,11 +129,14 @@ def _own(visitor: Visitor, show: RunsShow) -> View:
             longest_name=LONGEST_NAME,
             longest_note=LONGEST_NOTE,
         ),
-        "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
+        "chosen": render("runs_chosen", chosen=list(filter(None, show.chosen.split(","))), runs=len(runs)),
         "drift": drift(visitor.services, found, show.drift),
     }
-    again = visitor.services.reports.next_look(*(line.live for line in lines))
-    return View(fragments, show.model_copy(update={"page": listed.page}), again=again)
+    return View(
+        fragments,
+        show.model_copy(update={"page": listed.page}),
+        again=visitor.services.reports.next_look(*(line.live for line in lines)),
+    )
 
 
 def matches(run: Run, words: Sequence[str], state: str) -> bool:
@@ -293,8 +298,7 @@ def took(events: Sequence[RunEvent], run: Run, *, going: bool) -> str:
 def _seconds_asked(events: Sequence[RunEvent], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
     moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED, LENT_KEY}]
-    pairs = zip_longest(moved, moved[1:])
-    spans = [(begun.at, after.at if after else end) for begun, after in pairs if begun.what == RUNNING]
+    spans = [(begun.at, after.at if after else end) for begun, after in zip_longest(moved, moved[1:]) if begun.what == RUNNING]
     if not spans:
         return None
     now = datetime.now(UTC)
@@ -352,7 +356,8 @@ def _recorded(visitor: Visitor, run: str) -> Run | UnreadRun:
 def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Gives a run a name and a note."""
     record, store = own_run(visitor, action.about), visitor.services.store
-    name, note = (_clean(action.fields.get(field, "")) for field in ("name", "note"))
+    typed = (action.fields.get(field, "").replace("\0", "") for field in ("name", "note"))
+    name, note = (text.encode("utf-8", "replace").decode() for text in typed)  # that every database can keep
     name, note = " ".join(name.split()), note.strip()
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
         if len(text) > most:
@@ -361,18 +366,12 @@ def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Me
     return show.model_copy(update={"edited": ""}), Message(f"Saved “{wording.short_name(store.run(record.run))}”.", "good")
 
 
-def _clean(given: str) -> str:
-    """Text that every database can keep."""
-    return given.replace("\0", "").encode("utf-8", "replace").decode()
-
-
 def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Puts a run away, at once, also one that cannot be read; it can be brought back for a while. Raises Mistake while it goes
     on, and where the host has published it.
     """
     services, run = visitor.services, _recorded(visitor, action.about)
-    attempts = services.store.attempts(run.run)
-    readable = (attempt for attempt in attempts if isinstance(attempt, Run))
+    readable = (attempt for attempt in services.store.attempts(run.run) if isinstance(attempt, Run))
     if any(state_now(attempt.state, services.jobs.snapshot(attempt.run)) in GOING for attempt in readable):
         raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
     if any(publication.run == run.run for publication in services.store.publications.published()):
@@ -442,7 +441,7 @@ PAGE = Page(
     {"save": save, "delete": delete, "undo": undo, "bring": bring},
     address=("of",),
     stops=("of",),
-    introduction="# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its "
+    introduction="# Runs\nA run is one model, asked about one set of facts. Anybody with the link of a run can read its "
     "answers.",
     place=5,
 )

@@ -168,9 +168,7 @@ def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
 
 def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     """Raises MedfactError where the facts cannot be read."""
-    own = own_source(visitor)
-    collection = collection_of(source_called(show.data, own))
-    pool = editable(show.pool)
+    collection, pool = collection_of(source_called(show.data, own_source(visitor))), editable(show.pool)
     log = visitor.services.store.of(visitor.owner).prototype_edits.log(show.pool)
     made = edited(pool.pool, log)
     begun = [show.relation] if show.of == f"{show.pool}|{show.relation}" and any(show.typed().values()) else []
@@ -185,14 +183,14 @@ def _query(show: StudioShow) -> str:
 
 
 def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, str]]) -> Markup:
-    own, pool = own_source(visitor), editable(show.pool)
+    pool = editable(show.pool)
     return render(
         "studio_choice",
         show=show,
         pools=list(editable_titles().items()),
         language_title=language_titles()[pool.language],
         grammar=pool.grammar,
-        datasets=data_sets(own),
+        datasets=data_sets(own_source(visitor)),
         relations=relations,
         signed_in=bool(visitor.user),
         longest=LONGEST_NAME,
@@ -317,8 +315,7 @@ def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow
         raise Mistake("Save the sentence first.", "Save it first.")
     if why := desk.editable.problems(desk.standing).get(action.about):
         raise Mistake(f"This sentence cannot be used: {why}", "Change it first.")
-    signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
-    _record(visitor, [signed])
+    _record(visitor, [PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)])
     return show, Message(f"{name} signs “{VARIANTS[action.about].plain}” off.", "good")
 
 
@@ -326,8 +323,7 @@ def take_back(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow
     """Gives a relation back the pool's own sentences, or none where the pool states none. The log keeps what was."""
     show = _as_it_can_be(visitor, show)
     desk = _at(visitor, show)
-    gone = [PrototypeEdit(desk.base.name, desk.relation, form, "") for form in desk.standing.sentences]
-    _record(visitor, gone)
+    _record(visitor, [PrototypeEdit(desk.base.name, desk.relation, form, "") for form in desk.standing.sentences])
     return show.model_copy(update={"of": ""}), Message(f"The sentences of “{desk.relation}” are the pool's own again.", "good")
 
 

@@ -168,14 +168,13 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
-    decided = visitor.services.store.of(visitor.owner).decisions.of_partners()
     most = limits().of(visitor.owner).statements_a_run
     return PlannedRun(
         *planned_writing(
             show.kind,
             spec,
             collection_of(source),
-            decided,
+            visitor.services.store.of(visitor.owner).decisions.of_partners(),
             lambda spec, _, decided: planned(spec, source, decided, most=most),
         )
     )
@@ -227,9 +226,7 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Markup, Line | None, Wri
 def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
     rephrasing = rephrasing_of(visitor.services, first.run, version_of(first, visitor.services.store), line.complete)
     only = show.only if show.only in (*FILTERS, *REASONS) else "all"
-    sentences = chosen(rephrasing.sentences, only)
-    listed = paged(sentences, show.page, SENTENCES_A_PAGE)
-    stopped = sum(count for fate, count in rephrasing.fates.items() if fate in REASONS)
+    listed = paged(chosen(rephrasing.sentences, only), show.page, SENTENCES_A_PAGE)
     reasons = [reason for reason in REASONS if rephrasing.fates.get(reason)]
     fragment = render(
         "written_sentences",
@@ -238,7 +235,7 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
         pool=pool_title(first.pool),
         fates=rephrasing.fates,
         judged=rephrasing.fates.get("total", 0) - rephrasing.fates.get(NOT_WRITTEN, 0),
-        stopped=stopped,
+        stopped=sum(count for fate, count in rephrasing.fates.items() if fate in REASONS),
         by_variant=rephrasing.by_variant,
         reasons=[(reason, REASONS[reason]) for reason in reasons],
         prototypes=rephrasing.prototypes,
@@ -308,10 +305,9 @@ def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
 def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Puts a writing away with all its attempts."""
     first = own_run(visitor, action.about)
-    store = visitor.services.store
-    job = visitor.services.jobs.snapshot(first.run)
-    going = [attempt for attempt in store.attempts(first.run) if isinstance(attempt, Run) and attempt.state in GOING]
-    if going or (job is not None and job.state in GOING):
+    store, job = visitor.services.store, visitor.services.jobs.snapshot(first.run)
+    attempts = (attempt for attempt in store.attempts(first.run) if isinstance(attempt, Run))
+    if (job is not None and job.state in GOING) or any(attempt.state in GOING for attempt in attempts):
         raise Mistake(f"This writing is {STATES[next(iter(GOING))]} or running.", "Stop it first; then it can be deleted.")
     store.delete(first.run)
     notice = f"Deleted {counted(first.statements, 'sentence')} by {model_name(first.model)}. Runs that asked them keep them."
