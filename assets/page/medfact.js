@@ -263,10 +263,11 @@
     if (!still) window.history[moved ? "pushState" : "replaceState"]({ ...(moved ? { searching } : window.history.state), medfact: stop }, "", `${window.location.pathname}${answer.query}`);
   };
 
-  const warn = (text) => {
+  const warn = (text, leads = false) => {
     html.set("offline", "");
     const part = parts.get("offline");
     if (part) part.textContent = text;
+    if (leads) part?.scrollIntoView({ block: "nearest" });
   };
 
   /* Who is led to another tab from far below sees its beginning. */
@@ -274,9 +275,7 @@
     searching = typed;
     const leads = values.tab !== undefined && values.tab !== show.tab && !(values.fact >= 0) && !returning;
     Object.assign(show, values);
-    const answered = look();
-    if (leads) answered?.then(() => document.querySelector("[role=tablist]")?.scrollIntoView({ block: "nearest" }));
-    return answered;
+    return leads ? look()?.then(() => document.querySelector("[role=tablist]")?.scrollIntoView({ block: "nearest" })) : look();
   };
 
   /* What is chosen is told a moment later, with what follows at once. */
@@ -447,23 +446,18 @@
     if (now?.getAttribute("aria-disabled") !== "true") now?.click();
   };
 
-  const copiedFromField = (text, button) => {
-    const area = Object.assign(document.createElement("textarea"), { value: text, className: "mf-off-screen" });
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    button.focus();
-    return copied;
-  };
-
   const copy = async (button) => {
     const text = document.getElementById(button.dataset.copy)?.textContent ?? window.location.href;
-    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-    if (!copied && !copiedFromField(text, button)) {
-      warn(`This browser refused to copy. Select and copy it here: ${text}`);
-      return parts.get("offline")?.scrollIntoView({ block: "nearest" });
+    let copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    if (!copied) {
+      const area = Object.assign(document.createElement("textarea"), { value: text, className: "mf-off-screen" });
+      document.body.append(area);
+      area.select();
+      copied = document.execCommand("copy");
+      area.remove();
+      button.focus();
     }
+    if (!copied) return warn(`This browser refused to copy. Select and copy it here: ${text}`, true);
     const before = button.textContent;
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = before), 1500);

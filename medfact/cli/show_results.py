@@ -160,7 +160,8 @@ def compare(options: argparse.Namespace) -> int:
         evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
         record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
         languages = {"over_languages": [one.record() for one in beside.languages]} if beside.languages else {}
-        told = {"verdict": verdict({names[report.run]: report for report in reports}, beside.pairs, beside.changes)}
+        named = {names[report.run]: report for report in reports}
+        told = {"verdict": verdict(named, beside.pairs, beside.changes, beside.languages)}
         print_data(json_line({**told, **compared.record(), **record, **evidence, **languages}))
     else:
         print(comparison_text(compared, reports, beside))

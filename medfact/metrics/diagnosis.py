@@ -278,8 +278,8 @@ def _drawn_excess(facts: _Facts) -> Floats:
 
 
 def _first(facts: _Facts, by_name: Mapping[str, Diagnosed]) -> str | None:
-    """The failing that stands out: one of more than half of the facts; else the largest excess that is shown, of at least five
-    points. None with fewer facts than FEWEST_FACTS, or too few heads.
+    """The failing that stands out: one of more than half of the facts, or of the true or the false ones; else the largest
+    excess that is shown, of at least five points. None with fewer facts than FEWEST_FACTS, or too few heads.
 
     A habit that all facts meet alike, such as “true” to everything, has no excess over independence, hence the first rule. One
     fact alone does not tell an overlooked “not” from the same word to everything: of a true fact both affirm all eight
@@ -294,12 +294,11 @@ def _first(facts: _Facts, by_name: Mapping[str, Diagnosed]) -> str | None:
     weight = float(facts.positive.mean())
     share = {name: weight * true[of[0]] + (1 - weight) * false[of[1]] for name, of in STANDS_OUT.items() if all(of)}
     shown = {name: of.excess for name, of in by_name.items() if name in share and of.excess >= 0.05 and (of.low or 0.0) > 0}
-    most = max(share, key=lambda name: share[name])
-    first = most if share[most] > 0.5 else max(shown, key=lambda name: shown[name], default=None)
-    if max(false[OPPOSITE], true[OPPOSITE]) > 0.5:
-        first = OPPOSITE
-    one_sided = first and 0 < weight < 1 and 5 * min(false[first], true[first]) <= max(false[first], true[first])
-    if first == OPPOSITE and one_sided:
+    of_a_side = {name: max(true[STANDS_OUT[name][0]], false[STANDS_OUT[name][1]]) for name in share}
+    most = max(share, key=lambda name: (share[name] > 0.5, of_a_side[name], share[name]))
+    first = most if of_a_side[most] > 0.5 else max(shown, key=lambda name: shown[name], default=None)
+    one_sided = first and 5 * min(false[first], true[first]) <= max(false[first], true[first])
+    if first == OPPOSITE and one_sided and 0 < weight < 1:
         return TAKES_TRUE if false[OPPOSITE] > true[OPPOSITE] else TAKES_FALSE
     same_word = YES if true[BLIND] > false[BLIND] else NO
-    return same_word if first == BLIND and one_sided and same_word in shown else first
+    return same_word if first == BLIND and one_sided else first

@@ -118,8 +118,8 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     """The title of paired differences in one or several accuracies: those that are shown, mastery first; else that none is."""
     shown = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
     if not shown:
-        scores = " or ".join(SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs))
-        return f"No difference in {scores} is shown"
+        scores = [SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs)]
+        return f"No difference in {' or '.join(filter(None, [', '.join(scores[:-1]), *scores[-1:]]))} is shown"
     first = shown[: _SPELLED - 1]
     said = "; ".join(_difference(pair, names) for pair in first)
     if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):

@@ -68,7 +68,7 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], beside: B
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
     named = {names[report.run]: report for report in reports}
-    lines += filter(None, [verdict(named, beside.pairs, beside.changes)])
+    lines += filter(None, [verdict(named, beside.pairs, beside.changes, beside.languages)])
     figures = Figures(named, beside=beside)
     for tab in ("scores", "compare"):
         lines += [line for section in sections_of(figures, TERMINAL, tab) for line in lines_of(section)]

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from medfact.assets import language_of_pool, language_titles
+from medfact.assets import language_of_pool
 from medfact.datasets.columns import listed
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import OVERCONFIDENT, TOO_HIGH, TOO_LOW, UNDERCONFIDENT
+from medfact.metrics.over_languages import OverLanguages
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, Pair
+from medfact.results.compare import MASTERY, Pair, difference
 from medfact.results.evidence import Change
 from medfact.results.findings import Reports, of_differences
+from medfact.results.languages import InLanguages, title
 from medfact.results.pressed import loss_in_words
 from medfact.results.recall import READ
 from medfact.results.report import Report, size_of_defect
@@ -45,19 +47,27 @@ OFF = {
 """Defect of P(True) → clauses about one model and about several."""
 
 
-def verdict(reports: Reports, pairs: Sequence[Pair] = (), changes: Sequence[Change] = ()) -> str:
+def verdict(
+    reports: Reports,
+    pairs: Sequence[Pair] = (),
+    changes: Sequence[Change] = (),
+    languages: Sequence[InLanguages] = (),
+) -> str:
     """The verdict of one run or several, in sentences; "" before any answer.
 
-    pairs: differences of these runs. changes: effects of passages, of runs beside one without them.
+    pairs: differences of these runs. changes: effects of passages, of runs beside one without them. languages: models that were
+    asked in several.
     """
     answered = {name: report for name, report in reports.items() if report.answered}
     if not answered:
         return ""
     first = next(iter(first_scores(answered.values())))
+    pairs = [pair for pair in pairs if not any({pair.a, pair.b} <= {*each.runs.values()} for each in languages)]
     ranked = dict(sorted(answered.items(), key=lambda item: -(item[1].measure(first).value or 0.0)))
     sentences = list(_together(ranked, _against_chance, alone=""))
     if first == MASTERY:
-        sentences += _mastery({"it": next(iter(ranked.values()))} if sentences and len(ranked) == 1 else ranked, pairs)
+        sentences += _mastery({"it": next(iter(ranked.values()))} if sentences and len(ranked) == 1 else ranked)
+        sentences += _difference(ranked, pairs)
         if sides := "; ".join(_together(ranked, _against_rules)):
             rules = dict.fromkeys(text for report in ranked.values() for text in _rules_in_words(report))
             sentences.append(f"without any medicine, {listed(list(rules))}: {sides}")
@@ -65,8 +75,9 @@ def verdict(reports: Reports, pairs: Sequence[Pair] = (), changes: Sequence[Chan
         for name, report in ranked.items():
             scores = (f"{shown.heading} {shown.of_report(report)}" for shown in map(score, first_scores([report])))
             sentences.append(f"{name}: {'; '.join(scores)}")
+        sentences += _difference(ranked, [pair for pair in pairs if pair.metric == "average_accuracy"])
     sentences += filter(None, ["; ".join(_together(ranked, _failings))])
-    sentences += _together(ranked, lambda report: _chosen(report, changes))
+    sentences += _together(ranked, lambda report: _chosen(report, changes, languages))
     return " ".join(f"{text if text.startswith(tuple(ranked)) else text[:1].upper() + text[1:]}." for text in sentences)
 
 
@@ -88,8 +99,10 @@ def _together(ranked: Reports, clauses_of: Callable[[Report], Iterable[Clause]],
     for clauses in dict.fromkeys(words for words, *_ in each):
         figures = {name: figure for words, name, figure in each if words == clauses}
         names = every if len(figures) == len(ranked) else listed(list(figures))
-        listing = listed(list(dict.fromkeys(figures.values())))
-        listing = listing.replace(" of facts", "", listing.count(" of facts") - 1)
+        each_once = list(figures.values())[: None if len(set(figures.values())) > 1 else 1]
+        listing = "; ".join(each_once) if " and " in "".join(each_once) else listed(each_once)
+        for thing in (" of facts", " true facts", " false facts"):
+            listing = listing if ";" in listing else listing.replace(thing, "", listing.count(thing) - 1)
         yield clauses[len(figures) > 1].format(it=names, of=listing).removeprefix(f"{every}: ")
 
 
@@ -103,10 +116,11 @@ def _against_chance(report: Report) -> Iterator[Clause]:
     average, false = report.average_accuracy, report.false_statements / max(report.statements, 1)
     word, chance = ("false", false) if false > 0.5 else ("true", 1 - false)
     unreadable, rule = report.unreadable / report.answered, f"always saying “{word}” ({percent(chance)})"
+    even = " even when unreadable replies count half" if unreadable >= 0.05 else ""
     if average.low is not None and average.high is not None and average.low + unreadable / 2 <= chance:
         excess = (average.value or 0.0) + unreadable / 2 - chance
         how = "worse" if average.high + unreadable / 2 < chance else "no better" if excess < 0.05 else "not shown to be better"
-        words = f"{how} than {'a coin' if chance < 0.505 else rule}, right on {{of}} of statements"
+        words = f"{how} than {'a coin' if chance < 0.505 else rule}{even}, right on {{of}} of statements"
         yield f"{{it}} is {words}", f"{{it}} are {words}", f"{percent(average.value)} ({_bounds(average)})"
     if unreadable >= 0.05:
         words = "{of} of the replies of {it} cannot be read, and count as wrong"
@@ -143,28 +157,40 @@ def _failings(report: Report) -> Iterator[Clause]:
         yield *OFF[good.off.defect], f"{100 * size:.0f}"
 
 
-def _chosen(report: Report, changes: Sequence[Change]) -> Iterator[Clause]:
+def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLanguages]) -> Iterator[Clause]:
     """Language, worked examples, passages and pushes, and false facts that nobody checked."""
     language = language_of_pool(report.pool)
-    texts = [f"asked in {language_titles()[language]}"] if language else []
-    texts += [f"{counted(report.shots, 'worked example')} stood before each statement"] if report.shots else []
+    spoken = next((each.found for each in languages if each.runs.get(language) == report.run), None)
+    texts = [f"asked in {title(language)}{_beside_another(spoken, language)}"] if language else []
+    texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []
     if effect := next((change.metrics["average_accuracy"] for change in changes if change.with_ == report.run), None):
         low, high = effect.low_all or 0.0, effect.high_all or 0.0
         verb = "add to" if low > 0 else "take from" if high < 0 else "are not shown to change"
-        points = signed_share(Estimate(effect.difference, effect.low_all, effect.high_all, effect.n))
-        texts.append(f"passages {verb} its right answers: {points}")
-    elif (evidence := report.evidence) and evidence.setting == READ:
-        texts.append(f"passages held the fact for {percent(evidence.recall.value)} of statements about true facts")
+        texts.append(f"passages {verb} its right answers: {difference(effect)}")
+    elif evidence := report.evidence:
+        held = f"passages held the fact for {percent(evidence.recall.value)} of statements about true facts"
+        texts.append(held if evidence.setting == READ else "shown passages that do not contain the answer")
     texts += unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
     yield from ((f"{{it}}: {text.rstrip('.')}", f"{{it}}: {text.rstrip('.')}", "") for text in texts)
+
+
+def _beside_another(spoken: OverLanguages | None, language: str) -> str:
+    """Facts mastered in a language beside the first language of the same model; "" where there is none."""
+    less = spoken.less.get(language) if spoken else None
+    if spoken is None or less is None or less.value is None:
+        return ""
+    verb = f"masters {'more' if less.value > 0 else 'fewer'}" if less.is_shown else "is not shown to master more or fewer"
+    points = signed_share(Estimate(less.value, less.low_all, less.high_all, less.n))
+    shares = f"{percent(less.first)} against {percent(less.less)}"
+    return f", it {verb} facts than in {title(spoken.languages[0])}: {shares}, {points}"
 
 
 # ------------------------------------------------------------------------------------------------ scores
 
 
-def _mastery(ranked: Reports, pairs: Sequence[Pair]) -> Iterator[str]:
-    """Mastery of facts and of pairs, the highest first, and which model has more where that is shown."""
+def _mastery(ranked: Reports) -> Iterator[str]:
+    """Mastery of facts and of pairs, the highest first."""
     clauses, first = list[str](), ""
     for name, report in ranked.items():
         facts, twins = report.joint_accuracy, report.pair_joint_accuracy
@@ -176,6 +202,10 @@ def _mastery(ranked: Reports, pairs: Sequence[Pair]) -> Iterator[str]:
         clauses.append(f"{name} {share if facts.n else 'has no fact with all its answers yet'}")
         first = first or (counts[0] if facts.n else "")
     yield ", ".join(clauses)
+
+
+def _difference(ranked: Reports, pairs: Sequence[Pair]) -> Iterator[str]:
+    """Which model has more, where that is shown; mastery alone, where it is shown to differ."""
     names = {report.run: name for name, report in ranked.items()}
     if known := [pair for pair in pairs if {pair.a, pair.b} <= names.keys()]:
         yield of_differences([pair for pair in known if pair.metric == MASTERY and pair.is_shown] or known, names)

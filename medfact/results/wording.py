@@ -128,9 +128,11 @@ def share_of_failing(report: Report) -> str:
     true, false = sum(each.true_facts for each in of.values()), sum(each.false_facts for each in of.values())
     if in_true == in_false:
         return f"{100 * (of[in_true].true_facts + of[in_true].false_facts) / (true + false):.0f}% of facts"
-    sides = [(of[in_true].true_facts, true, "true")] if in_true and true else []
-    sides += [(of[in_false].false_facts, false, "false")] if in_false and false else []
-    return " and ".join(f"{'all' if n == every else f'{n} of'} {counted(every, f'{kind} fact')}" for n, every, kind in sides)
+    sides = [(of[in_true].true_facts, true, "true")] if in_true else []
+    sides += [(of[in_false].false_facts, false, "false")] if in_false else []
+    return " and ".join(
+        f"{'all' if n == every else f'{n} of'} {counted(every, f'{kind} fact')}" for n, every, kind in sides if n
+    )
 
 
 def nothing_stands_out(reports: Iterable[Report]) -> str:

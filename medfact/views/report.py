@@ -106,7 +106,7 @@ def html_report(
 def _headlines(parts: Sequence[RunPart], beside: Beside | None) -> list[str]:
     """The verdict, and which runs are not complete."""
     reports = {part.name: part.report for part in parts}
-    told = [verdict(reports, beside.pairs, beside.changes) if beside else verdict(reports)]
+    told = [verdict(reports, beside.pairs, beside.changes, beside.languages) if beside else verdict(reports)]
     for part in parts:
         if (state := part.run.state) != COMPLETE:
             told.append(

@@ -47,7 +47,7 @@ def test_figures_say_what_they_show_and_can_be_kept(page: Page, address: str, ru
     page.goto(f"{address}evaluate?run={runs}&tab=statistics")
     figure = page.locator("[data-key=figure-differences]")
     title = figure.locator("figcaption")
-    none = "No difference in facts with all answers right or right answers or pairs with all answers right is shown"
+    none = "No difference in facts with all answers right, right answers or pairs with all answers right is shown"
     expect(title).to_have_text(none)
     expect(figure.locator(".mf-plot")).to_have_attribute(
         "aria-label", f"{title.inner_text()}. paired differences in points, with intervals that hold for all pairs together"

@@ -77,6 +77,25 @@ def false_ones(share: float, this: Mind, rest: Mind = knows) -> Mind:
     return mind
 
 
+def true_ones(share: float, this: Mind) -> Mind:
+    """This for a share of the true facts."""
+    part = first(share, this)
+
+    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> Says:
+        return (part if positive else knows)(number, positive, variant, randomness)
+
+    return mind
+
+
+def silent_at_times(share: float, of: Mind) -> Mind:
+    """One reply in so many cannot be read, each by itself."""
+
+    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> Says:
+        return (None, None) if randomness.random() < share else of(number, positive, variant, randomness)
+
+    return mind
+
+
 def sure(right: float, said: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> Says:
     """Believes the truth of so many facts and the opposite of the others, with this probability on the side it takes."""
     is_right = number % 20 < round(20 * right)
@@ -122,6 +141,13 @@ MINDS: Mapping[str, Mind] = {
     "errs now and then": noisy(0.05, knows),
     "mute at times": first(0.3, silent),
     "mute": first(0.8, silent),
+    "true to false facts": false_ones(1.0, partial(always, True)),
+    "false to true facts": true_ones(1.0, partial(always, False)),
+    "true to some true facts": true_ones(0.4, blind),
+    "mostly true": noisy(0.1, partial(always, True)),
+    "coin with gaps": silent_at_times(0.33, coin),
+    "knows with gaps": silent_at_times(0.33, knows),
+    "takes most for true": false_ones(0.8, partial(takes_for, True)),
     "mixed": first(0.3, blind, first(0.5, partial(always, False))),
 }
 

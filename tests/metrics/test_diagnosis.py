@@ -135,11 +135,12 @@ def facts(patterns: list[tuple[bool, list[bool]]], heads: int | None = None) -> 
 def test_shares_and_excess_by_hand() -> None:
     """Fifty true facts mastered and fifty with all denied statements wrong. Each affirmed variant is right in 100 of 100, each
     denied one in 50 of 100: independent answers would master (1/2)⁴ = 1/16 of the facts and leave 5/16 negation-blind (none or
-    one of four denied ones right: 1/16 + 4/16). Shares 1/2 and 1/2: the excess is 7/16 and 3/16.
+    one of four denied ones right: 1/16 + 4/16). Shares 1/2 and 1/2: the excess is 7/16 and 3/16. Without a false fact, an
+    overlooked “not” and “true” to everything are the same answers.
     """
     found = diagnosis(facts([(True, right(""))] * 50 + [(True, right(DENIED))] * 50))
     assert found is not None
-    assert (found.facts, found.left_out, found.first) == (100, 0, BLIND)
+    assert (found.facts, found.left_out, found.first) == (100, 0, YES)
     mastered, blind = found.by_name[MASTERED], found.by_name[BLIND]
     assert (mastered.share.value, blind.share.value) == (0.5, 0.5)
     assert (mastered.independent, blind.independent) == pytest.approx((1 / 16, 5 / 16))

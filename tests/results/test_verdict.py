@@ -15,6 +15,7 @@ from functools import cache
 from html import unescape
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,9 +23,10 @@ from asked_updates import OWNER, look
 from asked_updates import services as services
 from scripted_minds import run_of
 
+from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results.compare import pairs_of
+from medfact.results.compare import Pair, pairs_of
 from medfact.results.evidence import Change
 from medfact.results.report import Report, Unchecked, named_first, report_of
 from medfact.results.sides import sides_of
@@ -99,17 +101,36 @@ ALONE = {
     "knows all": ("masters 100% of", "100% of 60 true-false pairs", ABOVE),
     "errs now and then": ("% of 120 facts", "it is above “true unless denied” and not shown to differ from “word matching”."),
     "mute": ("80.0% of the replies of m cannot be read", "It masters 20% of", BELOW),
+    "true to false facts": (
+        "masters 50% of",
+        "0% of 60 true-false",
+        "It says “true” to all 60 false facts, affirmed and denied.",
+    ),
+    "false to true facts": ("masters 50% of", "It says “false” to all 60 true facts, affirmed and denied."),
+    "true to some true facts": ("masters 80% of", "It says “true” to 24 of 60 true facts, affirmed and denied."),
+    "mostly true": ("is no better than a coin, ", "It says “true” to ", " of 60 true facts and "),
+    "coin with gaps": ("is no better than a coin even when unreadable replies count half, right on 3", "of m cannot be read"),
+    "knows with gaps": ("% of the replies of m cannot be read", BELOW),
+    "takes most for true": ("masters 60% of", "20% of 60 true-false pairs", "It takes 48 of 60 false facts for true."),
     "mixed": ("masters 50% of", "Of 40% of facts it overlooks “not”."),
 }
 """Model → parts of its verdict, by hand from its script. A failing that is not named here is not in it."""
 
 TOGETHER = {
-    ("flips a coin", "always true"): ("Both are no better than a coin", "No difference in facts with all answers right is shown."),
+    ("flips a coin", "always true"): (
+        "Both are no better than a coin",
+        "No difference in facts with all answers right, right answers or pairs with",
+    ),
     ("blind", "noisily blind"): ("Both overlook “not” (of 100% and ", "both are below these."),
     ("calibrated 95", "calibrated 60"): (
         "calibrated 95 has 35.0 points more facts with all answers right than calibrated 60 (",
     ),
     ("too sure", "word matcher"): ("Both are overconfident (by 35 and 37 points).",),
+    ("half for true", "takes all for true"): ("Both take false facts for true (30 of 60 and all 60 false facts).",),
+    ("parrot of true", "always true", "mostly true"): (
+        "All 3 say “true”, affirmed and denied (to 24 of 60 true facts and 24 of 60 false facts; all 60 true facts and all 60 ",
+    ),
+    ("calibrated 60", "too sure", "surer still"): ("right on 60.0% (46 to 72), 60.0% (46 to 72) and 55.0% (42 to 67) of",),
     ("too sure", "calibrated 60"): ("too sure is overconfident by 37 points.",),
     ("flips a coin", "always true", "knows all"): (
         "flips a coin and always true are no better than a coin",
@@ -220,9 +241,45 @@ def test_what_was_chosen_is_told_once(reports: Reports) -> None:
     report = reports("calibrated 80")
     chosen = replace(report, shots=5, pool="medfact-es", unchecked=Unchecked(12, 60), words_alone=None)
     said = verdict({"m": chosen})
-    assert said.endswith("Asked in Spanish. 5 worked examples stood before each statement. Nobody has checked 12 of 60 false facts.")
-    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. 5 worked examples stood before each statement.") == 1
-    assert verdict({"m": chosen, "n": report}).endswith(" m: 12 of 60 false facts were checked by nobody.")
+    assert said.endswith("Asked in Spanish. Shown 5 worked examples. Nobody has checked 12 of 60 false facts.")
+    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. Shown 5 worked examples.") == 1
+    assert verdict({"m": chosen, "n": report}).endswith(" m: Nobody has checked 12 of 60 false facts.")
+
+
+def test_of_true_facts_alone_no_habit_is_told_from_an_overlooked_not(reports: Reports, store: Store) -> None:
+    """Of a true fact both affirm all eight statements: what is said is what the answers show."""
+    for name, word in (("always true", "true"), ("blind", "true"), ("always false", "false")):
+        said = verdict({"m": report_of(store, store.run(run_of(store, name, limit=120, negatives=0)))})
+        assert f"It says “{word}” to all 120 true facts, affirmed and denied." in said
+
+
+def test_two_models_without_mastery_are_compared_in_right_answers(reports: Reports, store: Store) -> None:
+    """MKJ asks one affirmed statement of a fact: who overlooks “not” is right on all 240, “true” to everything on 60."""
+    runs = {name: store.run(run_of(store, name, protocol="mkj")) for name in ("blind", "always true")}
+    pairs = pairs_of(sides_of(store, [run.run for run in runs.values()]))
+    said = verdict({name: report_of(store, run) for name, run in runs.items()}, pairs)
+    assert "always true is worse than always saying “false” (75.0%), right on 25.0% (" in said
+    assert "blind has 75.0 points more right answers than always true (" in said
+    assert "all answers right" not in said
+
+
+def test_a_language_stands_beside_english_with_the_bounds_that_decide(reports: Reports) -> None:
+    """Facts mastered of 120: 65 % in English, 50 % in Spanish."""
+    english, spanish = reports("word matcher"), replace(reports("calibrated 60"), pool="medfact-es")
+    (pair, *_) = pairs_of(sides_of(reports.store, [english.run, spanish.run]))  # type: ignore[attr-defined]
+
+    def said(low: float, high: float, *pairs: Pair) -> str:
+        less = Contrasted(0.5, 0.65, -0.15, low, high, 120, 0.01, 0.01, low, high)
+        found = SimpleNamespace(languages=("en", "es"), less={"es": less})
+        told: Any = SimpleNamespace(runs={"en": english.run, "es": spanish.run}, found=found)
+        return verdict({"m, en": english, "m, es": spanish}, pairs, (), (told,))
+
+    fewer = said(-0.25, -0.05, pair)
+    assert fewer.endswith(
+        "m, es: asked in Spanish, it masters fewer facts than in English: 50.0% against 65.0%, −15.0 points (−25.0 to −5.0)."
+    )
+    assert "o difference in" not in fewer, "their difference is told once"
+    assert " it is not shown to master more or fewer facts than in English: 50.0% against 65.0%, −15.0 " in said(-0.31, 0.01)
 
 
 def test_passages_are_told_with_their_interval(reports: Reports) -> None:

@@ -20,7 +20,7 @@ from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.beginnings import _LOCKS, Beginnings
 from medfact.web.evaluate import begin as evaluate_begin
-from medfact.web.evaluate.form import EvaluateShow
+from medfact.web.evaluate.form import EvaluateShow, ModelRow, Setup
 from medfact.web.pages import Action, Visitor, tour, write
 from medfact.web.services import Services
 
@@ -60,7 +60,7 @@ def tour_begins(visitor: Visitor) -> None:
 
 
 def write_begins(visitor: Visitor) -> None:
-    show = write.WriteShow(data=RunSpec.dataset, where="service", service="gpt", pairs=4, agreed=True)
+    show = write.WriteShow(data=RunSpec.dataset, setup=Setup(rows=[ModelRow(model="gpt")]), pairs=4)
     write.start(visitor, show, Action("start"))
 
 
@@ -75,6 +75,7 @@ def test_a_visitors_runs_are_counted_and_begun_one_after_the_other_and_nobody_el
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Visitor], None], slow: list[tuple[str, ModuleType]]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.setattr(write, "tried_rows", lambda *_: "")  # nobody is asked
     held: dict[str, set[bool]] = {}
 
     def watched(name: str, room: ModuleType) -> None:

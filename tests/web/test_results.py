@@ -48,7 +48,7 @@ def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: s
     shown = look(services, run=two)
     head = text_of(part(shown, "progress"))
     assert head.startswith("true unless denied and always says true on clinical-core 384 of 384 statements · complete")
-    assert re.search("Share Download .* Run again New evaluation", head)
+    assert re.search("Share Ask a colleague Download .* Run again New evaluation", head)
     assert shown["title"] == "true unless denied, always says true on clinical-core · medfact"
 
 

@@ -317,7 +317,7 @@ def test_the_first_page_is_made_before_anybody_comes(services: Services, run: st
         raise AssertionError
 
     monkeypatch.setattr("medfact.web.evaluate.plan.plan", planned_again)
-    assert "pairs" in look(services)["fragments"]["go"]
+    assert "true and" in look(services)["fragments"]["go"]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,11 @@ def diagnoses(figures: Figures) -> Section | None:
         report, left_out = reports[run], found[run].left_out
         many = counted(one.share.n, "fact") if left_out else in_draws(one.share.n, "fact", report)
         excess = f"excess {points(one.excess)} points, {bounds_in_points(one.low, one.high)}"
-        return Cell(one.share, many, (f"eight unrelated answers as often right would give {percent(one.independent)}", excess, coin(one)))
+        return Cell(
+            one.share,
+            many,
+            (f"eight unrelated answers as often right would give {percent(one.independent)}", excess, coin(one)),
+        )
 
     def coin(one: Diagnosed) -> str:
         return f"a coin: {percent(one.coin)}"
@@ -237,7 +241,9 @@ def _accepted(heading: str, of: Danger, figures: Figures, run: str) -> list[Bloc
     else:
         blocks.append(
             Note(
-                lines=("Nobody has checked the false facts asked here: no source calls one of them false, and no reviewer has.",)
+                lines=(
+                    "Nobody has checked the false facts asked here: no source calls one of them false, and no reviewer has.",
+                )
             )
         )
     if of.unjudged:

@@ -56,7 +56,11 @@ def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell
     """The right answers after the push that costs most; of another setting, beside the same model's without it."""
     if setting == "pressure" and report.pressure:
         worst = min(report.pressure.after, key=lambda push: push.held.value or 0.0)
-        return share_of(worst.held, "right answer", f"still right after the costliest push, or asking again; {loss_in_words(report.pressure)}")
+        return share_of(
+            worst.held,
+            "right answer",
+            f"still right after the costliest push, or asking again; {loss_in_words(report.pressure)}",
+        )
     chosen = {name: words for name, words in (report.chosen or {}).items() if name != setting}
     asked = (report.model, report.dataset, report.protocol, report.seed, chosen)
     without = [

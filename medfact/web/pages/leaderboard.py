@@ -93,8 +93,8 @@ def _verdict(services: Services, lives: Lives) -> str:
     reports, records = {name: live.report for name, live in lives.items()}, [live.run for live in lives.values()]
     if len(lives) > 1 and not any(live.going for live in lives.values()):
         with suppress(MedfactError):  # of runs that cannot be compared
-            pairs = services.comparisons.made([run.run for run in records]).pairs
-            return verdict(reports, pairs, changes_of(services, records))
+            made, ids = services.comparisons, [run.run for run in records]
+            return verdict(reports, made.made(ids).pairs, changes_of(services, records), made.languages(ids))
     return verdict(reports)
 
 
