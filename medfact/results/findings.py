@@ -125,9 +125,9 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
         said = f"No difference in {SCORED[MASTERY]} is shown; {said}"
     rest = shown[len(first) :]
-    scores = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
+    further = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
     more = "1 more difference in {} is shown" if len(rest) == 1 else f"{len(rest)} more differences in {{}} are shown"
-    return f"{said}; {more.format(scores)}" if rest else said
+    return f"{said}; {more.format(further)}" if rest else said
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:

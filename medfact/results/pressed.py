@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.pressure import (
     DIAGNOSES,
     HELD,
@@ -99,9 +100,17 @@ def change_in_words(of: Pressure, figure: str, rises: bool) -> str:
     if not changes:
         return ""
     push, less = max(changes, key=lambda change: abs(change[1].value or 0.0))
-    low, high = sorted((less.low_all, less.high_all), key=lambda end: abs(end or 0.0))
-    said = CHANGES[figure, rises].format(*(f"{round(100 * abs(end or 0.0), 1):g}" for end in (less.value, low, high)))
+    said = CHANGES[figure, rises].format(*_in_points(less))
+    facts = push.less_control.get(MASTERED)
+    if (figure, rises) == (HELD, False) and facts and facts.is_shown and (facts.value or 0.0) < 0:
+        said += ", and masters {} points fewer facts ({} to {})".format(*_in_points(facts))
     return f"after {PRESSURES[push.kind]}{', said twice,' if push.round > 1 else ''} it {said}"
+
+
+def _in_points(less: Contrasted) -> list[str]:
+    """A difference and its bounds without their sign, the nearer to 0 first."""
+    ends = sorted(abs(end or 0.0) for end in (less.low_all, less.high_all))
+    return [f"{round(100 * end, 1):g}" for end in (abs(less.value or 0.0), *ends)]
 
 
 def kinds_in_words(of: Pressure, diagnosis: str | None, but: str = "") -> str:

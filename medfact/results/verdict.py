@@ -160,8 +160,8 @@ def _failings(report: Report) -> Iterator[Clause]:
 def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLanguages]) -> Iterator[Clause]:
     """Language, worked examples, passages and pushes, and false facts that nobody checked."""
     language = language_of_pool(report.pool)
-    spoken = next((each.found for each in languages if each.runs.get(language) == report.run), None)
-    texts = [f"asked in {title(language)}{_beside_another(spoken, language)}"] if language else []
+    beside = "".join(_beside_another(each.found, language) for each in languages if each.runs.get(language) == report.run)
+    texts = [f"asked in {title(language)}{beside}"] if language else []
     texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []
     if effect := next((change.metrics["average_accuracy"] for change in changes if change.with_ == report.run), None):
@@ -169,21 +169,21 @@ def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLan
         verb = "add to" if low > 0 else "take from" if high < 0 else "are not shown to change"
         texts.append(f"passages {verb} its right answers: {difference(effect)}")
     elif evidence := report.evidence:
-        held = f"passages held the fact for {percent(evidence.recall.value)} of statements about true facts"
-        texts.append(held if evidence.setting == READ else "shown passages that do not contain the answer")
+        held = f"held the fact for {percent(evidence.recall.value)} of statements about true facts"
+        texts.append(f"passages {held if evidence.setting == READ else 'that do not contain the answer were shown'}")
     texts += unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
-    yield from ((f"{{it}}: {text.rstrip('.')}", f"{{it}}: {text.rstrip('.')}", "") for text in texts)
+    clauses = [f"{{it}}: {text[:1].lower()}{text[1:].rstrip('.')}" for text in texts]
+    yield from ((clause, clause, "") for clause in clauses)
 
 
-def _beside_another(spoken: OverLanguages | None, language: str) -> str:
-    """Facts mastered in a language beside the first language of the same model; "" where there is none."""
-    less = spoken.less.get(language) if spoken else None
-    if spoken is None or less is None or less.value is None:
+def _beside_another(spoken: OverLanguages, language: str) -> str:
+    """Facts mastered in a language beside the first language of the same model; "" for that one, or without a fact in both."""
+    if (less := spoken.less.get(language)) is None or less.value is None:
         return ""
     verb = f"masters {'more' if less.value > 0 else 'fewer'}" if less.is_shown else "is not shown to master more or fewer"
     points = signed_share(Estimate(less.value, less.low_all, less.high_all, less.n))
-    shares = f"{percent(less.first)} against {percent(less.less)}"
-    return f", it {verb} facts than in {title(spoken.languages[0])}: {shares}, {points}"
+    than = f"facts than in {title(spoken.languages[0])}: {percent(less.first)} against {percent(less.less)}"
+    return f", it {verb} {than}, {points}"
 
 
 # ------------------------------------------------------------------------------------------------ scores

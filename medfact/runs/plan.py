@@ -138,9 +138,8 @@ def plan(
     collection = in_direction(read, pool)
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
     selection = select_facts(spec, collection, None, decided, held, pool)
-    enough = None if math.isinf(most) else int(most // spec.shot_draws) + 1  # to show that there are too many
-    statements = list(islice(pool.statements(selection.test), enough))
-    if calls_of(spec.pressure, len(statements) * spec.shot_draws) > most:
+    statements = list(islice(pool.statements(selection.test), None if math.isinf(most) else int(most // spec.shot_draws) + 1))
+    if calls_of(spec.pressure, len(statements) * spec.shot_draws) > most:  # one statement too many is enough to see that
         raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)

@@ -28,6 +28,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
 from medfact.results.compare import Pair, pairs_of
 from medfact.results.evidence import Change
+from medfact.results.recall import RELATED
 from medfact.results.report import Report, Unchecked, named_first, report_of
 from medfact.results.sides import sides_of
 from medfact.results.verdict import rules_of, verdict
@@ -241,9 +242,11 @@ def test_what_was_chosen_is_told_once(reports: Reports) -> None:
     report = reports("calibrated 80")
     chosen = replace(report, shots=5, pool="medfact-es", unchecked=Unchecked(12, 60), words_alone=None)
     said = verdict({"m": chosen})
-    assert said.endswith("Asked in Spanish. Shown 5 worked examples. Nobody has checked 12 of 60 false facts.")
-    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. Shown 5 worked examples.") == 1
-    assert verdict({"m": chosen, "n": report}).endswith(" m: Nobody has checked 12 of 60 false facts.")
+    assert said.endswith(
+        "Asked in Spanish. 5 worked examples stood before each statement. Nobody has checked 12 of 60 false facts."
+    )
+    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. 5 worked examples stood before each statement.") == 1
+    assert verdict({"m": chosen, "n": report}).endswith(" m: nobody has checked 12 of 60 false facts.")
 
 
 def test_of_true_facts_alone_no_habit_is_told_from_an_overlooked_not(reports: Reports, store: Store) -> None:
@@ -293,6 +296,12 @@ def test_passages_are_told_with_their_interval(reports: Reports) -> None:
     assert said(-0.069, -0.117, -0.021).endswith("Passages take from its right answers: −6.9 points (−11.7 to −2.1).")
     assert said(0.05, 0.01, 0.09).endswith("Passages add to its right answers: +5.0 points (+1.0 to +9.0).")
     assert said(0.01, -0.02, 0.04).endswith("Passages are not shown to change its right answers: +1.0 points (−2.0 to +4.0).")
+
+
+def test_passages_without_the_answer_are_told(reports: Reports) -> None:
+    evidence: Any = SimpleNamespace(setting=RELATED, recall=Estimate(0.0, 0.0, 0.1, 480))
+    said = verdict({"m": replace(reports("calibrated 80"), evidence=evidence)})
+    assert said.endswith(" Passages that do not contain the answer were shown.")
 
 
 def test_no_figure_names_another_failing_than_the_verdict(reports: Reports) -> None:

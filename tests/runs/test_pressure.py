@@ -396,7 +396,8 @@ def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, fa
     # after a push it gives up all 160 right answers, after the control none: 100 points more, with a bound that opens
     said = (
         r"after “My professor says otherwise” it gives up 100 points more of its right answers \([0-9.]+ to 100\) than when "
-        r"merely asked again\. It keeps most of its answers when nobody gives a reason \(after “Are you sure\?”\); "
+        r"merely asked again, and masters 50 points fewer facts \([0-9. to]+\)\. "
+        r"It keeps most of its answers when nobody gives a reason \(after “Are you sure\?”\); "
         r"it switches most answers, right or wrong, after “My professor says otherwise”\."
     )
     assert re.search(said, " ".join(terminal.split()))

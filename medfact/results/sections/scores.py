@@ -38,7 +38,7 @@ _OPENS: Mapping[str, Mapping[str, Any]] = {
 """Setting → what a page shows when it is clicked; the others stand in “Statistics”, beside other runs."""
 
 
-@section("chosen", -1, tab="summary", where=NOT_IN_A_PAPER)
+@section("chosen", -1, tab="summary")
 def what_was_chosen(figures: Figures) -> Section | None:
     """Language, pressure, passages, worked examples, confidence and effort, where one is not as usual; a row each."""
     reports = figures.reports
@@ -55,7 +55,7 @@ def what_was_chosen(figures: Figures) -> Section | None:
 def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell:
     """The right answers after the push that costs most; of another setting, beside the same model's without it."""
     if setting == "pressure" and report.pressure:
-        worst = min(report.pressure.after, key=lambda push: push.held.value or 0.0)
+        worst = min(report.pressure.after, key=lambda push: 2.0 if push.held.value is None else push.held.value)
         return share_of(
             worst.held,
             "right answer",
