@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from medfact.assets import language_of_pool
 from medfact.datasets.columns import listed
@@ -53,12 +53,13 @@ def verdict(
     changes: Sequence[Change] = (),
     languages: Sequence[InLanguages] = (),
 ) -> str:
-    """The verdict of one run or several, in sentences; "" before any answer.
+    """The verdict of one run or several, in sentences; "" before any answer. Baselines beside a model are not told of.
 
     pairs: differences of these runs. changes: effects of passages, of runs beside one without them. languages: models that were
     asked in several.
     """
     answered = {name: report for name, report in reports.items() if report.answered}
+    answered = {name: report for name, report in answered.items() if not provider_of(report.model).is_rule} or answered
     if not answered:
         return ""
     first = next(iter(first_scores(answered.values())))
@@ -70,13 +71,14 @@ def verdict(
         sentences += _difference(ranked, pairs)
         if sides := "; ".join(_together(ranked, _against_rules)):
             rules = dict.fromkeys(text for report in ranked.values() for text in _rules_in_words(report))
-            sentences.append(f"without any medicine, {listed(list(rules))}: {sides}")
+            sentences.append(f"without any medicine, {', '.join(rules)}: {sides}")
     else:
         for name, report in ranked.items():
             scores = (f"{shown.heading} {shown.of_report(report)}" for shown in map(score, first_scores([report])))
             sentences.append(f"{name}: {'; '.join(scores)}")
         sentences += _difference(ranked, [pair for pair in pairs if pair.metric == "average_accuracy"])
-    sentences += filter(None, ["; ".join(_together(ranked, _failings))])
+    defects = {good.off.defect for report in ranked.values() if not _fails(report) and (good := report.probabilities)}
+    sentences += filter(None, ["; ".join(_together(ranked, lambda report: _failings(report, defects)))])
     sentences += _together(ranked, lambda report: _chosen(report, changes, languages))
     return " ".join(f"{text if text.startswith(tuple(ranked)) else text[:1].upper() + text[1:]}." for text in sentences)
 
@@ -143,17 +145,27 @@ def _against_rules(report: Report) -> Iterator[Clause]:
 
 
 def _rules_in_words(report: Report) -> Iterator[str]:
+    verb, of_facts, of_pairs = "masters ", " of facts", " of pairs"
     for rule, scores in rules_of(report).items():
         pairs = scores.get("pair_joint_accuracy")
-        both = "" if pairs is None else f" and {100 * pairs:.0f}% of pairs" if pairs else " (no pair)"
-        yield f"“{model_name(rule)}” masters {100 * scores[MASTERY]:.0f}% of facts{both}"
+        both = "" if pairs is None else f" and {100 * pairs:.0f}%{of_pairs}" if pairs else " and no pair"
+        yield f"“{model_name(rule)}” {verb}{100 * scores[MASTERY]:.0f}%{of_facts}{both}"
+        verb = of_facts = of_pairs = ""
 
 
-def _failings(report: Report) -> Iterator[Clause]:
-    """At most one failing of the answers, and one of P(True)."""
+def _fails(report: Report) -> bool:
+    """True where a failing of the answers stands out."""
+    return report.stands_out in STANDS_OUT
+
+
+def _failings(report: Report, defects: Container[str | None]) -> Iterator[Clause]:
+    """The failing of the answers that stands out, or else that of P(True).
+
+    defects: those of P(True) that are named of some model, and so of each that has them.
+    """
     if report.stands_out in STANDS_OUT:
         yield *STANDS_OUT[report.stands_out][2:], share_of_failing(report)
-    if (good := report.probabilities) and good.off.defect and (size := size_of_defect(good)):
+    if (good := report.probabilities) and good.off.defect in defects and good.off.defect and (size := size_of_defect(good)):
         yield *OFF[good.off.defect], f"{100 * size:.0f}"
 
 

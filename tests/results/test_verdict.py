@@ -43,7 +43,7 @@ Reports = Callable[..., Report]
 
 HALF, NOT_BETTER = "is no better than a coin, right on 50.0%", "is not shown to be better than a coin"
 BELOW, ABOVE = "it is below these.", "it is above these."
-RULES = "Without any medicine, “true unless denied” masters 50% of facts (no pair) and “word matching” masters 63% of facts"
+RULES = "Without any medicine, “true unless denied” masters 50% of facts and no pair, “word matching” 63% and "
 FAILINGS = re.compile("overlooks|believes|says “|knows [0-9]|takes (?:all|[0-9])")
 
 ALONE = {
@@ -185,7 +185,7 @@ def test_no_two_models_have_a_sentence_that_their_figures_deny(reports: Reports)
         ("flips a coin", "always true", "takes all for true", "blind", "calibrated 80", "too sure"), 2
     ):
         said, pair = told(reports, one, other), (reports(one), reports(other))
-        assert said.count("masters ") == 1 + 2, said  # the first model, and the two rules
+        assert said.count("masters ") == 1 + 1, said  # the first model, and the first rule
         for name, report in zip((one, other), pair, strict=True):
             assert (
                 f"{name} {'masters ' if f'{name} masters' in said else ''}{100 * (report.joint_accuracy.value or 0):.0f}%"
@@ -221,7 +221,7 @@ def test_rules_follow_the_facts_of_the_run(reports: Reports) -> None:
     """Of 60 true and 180 false facts “true unless denied” masters a quarter; of true facts alone, all."""
     report = reports("calibrated 80")
     three = replace(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
-    assert "Without any medicine, “true unless denied” masters 25% of facts (no pair): both are above that" in verdict(
+    assert "Without any medicine, “true unless denied” masters 25% of facts and no pair: both are above that" in verdict(
         {"m": three, "n": three}
     )
     alone = replace(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
@@ -242,10 +242,8 @@ def test_what_was_chosen_is_told_once(reports: Reports) -> None:
     report = reports("calibrated 80")
     chosen = replace(report, shots=5, pool="medfact-es", unchecked=Unchecked(12, 60), words_alone=None)
     said = verdict({"m": chosen})
-    assert said.endswith(
-        "Asked in Spanish. 5 worked examples stood before each statement. Nobody has checked 12 of 60 false facts."
-    )
-    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. 5 worked examples stood before each statement.") == 1
+    assert said.endswith("Asked in Spanish. Shown 5 worked examples. Nobody has checked 12 of 60 false facts.")
+    assert verdict({"m": chosen, "n": chosen}).count("Asked in Spanish. Shown 5 worked examples.") == 1
     assert verdict({"m": chosen, "n": report}).endswith(" m: nobody has checked 12 of 60 false facts.")
 
 
