@@ -12,7 +12,7 @@ from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import TOO_FEW, counted, nothing_stands_out, percent, points, share, share_of_failing
+from medfact.results.wording import TOO_FEW, nothing_stands_out, percent, points, share, share_of_failing
 from medfact.statements import VARIANTS
 
 Reports = Mapping[str, Report]
