@@ -12,7 +12,7 @@ from medfact.web.pages.every import PAGES
 
 pytestmark = pytest.mark.browser
 
-SMALL = """(least) => [...document.querySelectorAll('.mf-frame :is(a, button), .mf-pages a')]
+SMALL = """(least) => [...document.querySelectorAll('.mf-frame :is(a, button):not([hidden]), .mf-pages a:not([hidden])')]
     .map((one) => [one.textContent, one.getBoundingClientRect()])
     .filter(([, box]) => box.height < least || box.width < least).map(([text, box]) => `${text} ${box.width} ${box.height}`)"""
 
