@@ -116,7 +116,7 @@ def test_what_is_judged_at_an_address_is_that_persons_blind_and_of_their_packet_
     assert (listed["Ben"]["judged"], listed["Ben"]["facts"], listed["Ben"]["finished"]) == (1, 3, False)
     with Guest(laptop, ada) as phone:
         again = phone.opened()
-        assert "already reviewed" in again["fragments"]["fact"], "another browser of the same person goes on"
+        assert "Thank you, Dr. Ada" in again["fragments"]["fact"], "another browser of the same person opens on the end"
     with Visitor(laptop) as host:
         assert "Who was invited: 1 of 2 have finished" in host.look("review", reviewer="me")["fragments"]["choice"]
 

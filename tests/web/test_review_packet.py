@@ -50,6 +50,9 @@ def test_it_opens_on_a_packet_and_ends_with_what_was_done(visitor: Visitor) -> N
     assert "10 facts of this packet reviewed: 8 true, 2 false. It took 1 min 0 s." in thanks
     assert "Ten more" in thanks
     assert thanks.count('<li data-key="row-') == 10, "each with its label, once all are judged"
+    reloaded = visitor.look("review", reviewer="ada", place=10, ended=True)
+    assert reloaded["fragments"]["fact"] == thanks, "the address leads back to the end"
+    assert "place=10&ended=True" in reloaded["query"]
     again = visitor.look("review")
     assert "10 reviewed by ada" in again["fragments"]["fact"], "who reviewed here last goes on"
     assert again["show"]["place"] == 10, "with the first fact that is not reviewed"
@@ -81,7 +84,7 @@ def test_a_file_of_verdicts_is_offered_and_the_setup_is_folded(visitor: Visitor)
 
 def test_it_says_that_false_partners_are_among_the_facts_and_that_all_fine_saves_true(visitor: Visitor) -> None:
     shown = visitor.look("review", reviewer="ada")
-    assert "false partners of true facts" in shown["fragments"]["fact"]
+    assert "Some of these facts are false on purpose." in shown["fragments"]["fact"]
     assert re.search("True, all 8 fine", shown["fragments"]["fact"])
     seen = visitor.look("review", reviewer="ada", checking=True)["fragments"]["fact"]
     assert "false partners of true facts" not in seen, "the label is there"

@@ -208,7 +208,7 @@ def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Stat
 
 # ------------------------------------------------------------------------------------------------ the page
 
-ADDRESS = ("run", "data", "language", "queue", "relation", "search", "adjudicating", "place", "invited", "asking")
+ADDRESS = ("run", "data", "language", "queue", "relation", "search", "adjudicating", "place", "ended", "invited", "asking")
 """The fields of the page's address."""
 
 QUEUE_TITLES = {
@@ -249,8 +249,8 @@ def _placed(visitor: Visitor, show: ReviewShow, queue: Sequence[Fact]) -> Review
     """The view at a place that there is. Behind the last fact of a queue, its last packet has ended."""
     here = show.invited or "|".join((show.data, show.language, show.run, show.queue, show.relation, show.search))
     if show.place == NEXT or show.within not in ("", here):
-        place = _unreviewed(own_opinions(visitor, show), queue) or 0
-        return show.model_copy(update={"place": place, "within": here, "ended": False})
+        place = _unreviewed(own_opinions(visitor, show), queue)
+        show = show.model_copy(update={"place": len(queue) if place is None else place, "ended": False})
     is_behind = bool(queue) and show.place >= len(queue) and show.queue != DISPUTED
     place = min(show.place, len(queue) if is_behind else max(len(queue) - 1, 0))
     return show.model_copy(update={"place": place, "within": here, "ended": is_behind or (show.ended and place > 0)})
