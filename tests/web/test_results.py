@@ -69,6 +69,10 @@ def test_facts_and_their_cards_are_shown_and_found_in_the_language_that_was_aske
     both = part(look(services, run=",".join(runs), tab="facts"), "tab")
     assert 'lang="es"' not in both, "of runs in two languages the facts are named in English"
     assert english in unescape(both)
+    worst = unescape(part(look(services, run=",".join(runs)), "tab")).split('class="mf-living-list"')[1].split("</ul>")[0]
+    signs = re.findall(r'<li>(?:<i class="mf-glyph"[^>]* title="([^"]+)"[^>]*>.</i>)?<i class="mf-cell', worst)
+    assert {sign.partition(", ")[2] for sign in signs} <= {"English", "Spanish"}, "a sentence of one run has that run's sign"
+    assert "aria-hidden" not in worst.split("<li>")[0], "a row of signs over columns stands only where all runs reply"
 
 
 def test_the_head_says_in_which_language_was_asked(services: Services) -> None:

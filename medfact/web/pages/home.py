@@ -60,7 +60,7 @@ def ask_fact(visitor: Visitor, show: HomeShow, action: Action) -> tuple[HomeShow
     runs = begin_planned(visitor.services, visitor.owner, asked, Setup(pairs=1), lambda _: None)
     return (
         show.model_copy(update={"pair": ",".join(runs)}),
-        SILENCE if holds else Message("The bundled facts do not decide this: true and false below follow what you typed."),
+        SILENCE if holds else Message("The bundled facts do not decide this: true and false follow what you typed."),
     )
 
 
