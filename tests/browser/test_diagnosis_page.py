@@ -39,7 +39,7 @@ def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> Non
     page.locator("[data-key=choose-only]").select_option("always-yes")
     expect(page.locator(".mf-pager").first).to_contain_text("facts 1 to")
     page.locator(".mf-pair").first.click()
-    expect(page.locator(".mf-drawer")).to_contain_text("it says “true” to this false fact, affirmed or denied")
+    expect(page.locator(".mf-drawer")).to_contain_text("it says “true” to a false fact, affirmed or denied")
     page.locator("[data-key=choose-only]").select_option("direction-bound")
     expect(page.locator("#tab")).to_contain_text("No fact passes these filters.")
 

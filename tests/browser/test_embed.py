@@ -131,7 +131,7 @@ def test_the_share_menu_has_the_snippet(browser: Browser, runs: tuple[str, str],
     trouble = trouble_of(page, address)
     page.goto(f"{address}evaluate?run={runs[0]}")
     page.locator("[data-key=share]").click()
-    expect(page.locator(".mf-menu[open]")).to_contain_text("Only published runs can be embedded")
+    expect(page.locator(".mf-menu[open]")).to_contain_text("To show it on another site, paste this there.")
     snippet = page.locator("#embed").inner_text()
     assert f'src="{address}embed/{runs[0]}"' in snippet
     (tmp_path / "index.html").write_text(snippet)

@@ -350,7 +350,7 @@ def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
 def test_curves_are_drawn_and_saved(page: Page) -> None:
     evaluate_with_baseline(page, 20)
     open_papers(page)
-    expect(page.locator("#tab .mf-finding").first).to_contain_text("when all 8 count")
+    expect(page.locator("#tab .mf-finding").first).to_contain_text("in all 8.")
     page.locator("#curve-0").scroll_into_view_if_needed()
     expect(page.locator("#curve-0 .plot-container")).to_be_visible()
     file = saved(page, page.locator("[data-svg=curve-0]"))

@@ -54,7 +54,7 @@ def opened(browser: Browser, address: str, runs: str) -> Iterator[Opened]:
     assert troubles == [[] for _ in troubles]
 
 
-@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 620), (390, 844, 1_150)])
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 620), (390, 844, 1_250)])
 def test_the_tabs_begin_within_the_first_look(opened: Opened, width: int, height: int, most: int) -> None:
     page = opened(width=width, height=height, has_touch=width < 500)
     expect(page.locator("#scores tbody tr")).to_have_count(3)
