@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from small_facts import Answerer
 
+from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.pressure import AfterPush, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve, Section, Table
 from medfact.results.latex import latex_tables
@@ -81,6 +83,19 @@ def test_a_choice_stands_beside_the_same_model_without_it(report: Report) -> Non
     assert told.index("What was chosen") < told.index("Scores")
     assert "In Spanish" in told
     assert "In Spanish" in latex_tables({"two": spanish})
+
+
+def test_a_push_stands_beside_asking_again(report: Report) -> None:
+    """Of 10 right answers 6 are kept after the push, 4 when merely asked again: the push's share is the row's."""
+    share, less = Estimate(0.6, 0.3, 0.8, 10), {"held": Contrasted(0.6, 0.4, 0.2, -0.1, 0.5, 10, 0.2, 0.2, -0.1, 0.5)}
+    push = AfterPush("doubt", 1, share, share, share, share, share, less, {}, (), None, None)
+    control = replace(push, kind="control", held=Estimate(0.4, 0.2, 0.7, 10), less_control={})
+    pressed = replace(report, chosen={"pressure": "Pushed"}, pressure=Pressure(share, (control, push)))
+    first, *_ = sections(m=pressed)
+    assert isinstance(first.blocks[0], Table)
+    cell = first.blocks[0].rows[0].cells["with it"]
+    assert cell.estimate == share
+    assert cell.under[0].startswith("still right after the costliest push, 40.0% (20.0–70.0%) when merely asked again; ")
 
 
 def falls(report: Report, *shares: float) -> Report:

@@ -248,6 +248,7 @@ def test_a_model_is_asked_in_several_languages_at_once(visitor: Visitor, app_hom
     records = [Store(f"sqlite:///{app_home / 'medfact.db'}").run(run) for run in runs.split(",")]
     assert [(record.spec.asked_in, record.spec.seed, record.facts) for record in records] == [("en", 0, 24), ("es", 0, 24)]
     until(lambda: "384 of 384" in visitor.look(run=runs)["fragments"]["progress"])
+    assert "2 runs of one evaluation" in str(visitor.look("runs")["fragments"]), "in two languages, of one click"
     told = visitor.settled(run=runs, tab="statistics")["fragments"]["tab"]
     assert "always says true: 0.0% of 24 facts all right in both languages; 0.0% in English, 0.0% in Spanish" in told
     assert re.search(r"Answered alike in all languages, right or wrong: 100.0% .* of 192 statements", told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medfact.metrics.pressure import HELD
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import ABSENT, Cell, Curve, Note, Row, Section, Table
 from medfact.results.means import WIDE, curves_of_means
@@ -55,12 +56,16 @@ def what_was_chosen(figures: Figures) -> Section | None:
 def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell:
     """The right answers after the push that costs most; of another setting, beside the same model's without it."""
     if setting == "pressure" and report.pressure:
-        worst = min(report.pressure.after, key=lambda push: 2.0 if push.held.value is None else push.held.value)
-        return share_of(
-            worst.held,
-            "right answer",
-            f"still right after the costliest push, or asking again; {loss_in_words(report.pressure)}",
+        after = report.pressure.after
+        worst = min(
+            (push for push in after if HELD in push.less_control),
+            key=lambda push: push.less_control[HELD].value or 0.0,
+            default=after[0],
         )
+        again = report.pressure.of(after[0].kind, worst.round) or after[0]
+        control = f"{share(again.held)} when merely asked again"
+        told = f"still right after the costliest push, {control}; {loss_in_words(report.pressure)}"
+        return share_of(worst.held, "right answer", told)
     chosen = {name: words for name, words in (report.chosen or {}).items() if name != setting}
     asked = (report.model, report.dataset, report.protocol, report.seed, chosen)
     without = [

@@ -215,7 +215,7 @@ def _together(runs: Sequence[Run], place: int) -> tuple[str, ...]:
 
 def _same_click(one: Run, other: Run) -> bool:
     apart = abs((_moment(one.started_at) - _moment(other.started_at)).total_seconds())
-    alike = [(run.owner, run.dataset_fingerprint, run.spec.protocol, run.pool, run.facts, run.shots) for run in (one, other)]
+    alike = [(run.owner, run.dataset_fingerprint, run.spec.protocol, run.facts, run.shots) for run in (one, other)]
     return apart < TOGETHER_SECONDS and alike[0] == alike[1]
 
 
