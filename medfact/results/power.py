@@ -19,6 +19,11 @@ def points_in_words(facts: Sequence[Fact], statements: int) -> str:
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
     if too_few(clusters.heads):
         return "too few diseases for an interval"
-    right = f"finds {100 * least_difference(expected_error(clusters, max(1, statements))):.0f} points in right answers"
-    mastery = f", {100 * least_mastery_difference(clusters):.0f} in facts all right" if statements > 1 else ""
+    right = f"finds {_points(least_difference(expected_error(clusters, max(1, statements))))} points in right answers"
+    mastery = f", {_points(least_mastery_difference(clusters))} in facts all right" if statements > 1 else ""
     return f"{right}{mastery}, 4 times in 5"
+
+
+def _points(difference: float) -> str:
+    """Points, with a decimal below 5: of 2.4 points 80 % are found, of 2 points 58 %."""
+    return f"{100 * difference:.{int(difference < 0.0495)}f}"

@@ -73,6 +73,9 @@ def test_in_words_they_are_points() -> None:
     assert points_in_words(facts, 1).count("points") == 1
     pairs = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(120)]
     assert points_in_words(pairs, 8) == "finds 9 points in right answers, 17 in facts all right, 4 times in 5"
+    # 20 times as many facts: a whole point would be a quarter too much or too little
+    pairs = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(2400)]
+    assert points_in_words(pairs, 8) == "finds 2.0 points in right answers, 3.7 in facts all right, 4 times in 5"
 
 
 def test_the_named_differences_of_sixty_pairs_are_found_four_times_in_five() -> None:
