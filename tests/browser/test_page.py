@@ -451,13 +451,15 @@ def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> N
     choose_models(page)
     for wrong, sentence in (
         ("", "No key for api.openai.com. Set OPENAI_API_KEY"),
-        ("no address", "contains a space"),
-        ("javascript:alert(1)", "not a web address"),
         ("http://127.0.0.1:1/v1", "cannot be reached"),
     ):
         name_service(page, "m", wrong)
         evaluate(page)
         expect(page.locator("#go-said")).to_contain_text(sentence, timeout=120_000)
+    for wrong, sentence in (("no address", "contains a space"), ("javascript:alert(1)", "not a web address")):
+        name_service(page, "m", wrong)
+        expect(page.locator("#why-not")).to_contain_text(sentence)
+        expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
 
 
 def test_stop_keeps_what_was_answered(page: Page) -> None:
