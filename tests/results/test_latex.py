@@ -28,7 +28,9 @@ from medfact.store import Store
     ],
 )
 def test_a_cell(estimate: Estimate | None, cell: str) -> None:
-    assert _cells(estimate) == cell
+    assert _cells(estimate, shown=False) == cell
+    if estimate and estimate.value is not None:
+        assert _cells(estimate, shown=True) == cell.replace(" & ", "$^\\dagger$ & ", 1)
 
 
 def test_text_is_text() -> None:

@@ -302,7 +302,7 @@ def test_who_leaves_while_waiting_gives_the_place_back(monkeypatch: pytest.Monke
         await asyncio.sleep(0.1)
         asked[2].cancel()
         monkeypatch.setattr(turns_module, "WAIT_SECONDS", 0.2)
-        with pytest.raises(NotNow, match="takes long just now"):
+        with pytest.raises(NotNow, match="is busy just now"):
             await readers.ask("impatient", "i")
         for name in ("a", "b"):
             readers.go_on[name].set()
