@@ -16,6 +16,7 @@ from strangers import store_of, until_ended
 from visitors import Visitor
 
 from medfact.models.services.named import NamedService, named_services
+from medfact.web.evaluate.form import ModelRow
 
 PLACES = {"AWS_REGION": "eu-here-1", "AZURE_OPENAI_ENDPOINT": "https://somebody.openai.azure.com"}
 KEYS = {service.key: f"sk-of-{service.prefix[:-1]}-0123456789" for service in named_services() if service.key}
@@ -103,8 +104,11 @@ def set_up_again(visitor: Visitor, home: Path, runs: str) -> dict[str, Any]:
     return dict(row)
 
 
-def by_writing(visitor: Visitor, home: Path, model: str, **more: str) -> None:
-    setup = {"rows": [{"model": model, **more}]}
+def by_writing(visitor: Visitor, home: Path, model: str, address: str = "", key: str = "") -> None:
+    row = ModelRow.typed(model, address)
+    setup = {"rows": [row.model_dump()]}
+    if key:
+        visitor.act("keep_key", row.id, of="write", setup=setup, fields={"key": key})
     shown = visitor.act("start", of="write", data="clinical-core", setup=setup, pairs=1, kind="llmeval")
     assert shown["show"].get("writing"), shown["fragments"].get("form-said")
     until_ended(home, shown["show"]["writing"])
@@ -169,7 +173,7 @@ def test_a_typed_key_goes_where_the_spec_and_the_address_say(
 ) -> None:
     since = len(companies.calls)
     by_endpoint(laptop, model, address=address, key=TYPED)
-    by_writing(visitor, home, model, address=address, fields={"key": TYPED})
+    by_writing(visitor, home, model, address, TYPED)
     assert asked(companies, since) == {Call(host, f"Bearer {TYPED}", name)}
 
 

@@ -26,13 +26,13 @@ ANOTHER = "https://another.example/v1"
 
 # fmt: off
 OF_ADDRESS = {
-    "home": set[str](),
+    "home": {"pair"},
     "evaluate": {
         "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper",
         "sort", "estimand", "writing", "drafts", "studio",
     },
     "facts": {"data", "search", "relation", "specialty", "protocol", "pool", "page", "fact", "language"},
-    "review": {"run", "data", "queue", "relation", "search", "adjudicating", "place", "invited", "language"},
+    "review": {"run", "data", "queue", "relation", "search", "adjudicating", "asking", "ended", "place", "invited", "language"},
     "studio": {"pool", "data", "relation"},
     "write": {"kind", "writing"},
     "curate": {"project", "place"},
