@@ -160,7 +160,7 @@ def test_a_lent_key_serves_each_visitor_within_a_budget(
     tmp_path: Path, environment: dict[str, str], openai: MockService
 ) -> None:
     """At a thousand dollars a million tokens, a call of some 50 tokens costs about five cents, and sixteen more than 0.3."""
-    setup = rows("m")
+    setup = {**rows("m"), "pairs": 3}  # more statements than are in flight at once
     with lending(tmp_path, environment, "0.3") as url:
         with Visitor(url, as_host=False) as ada:
             before = len(openai.calls)

@@ -107,7 +107,7 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
         )
         assert theirs in str(store_of(home).verdicts.log(owners=[other.owner]))
     assert "nothing of yours" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
-    assert "nothing of that name" in visitor.act("erase", "runs", of="review", fields={"sure": "yes"})["fragments"]["said"]
+    assert "no such thing to erase" in visitor.act("erase", "runs", of="review", fields={"sure": "yes"})["fragments"]["said"]
     told = json.dumps([visitor.look(page) for page in ("review", "studio", "facts", "evaluate")])
     assert mark not in told
     assert sentence not in told
@@ -151,7 +151,7 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:3]])
         assert "3 facts judged by 1 reviewer" in figures()
         assert "all facts, under the reviewers&#39; truth" in figures()
-        assert "no value, since the facts drawn so far are of fewer than ten conditions" in figures()
+        assert "not yet: the facts drawn so far are of fewer than ten conditions" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         own.verdicts.record([Verdict(name, facts[0], TRUE) for name in ("ada", "ben", "eve")])
         assert "1 fact judged by 3 reviewers" in figures()
