@@ -14,10 +14,9 @@ import torch
 
 from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, with_mass
+from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, threads_of, with_mass
 from medfact.models.local.memory import LARGEST, UNLIMITED, sizes
 from medfact.models.local.packing import Pack, packs
-from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import Vocabulary, hold_beginnings, need_forcing
 from medfact.models.prompt import (
     LENGTH,

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from typing import Any
 
 import openai
 from cachetools import FIFOCache
@@ -21,6 +22,7 @@ from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import NO_MONITOR, ModelInfo, Monitor
 from medfact.models.services.calls import Caller
+from medfact.models.services.connection import service_client
 from medfact.models.services.failures import ServiceHealth
 from medfact.models.services.policy import host_of
 from medfact.models.services.schedule import MAX_REMEMBERED, Memory, Schedule
@@ -186,3 +188,38 @@ def load_service(spec: str, settings: ServiceSettings, monitor: Monitor = NO_MON
         return ServiceModel(spec, settings, monitor)
     except (openai.OpenAIError, ValueError):
         raise ModelError(f"Cannot use the service at {host_of(settings)}.", "Check the base URL and the key.") from None
+
+
+# ------------------------------------------------------------------------------------------------------ names of models
+
+LIST_SECONDS = 5.0
+MAX_NAMES, MAX_NAME_CHARACTERS = 300, 200
+
+
+def listed_models(settings: ServiceSettings) -> tuple[str, ...]:
+    """Returns the names under a service's `/models`, in alphabetical order; () where nothing can be read.
+
+    Raises ModelError where the address or the key cannot be used.
+    """
+    return asyncio.run(_listed(settings))
+
+
+async def _listed(settings: ServiceSettings) -> tuple[str, ...]:
+    async def on_request(_: Any) -> None:
+        """Nothing is counted here."""
+
+    client = service_client(settings, on_request, max_retries=0)
+    try:
+        async with asyncio.timeout(LIST_SECONDS):
+            return _names(await client.get("/models", cast_to=object))
+    except (openai.OpenAIError, TimeoutError, ValueError, RecursionError):
+        return ()
+    finally:
+        await client.close()
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    rows = told.get("data") if isinstance(told, dict) else None
+    names = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    usable = {name for name in names if isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME_CHARACTERS}
+    return tuple(sorted(usable))[:MAX_NAMES]

@@ -20,12 +20,20 @@ from medfact.models.prompt import (
     until,
 )
 from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
-from medfact.models.services.contents import FAILED, NORMAL, MessageParts, counted_tokens, ending_of, parts_of_message
+from medfact.models.services.contents import (
+    FAILED,
+    NORMAL,
+    MessageParts,
+    counted_tokens,
+    ending_of,
+    is_stream,
+    parts_of_message,
+    reply_in,
+)
 from medfact.models.services.parameters import Parameters, parameters_of
 from medfact.models.services.prices import tokens_in
 from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
-from medfact.models.services.streams import is_stream, reply_in
 from medfact.models.stated import answer_of
 from medfact.models.thinking import BEGINNING, end_of_thinking, shows_thinking
 
