@@ -144,16 +144,13 @@ def in_blocks(attention: Any) -> Iterator[None]:
     tokens = len(attention)
     starts = range(0, tokens, BLOCK_TOKENS)
     is_worth_it = len(starts) >= LEAST_BLOCKS and attention.device.type == "cpu"
-    blocks = tuple(_block(attention, start, min(start + BLOCK_TOKENS, tokens)) for start in starts) if is_worth_it else ()
+    bounds = [(start, min(start + BLOCK_TOKENS, tokens)) for start in starts] if is_worth_it else []
+    blocks = tuple(Block(start, end, attention[start:end].any(dim=0).nonzero()[:, 0]) for start, end in bounds)
     before = _blocks.set(blocks)
     try:
         yield
     finally:
         _blocks.reset(before)
-
-
-def _block(attention: Any, start: int, end: int) -> Block:
-    return Block(start, end, attention[start:end].any(dim=0).nonzero()[:, 0])
 
 
 def _attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> tuple[Any, None]:

@@ -281,8 +281,9 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
     """
     key_of(settings)
     if own_facts and not agreed and not is_on_this_machine(settings):
-        host = host_of(settings)
-        raise Mistake(f"Your own facts would go to {host}.", "Tick the box if you agree and they contain no patient data.")
+        raise Mistake(
+            f"Your own facts would go to {host_of(settings)}.", "Tick the box if you agree and they contain no patient data."
+        )
     if is_restricted() and not is_asked_with_shared_key(settings):
         check_public_url(address_of(settings).whole)
 
