@@ -18,10 +18,9 @@ from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.contrasts import Across, across_runs, decision_in_words
-from medfact.results.fact_table import FactTable, fact_table
+from medfact.results.fact_table import FactTable, OverModels, fact_table, over_models
 from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
-from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.sides import FEWEST as FEWEST
 from medfact.results.sides import MOST as MOST

@@ -8,7 +8,6 @@ from typing import Any
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.estimand import THESE
-from medfact.metrics.hardness import FEWEST_MODELS
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL
 from medfact.prototypes import ORIGIN
@@ -248,5 +247,3 @@ def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]
         )
     if of_one_race(runs):
         yield "The race rests on confidence sequences by betting [@waudbysmith2024]."
-    if len({run.model for run in runs}) >= FEWEST_MODELS:
-        yield "Difficulties of facts come from a Rasch model [@rasch1960] with heads as testlets [@bradlow1999]."

@@ -340,7 +340,7 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         )
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))
-    figures = Figures(_reports(lives), beside=beside, links={"suspects": f"review?run={show.run}&queue=contested"})
+    figures = Figures(_reports(lives), beside=beside, links={"contested": f"review?run={show.run}&queue=contested"})
     return render(
         "beside",
         shared=_shared(made.shared_facts, made.facts_of, lives),
