@@ -10,13 +10,13 @@ from scipy import optimize, stats
 from medfact.facts import Fact
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.power import (
+from medfact.results.power import (
     expected_error,
     least_difference,
     least_mastery_difference,
+    points_in_words,
     power,
 )
-from medfact.results.power import points_in_words
 
 
 def test_expected_error_by_hand() -> None:
