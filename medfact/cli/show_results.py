@@ -26,10 +26,9 @@ from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
-from medfact.results.report import board_of, report_of
+from medfact.results.report import Side, board_of, report_of, sides_of
 from medfact.results.score_card import card_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.verdict import verdict
 from medfact.results.wording import counted, names_of_runs, own_name, run_name

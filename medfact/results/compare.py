@@ -22,11 +22,11 @@ from medfact.results.fact_table import FactTable, OverModels, fact_table, over_m
 from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
 from medfact.results.recall import retrieval_in_words
-from medfact.results.sides import FEWEST as FEWEST
-from medfact.results.sides import MOST as MOST
-from medfact.results.sides import Side as Side
-from medfact.results.sides import checked
-from medfact.results.sides import sides_of as sides_of
+from medfact.results.report import FEWEST as FEWEST
+from medfact.results.report import MOST as MOST
+from medfact.results.report import Side as Side
+from medfact.results.report import checked
+from medfact.results.report import sides_of as sides_of
 from medfact.results.wording import TOO_FEW, names_of_runs, signed_share
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of

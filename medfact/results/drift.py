@@ -13,9 +13,8 @@ from medfact.metrics.paired import Paired, paired_facts
 from medfact.results.blocks import Block, Cell, Note, Row, Section, Shares
 from medfact.results.contrasts import decision_in_words
 from medfact.results.gallery import what_was_asked
-from medfact.results.report import Report
+from medfact.results.report import Report, Side
 from medfact.results.served import Served, changes_in_words, served_in_words, served_of
-from medfact.results.sides import Side
 from medfact.results.wording import FROM_FILE, bounds_in_points, count, counted, date, model_name, percent, points, settings
 from medfact.store import Run, Sheet
 

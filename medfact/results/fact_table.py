@@ -14,7 +14,7 @@ from medfact.facts import Fact
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, diagnose
 from medfact.metrics.records import UNREADABLE
 from medfact.models import FUNCTION, provider_of
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.results.wording import ABSENT, FATES, count, counted, names_of_runs
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import Store

@@ -18,10 +18,9 @@ from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.pairs import pairs_of_run
-from medfact.results.report import Report, board_of, report_of
+from medfact.results.report import MOST, Report, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.sides import MOST, sides_of
 from medfact.results.verdict import verdict
 from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import Summary, summary

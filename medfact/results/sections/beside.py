@@ -28,9 +28,9 @@ from medfact.results.fact_table import over_models as over_models_of
 from medfact.results.languages import in_languages
 from medfact.results.races import ABOUT as ABOUT_RACES
 from medfact.results.races import race_curve, race_in_words
+from medfact.results.report import Side
 from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of
 from medfact.results.sections.registry import Beside, Figures, section
-from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, percent, score, signed_decimals
 from medfact.store import Store
 
