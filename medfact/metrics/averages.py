@@ -10,9 +10,8 @@ import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Floats, count_of
 from medfact.metrics.joint import Facts
-from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
+from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy, measured
 from medfact.metrics.records import Names, Records
-from medfact.metrics.registry import measured
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from medfact.answers.instructions import LLM_EVAL
-from medfact.metrics.estimand import THESE
+from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL
 from medfact.prototypes import ORIGIN

@@ -23,20 +23,17 @@ from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.dropped import Dropped, dropped
-from medfact.metrics.estimand import LIKE, THESE, of_these_facts
-from medfact.metrics.measures import Estimates, fields_among, read_record
+from medfact.metrics.measures import MEASURES, Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.metrics.pressure import Pressure
-from medfact.metrics.records import UNREADABLE
-from medfact.metrics.registry import MEASURES
+from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import LENGTH, provider_of
 from medfact.results.blocks import CurveLine
 from medfact.results.categories import by_category, categories_key
-from medfact.results.labels import WellLabelled, well_labelled
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
-from medfact.results.withdrawn import Withdrawn, data_key, withdrawn_of
+from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
@@ -65,7 +62,7 @@ class Report(Measures):
     much better one way of asking is answered than another, fact by fact. probabilities: how good P(True) is. cut: replies that
     were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
-    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
+    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`ESTIMANDS`).
     imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the

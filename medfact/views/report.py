@@ -11,7 +11,7 @@ from types import MappingProxyType
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable, shown_model
-from medfact.metrics.estimand import LIKE
+from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.citations import bibtex, plain_citations

@@ -17,8 +17,8 @@ from small_facts import write_csv
 from medfact.metrics import Names
 from medfact.metrics.contrasts import CONTRASTS, contrasts
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.estimand import of_these_facts
 from medfact.metrics.paired import across
+from medfact.metrics.records import of_these_facts
 from medfact.results.compare import sides_of
 from medfact.results.contrasts import across_runs
 from medfact.runs.run import answer

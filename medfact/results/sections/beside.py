@@ -20,14 +20,23 @@ from medfact.results.blocks import (
     Section,
     Table,
 )
-from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
+from medfact.results.compare import (
+    ABOUT_RACES,
+    MASTERY,
+    METRICS,
+    Pair,
+    pairs_of,
+    questions_of,
+    race_curve,
+    race_in_words,
+    races_of,
+    verdict,
+)
 from medfact.results.contrasts import ABOUT, across_runs, decision_in_words
 from medfact.results.evidence import Change, changes
 from medfact.results.fact_table import NOT_ENOUGH, NOTHING_SHARED
 from medfact.results.fact_table import over_models as over_models_of
 from medfact.results.languages import in_languages
-from medfact.results.races import ABOUT as ABOUT_RACES
-from medfact.results.races import race_curve, race_in_words
 from medfact.results.report import Side
 from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of
 from medfact.results.sections.registry import Beside, Figures, section
