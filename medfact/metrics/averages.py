@@ -57,12 +57,11 @@ def by_tail_type(records: Records) -> dict[str, TypeAccuracy]:
     for text in types.names:
         for name in text.split("; "):
             holders[name].append(text)
-    return {name: _of_type(records, types.among(holders[name])) for name in sorted(holders) if name}
-
-
-def _of_type(records: Records, rows: Bools) -> TypeAccuracy:
-    facts = len(np.unique(records.triplet[rows & records.scored]))
-    return TypeAccuracy(*records.accuracy(rows), facts)
+    of_type = {name: types.among(holders[name]) for name in sorted(holders) if name}
+    return {
+        name: TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
+        for name, rows in of_type.items()
+    }
 
 
 SHOWN_TYPES = 5

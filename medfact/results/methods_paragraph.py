@@ -59,7 +59,8 @@ def _each(runs: Sequence[Run], what: Callable[[Run], str]) -> str:
 
 
 def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
-    models = ", ".join(dict.fromkeys(_model(run) for run in runs))
+    revisions = {run.run: f" (revision {run.model_revision})" if run.model_revision else "" for run in runs}
+    models = ", ".join(dict.fromkeys(f"{_named(run)}{revisions[run.run]}" for run in runs))
     versions = _each(runs, lambda run: run.versions.get("medfact", VERSION))
     yield f"We asked {models} with medfact {versions} [@medfact]."
     of = {run.run: report for run, report in zip(runs, reports, strict=True)}
@@ -68,10 +69,6 @@ def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
     yield f"Demonstrations: {_each(runs, _demonstrations)}."
     if any(run.spec.retrieval != NO_RETRIEVAL for run in runs):
         yield f"Retrieved passages: {_each(runs, _passages)}."
-
-
-def _model(run: Run) -> str:
-    return f"{_named(run)}{f' (revision {run.model_revision})' if run.model_revision else ''}"
 
 
 def _named(run: Run) -> str:

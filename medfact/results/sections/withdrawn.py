@@ -57,7 +57,9 @@ def said(of: Withdrawn) -> list[str]:
         known = f"no longer in {of.dataset} (withdrawn since, or named otherwise)"
         if of.from_a_file:
             known = f"not in {of.dataset} as it is here (withdrawn since, or never there: the run came from a file)"
-        lines.append(f"{_of(of.gone, of.true_facts, 'true fact')} that this run asked {are} {known}{_still_held(of.gone)}.")
+        held = sum(row.now == ARGUABLE for row in of.gone)  # only no longer asked: their label is not called wrong
+        still = f"; {held:,} of them it still holds true or arguable" if held else ""
+        lines.append(f"{_of(of.gone, of.true_facts, 'true fact')} that this run asked {are} {known}{still}.")
     if of.doubted:
         were, are = ("was", "is") if len(of.doubted) == 1 else ("were", "are")
         lines.append(
@@ -65,12 +67,6 @@ def said(of: Withdrawn) -> list[str]:
             f"{of.dataset}, or no longer called false."
         )
     return lines
-
-
-def _still_held(gone: Sequence[Withdrawal]) -> str:
-    """How many are only no longer asked: their label is not called wrong."""
-    held = sum(one.now == ARGUABLE for one in gone)
-    return f"; {held:,} of them it still holds true or arguable" if held else ""
 
 
 def _of(some: Sequence[Withdrawal], all_: int, thing: str) -> str:
