@@ -63,12 +63,12 @@ class FactTable:
     @property
     def mastered(self) -> NDArray[np.bool_]:
         """Runs × facts: whether every statement that the run asks is right."""
-        asked = self.fate != ABSENT
-        return np.asarray(((self.fate == 1) | ~asked).all(axis=2) & asked.any(axis=2), dtype=bool)
+        is_asked = self.fate != ABSENT
+        return np.asarray(((self.fate == 1) | ~is_asked).all(axis=2) & is_asked.any(axis=2), dtype=bool)
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Which facts every run answered in every way that it asks. A failed call is no answer."""
+        """Facts that every run answered in every way that it asks. A failed call is no answer."""
         return np.asarray(((self.fate >= UNREADABLE) | (self.fate == ABSENT)).all(axis=(0, 2)), dtype=bool)
 
     def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
@@ -87,31 +87,31 @@ class FactTable:
 
     def passing(self, only: str) -> NDArray[np.bool_]:
         """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where it is none."""
-        asked, right = self.fate != ABSENT, self.fate == 1
+        is_asked, right = self.fate != ABSENT, self.fate == 1
         if only in DIAGNOSED:
             return self._diagnosed(only)
         if only.startswith(WRONG):
             keys = [key == only.removeprefix(WRONG) for key in self.variants]
             return np.asarray(np.isin(self.fate, (0, UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
         if only not in OF_ONE:
-            return np.asarray(asked.any(axis=2), dtype=bool)
-        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~asked).all(axis=2) & asked.any(axis=2)
+            return np.asarray(is_asked.any(axis=2), dtype=bool)
+        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~is_asked).all(axis=2) & is_asked.any(axis=2)
         if only == "mastered":
             return np.asarray(done & self.mastered, dtype=bool)
-        kept = {
+        variants = {
             "missed": [False for _ in self.variants],
             "fragile": [VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants],
             "denied": [not VARIANTS[key].negated for key in self.variants],
         }[only]
-        fits: NDArray[np.bool_] = np.asarray(right | ~asked, dtype=bool)
-        return np.asarray(done & ~self.mastered & fits[:, :, kept].all(axis=2), dtype=bool)
+        fits: NDArray[np.bool_] = np.asarray(right | ~is_asked, dtype=bool)
+        return np.asarray(done & ~self.mastered & fits[:, :, variants].all(axis=2), dtype=bool)
 
     def _diagnosed(self, name: str) -> NDArray[np.bool_]:
-        found = np.zeros(self.fate.shape[:2], dtype=bool)
+        passing = np.zeros(self.fate.shape[:2], dtype=bool)
         if self.variants == tuple(IMPLICATIONS):
             for run, row in zip(*np.nonzero((self.committed >= 0).all(axis=2)), strict=True):
-                found[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
-        return found
+                passing[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
+        return passing
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
         """These rows, those with most wrong answers over all runs first; what nobody was asked yet, last."""
@@ -153,8 +153,8 @@ def pattern_of(fates: Sequence[int]) -> str:
 def _fates(pattern: str, count: int) -> NDArray[np.int8]:
     """The fates of a row of ticks; none fits what is no such row."""
     back = {fate.glyph: number for number, fate in FATES.items()}
-    known = len(pattern) == count and all(glyph in back for glyph in pattern)
-    return np.array([back[glyph] for glyph in pattern] if known else [99] * count, dtype=np.int8)
+    is_pattern = len(pattern) == count and all(glyph in back for glyph in pattern)
+    return np.array([back[glyph] for glyph in pattern] if is_pattern else [99] * count, dtype=np.int8)
 
 
 def fact_table(sides: Sequence[Side]) -> FactTable:
@@ -164,8 +164,8 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
     order = np.argsort(first)
     identity = identity[order]
     place = np.argsort(order)  # of each sorted identity, its row
-    asked = {str(key) for side in sides for key in side.board.sheet.variants}
-    variants = tuple(key for key in VARIANTS if key in asked)
+    keys = {str(key) for side in sides for key in side.board.sheet.variants}
+    variants = tuple(key for key in VARIANTS if key in keys)
     relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
     number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
     fates = np.full((2, len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
@@ -320,23 +320,23 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
     if not chosen:
         return OverModels(left_out=tuple(left_out))
     table = fact_table([*chosen.values()])
-    asked, scored = table.fate != ABSENT, table.fate >= UNREADABLE
-    whole = table.answered & asked.any(axis=2).all(axis=0)
+    is_asked, is_scored = table.fate != ABSENT, table.fate >= UNREADABLE
+    whole = table.answered & is_asked.any(axis=2).all(axis=0)
     missed = (~table.mastered).sum(axis=0)
     negated = np.array([VARIANTS[key].negated for key in table.variants], dtype=bool)
     # without both affirmed and denied statements, saying the opposite throughout may be mere habit
-    balanced = (asked[:, :, negated].any(axis=2) & asked[:, :, ~negated].any(axis=2)).all(axis=0)
-    contradicted = whole & balanced & ((table.fate == 0) | ~asked).all(axis=(0, 2)) & (len(chosen) > 1)
-    right, answers = (table.fate == 1).sum(axis=(0, 2)), scored.sum(axis=(0, 2))
+    balanced = (is_asked[:, :, negated].any(axis=2) & is_asked[:, :, ~negated].any(axis=2)).all(axis=0)
+    contradicted = whole & balanced & ((table.fate == 0) | ~is_asked).all(axis=(0, 2)) & (len(chosen) > 1)
+    right, answers = (table.fate == 1).sum(axis=(0, 2)), is_scored.sum(axis=(0, 2))
     order = np.lexsort((right / np.maximum(answers, 1), -missed))
     rows = [int(row) for row in order if whole[row] and missed[row]][:MOST_MISSED] if len(chosen) > 1 else []
     true_rows = _true_rows(next(iter(chosen.values())), table, rows)
     facts = facts_of_rows(store, table, list({*rows, *true_rows.values()}))
-    ways = asked[0].sum(axis=1)
+    ways = is_asked[0].sum(axis=1)
     return OverModels(
         models=tuple(chosen),
         left_out=tuple(left_out),
-        facts=int(scored.any(axis=2).all(axis=0).sum()),
+        facts=int(is_scored.any(axis=2).all(axis=0).sum()),
         whole=int(whole.sum()),
         mastered_by_none=int((whole & (missed == len(chosen))).sum()),
         contradicted=int(contradicted.sum()),

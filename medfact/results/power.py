@@ -58,7 +58,7 @@ def _error(clusters: Clusters, of_fact: float) -> float:
 
 
 def power(difference: float, error: float) -> float:
-    """How often a difference of this size is found, at 5 %, by a test with this standard error."""
+    """Share of tests at 5 % with this standard error that find a difference of this size."""
     half_width = float(special.ndtri(0.5 + LEVEL / 2))
     return float(special.ndtr(abs(difference) / error - half_width) + special.ndtr(-abs(difference) / error - half_width))
 

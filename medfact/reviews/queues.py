@@ -1,4 +1,4 @@
-"""Which facts are up for review, in which order: drawn at random, evenly over relations; contested by models; or disputed."""
+"""Queues of facts for review, in their order: drawn at random, evenly over relations; contested by models; or disputed."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def contradicted(
     """
     counts = {}
     for fact_id, statements in by_fact.items():
-        models = [said for said in answers.values() if any(statement.statement_id in said for statement in statements)]
-        opposite = all(said.get(statement.statement_id) is (not statement.label) for said in models for statement in statements)
-        if len(models) > 1 and opposite and len({statement.label for statement in statements}) == 2:
+        labels = {statement.statement_id: statement.label for statement in statements}
+        models = [replies for replies in answers.values() if not labels.keys().isdisjoint(replies)]
+        opposite = all(replies.get(name) is (not label) for replies in models for name, label in labels.items())
+        if len(models) > 1 and opposite and len({*labels.values()}) == 2:
             counts[fact_id] = (len(models), len(statements))
     return dict(sorted(counts.items(), key=lambda item: -item[1][0]))
 
