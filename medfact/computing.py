@@ -1,7 +1,8 @@
 """Fair limits on concurrent CPU-bound work: a request that blocks on I/O releases its slot.
 
-All requests share one interpreter. Forty threads at once finish no sooner, and leave a third of the time to the process that asks the
-models. Waiters are served by recent usage minus waiting time: a short request overtakes another visitor's long ones, and nobody starves.
+All requests share one interpreter. Forty threads at once finish no sooner, and leave a third of the time to the process that
+asks the models. Waiters are served by recent usage minus waiting time: a short request overtakes another visitor's long ones, and
+no request starves.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class FairSemaphore:
                 self._dispatch()
 
     def _dispatch(self) -> None:
-        while self.free and (eligible := [waiter for waiter in self._waiters if self._held[waiter.owner] < self._max_per_owner]):
+        while self.free and (eligible := [entry for entry in self._waiters if self._held[entry.owner] < self._max_per_owner]):
             now = time.monotonic()
             chosen = min(eligible, key=lambda waiter: self._usage.seconds(waiter.owner) - (now - waiter.since))
             self._waiters.remove(chosen)
