@@ -1,8 +1,8 @@
 """Fair limits on concurrent CPU-bound work: a request that blocks on I/O releases its slot.
 
 All requests share one interpreter. Forty threads at once finish no sooner, and leave a third of the time to the process that
-asks the models. Waiters are served by recent usage minus waiting time: a short request overtakes another visitor's long ones, and
-no request starves.
+asks the models. Waiters are served by recent usage minus waiting time: a short request overtakes another visitor's long ones,
+and no request starves.
 """
 
 from __future__ import annotations

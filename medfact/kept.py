@@ -87,14 +87,11 @@ def keep(
 ) -> Callable[[Function], Function]:
     """Decorates a function with an LRU cache. A result larger than `max_size` is cached as the only entry.
 
-    key: maps the arguments to a hashable key. fails: returns True for a permanent error, which is cached like a result. The
-    decorated function has `cache` and `cache_clear`.
+    key: maps the arguments to a hashable key. fails: returns True for a permanent error, which is cached like a result.
     """
-
-    def size_of(result: Any) -> float:
-        return 1 if isinstance(result, _Failure) else min(size(result), max_size)
-
-    cache: LRUCache[Any, Any] = LRUCache(max_size, size_of)
+    cache: LRUCache[Any, Any] = LRUCache(
+        max_size, lambda result: 1 if isinstance(result, _Failure) else min(size(result), max_size)
+    )
     key_lock, lock = Alone(), Lock()
 
     def lookup(entry: Hashable) -> Any:
