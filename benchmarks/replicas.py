@@ -14,7 +14,7 @@ import time
 
 from api import KEY, make_prompt, served
 
-from medfact.answers.formats import Demonstration
+from medfact.answers import Demonstration
 from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.client import load_service
 

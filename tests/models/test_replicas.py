@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 
-from medfact.answers import make_prompt
-from medfact.answers.formats import Demonstration
+from medfact.answers import Demonstration, make_prompt
 from medfact.cli.commands import parser
 from medfact.cli.options import repeated_spec, spec_of
 from medfact.errors import Mistake, ServiceAway

@@ -7,9 +7,9 @@ from collections import Counter
 
 from cachetools import LRUCache
 
+from medfact.computing import DecayedUsage
 from medfact.models import BASELINE, LOCAL, SERVICE, provider_of
 from medfact.runs.jobs.job import Job
-from medfact.computing import DecayedUsage
 
 HALF_LIFE_SECONDS = 600.0
 """After so long, half of what an owner has used is forgiven."""
