@@ -45,8 +45,6 @@ _VERB = re.compile(r"(?:(?:dis)?agree|concur|holds?|checks?)\b", FLAGS)
 ABOUT_THE_STATEMENT = _pattern("about_the_statement")
 OPENS_WITH_IT = re.compile(rf"\W*{_expression(['@statement@'])}\b", FLAGS)
 ITS_NOUN = _pattern("its_noun")
-"""Noun after a keyword that names the statement: "an incorrect claim"."""
-
 ATTRIBUTE = _pattern("attribute")
 PART_OF_A_WORD = re.compile(r"-\w|\s+\d", FLAGS)
 """Text after a keyword that makes it part of a name or an idiom ("false positive", "no doubt")."""
@@ -61,7 +59,6 @@ LINK = re.compile(r"[a-z]+(?:'[a-z]+)?|,(?!\s*(?:or|nor|and)\b)|[(:–—]", FLA
 """A word, or a sign that ends the backward scan from a keyword."""
 
 PARENTHESES = _pattern("parentheses")
-"""Neutral insertions between commas."""
 
 
 def is_leading(word: str) -> bool:
@@ -71,44 +68,33 @@ def is_leading(word: str) -> bool:
 
 
 _SURE, _FLATLY_NOT, _DENIAL = _pattern("sure"), _pattern("flatly_not"), _pattern("denial")
-DENIED_AFTER = _pattern("denied_after")
-"""Text after a keyword that negates it: "to call it false would be an error"."""
-
+NEGATED_AFTER = _pattern("denied_after")
 NOT_ALL_AFTER = _pattern("not_all_after")
-"""Text after a negated keyword that limits the negation: "not true in all cases"."""
 
 
-def plainly(words: str) -> str:
+def normalize_negations(words: str) -> str:
     """Removes neutral idioms ("no doubt") and replaces emphatic negations by "not"."""
     return _FLATLY_NOT.sub(" not ", _SURE.sub(" ", words))
 
 
-def denials(words: str) -> int:
+def count_negations(words: str) -> int:
     """Number of negations before a keyword; two cancel out."""
-    return len(_DENIAL.findall(plainly(words)))
+    return len(_DENIAL.findall(normalize_negations(words)))
 
 
 # ------------------------------------------------------------------------------------------------------- hedges
 
 OPEN = _pattern("open")
-"""Inability, ignorance, possibility, partial truth or odds directly before a keyword: not an answer."""
-
 REFUSAL, REFUSED_AFTER = _pattern("refusal"), _pattern("refused_after")
-"""Refusals and doubts with scope over the whole clause."""
-
 DECLINES = _pattern("declines")
-"""A sentence that declines to answer."""
-
-UNSAID = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
+NO_ANSWER_BEFORE = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
 """Text before a label without an answer."""
 
 OPEN_AFTER, CONDITION_AFTER = _pattern("open_after"), _pattern("condition_after")
 TO_SAY, TO_SAY_FIRMLY = _pattern("to_say"), _pattern("to_say_firmly")
-"""Verbs of assertion with a keyword as their object; and assertions that are made or rejected."""
-
 IF, IDIOM_OF_IF = _pattern("if"), _pattern("idiom_of_if")
 HEARSAY, SPEECH = _pattern("hearsay"), _pattern("speech")
-OWN_SOURCE = re.compile(
+OWN_SPEECH = re.compile(
     rf"\b(?:i|we|it|this|that|which|(?<!used\s)to|be|is|are|was|been|not|can|cannot|you|having|evidence|guidelines?|studies|trials?"
     rf"|literature|data|research|consensus|experts|gut|instinct|hunch|feeling|inclination|label|let|{_expression(['@statement@'])})\b[\w\s',]{{0,30}}\Z"
     r"|\b(?:the|an?|your|its|correct|right|wrong|final|negative|above|original|no|full|whole|first|second|my|our)\s*\Z",
@@ -125,7 +111,9 @@ ODDS_BEFORE = re.compile(
     r"|\bp\s*\(\s*\Z|\b\d+\s+(?:to|in|out\s+of)\s+\d+\b[^.!?\n]{0,30}\Z",
     FLAGS,
 )
-SHARES = re.compile(r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS)
+PROBABILITIES = re.compile(
+    r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS
+)
 """Probabilities in place of an answer."""
 
 EXPLICIT, MEANT, RESTATED, ASIDE = range(4)
@@ -213,12 +201,12 @@ def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
         or _is_hedged(clause, before, after, (introduction, chain))
     ):
         return None
-    negations = denials(chain) + _is_adverb_negated(before, chain)
+    negations = count_negations(chain) + _is_adverb_negated(before, chain)
     if _LEADS_TO_CONTENT.search(introduction):
-        negations += denials(introduction)
+        negations += count_negations(introduction)
     if negations and NOT_ALL_AFTER.match(after):
         return None
-    negations += (_OPPOSITE.search(before) is not None) + (DENIED_AFTER.match(after) is not None)
+    negations += (_OPPOSITE.search(before) is not None) + (NEGATED_AFTER.match(after) is not None)
     says_true = _SAYS_TRUE.match(keyword.group()) is not None
     return Claim(firmness, says_true != bool(negations % 2))
 
@@ -264,7 +252,7 @@ def _firmness(word: str, before: str, after: str, chain: str) -> int | None:
     if ATTRIBUTE.match(after) or PART_OF_A_WORD.match(after):
         return None
     if word in {"fact", "truth"}:
-        return MEANT if _IS_A_FACT.search(before) and (_PREDICATE.search(before) or denials(chain)) else None
+        return MEANT if _IS_A_FACT.search(before) and (_PREDICATE.search(before) or count_negations(chain)) else None
     is_attribute = FOLLOWS.match(after) is None and (exclaimed or _is_attributive(before, predicate))
     if is_attribute or (word not in PLAIN and not predicate):
         return None
@@ -309,13 +297,13 @@ def _is_hedged(clause: Clause, before: str, after: str, leading: tuple[str, str]
     return bool(
         _is_conditional(sentence, after + clause.after[:_MAX_AFTER])
         or ODDS_AFTER.match(after)
-        or ODDS_BEFORE.search(plainly(before))
+        or ODDS_BEFORE.search(normalize_negations(before))
         or REFUSAL.search(sentence)
         or REFUSED_AFTER.search(after)
         or OPEN_AFTER.match(after)
         or _is_hearsay(before)
         or _is_unasserted(before, after, leading[1])
-        or any(OPEN.search(plainly(words).rstrip()) for words in leading)
+        or any(OPEN.search(normalize_negations(words).rstrip()) for words in leading)
     )
 
 
@@ -329,7 +317,7 @@ def _is_conditional(before: str, after: str) -> bool:
 def _is_unasserted(before: str, after: str, chain: str) -> bool:
     """Returns True if a claim is mentioned but not made: "to call it true is up to you"."""
     is_mentioned = TO_SAY.search(chain) is not None
-    return is_mentioned and not (TO_SAY_FIRMLY.search(before) or DENIED_AFTER.match(after))
+    return is_mentioned and not (TO_SAY_FIRMLY.search(before) or NEGATED_AFTER.match(after))
 
 
 def _is_hearsay(before: str) -> bool:
@@ -338,4 +326,4 @@ def _is_hearsay(before: str) -> bool:
         return True
     speech = SPEECH.search(before)
     speaker = before[: speech.start()] if speech else ""
-    return bool(speaker.strip(" \"'“”,.-–—")) and not OWN_SOURCE.search(speaker)
+    return bool(speaker.strip(" \"'“”,.-–—")) and not OWN_SPEECH.search(speaker)

@@ -19,7 +19,7 @@ from medfact.answers.spoken import (
     WORDS,
     ReadAnswer,
     boxes,
-    condensed,
+    collapse_whitespace,
     ends_of,
     meaning,
     spoken,
@@ -174,7 +174,7 @@ def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) ->
 def _explicit_or_voted(reply: str) -> ReadAnswer:
     """The answer of a reply without thinking, or of the content of a box: that of its last correction with an answer."""
     without_quotes = without(_RUN_ON, without(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
-    text, indices = condensed(without(_ECHO, without(_FORMULA, without_markup(without_quotes))))
+    text, indices = collapse_whitespace(without(_ECHO, without(_FORMULA, without_markup(without_quotes))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
     for begin in (*reversed(corrections), 0):
         answer = _uncorrected(text[begin:])
@@ -187,7 +187,7 @@ def _uncorrected(text: str) -> ReadAnswer:
     """The answer of a text without corrections."""
     if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
         return UNREADABLE
-    has_odds = keywords.SHARES.search(text) is not None
+    has_odds = keywords.ODDS_OF_BOTH.search(text) is not None
     opening = _OPENING.match(text)
     if opening and not has_odds and not _is_disqualified(text, opening.end()):
         return _answer_at(opening)
@@ -230,7 +230,7 @@ def _labelled(text: str) -> ReadAnswer | None:
         word = _LABELLED.match(text, label.end())
         before = text[max(0, label.start() - _MAX_BEFORE_LABEL) : label.start()]
         before = before[max(before.rfind(end) for end in (".", "!", "?", "\n", "but ", "however")) + 1 :]
-        if word and not _is_disqualified(text, word.end()) and not keywords.UNSAID.search(before):
+        if word and not _is_disqualified(text, word.end()) and not keywords.NO_ANSWER_BEFORE.search(before):
             other = _AND_THE_OTHER.match(text, word.end())
             return UNREADABLE if other else _answer_at(word, negated=bool(word["not"]) != bool(label["wrong"]))
     return None
@@ -259,7 +259,7 @@ def _keywords(clause: str) -> Iterator[re.Match[str]]:
     denied_until = 0
     for keyword in keywords.KEYWORD.finditer(clause):
         if keyword.start() >= denied_until:
-            denied = keywords.DENIED_AFTER.match(clause, keyword.end())
+            denied = keywords.NEGATED_AFTER.match(clause, keyword.end())
             denied_until = denied.end() if denied else denied_until
             yield keyword
 

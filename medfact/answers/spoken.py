@@ -79,7 +79,7 @@ def without_markup(text: str) -> str:
     return without(_MARKUP, joined)
 
 
-def condensed(text: str) -> tuple[str, Sequence[int]]:
+def collapse_whitespace(text: str) -> tuple[str, Sequence[int]]:
     """Collapses white space to one space or line break; returns the text and the original index of each character."""
     parts, indices = list[str](), list[int]()
     for run in _RUN.finditer(text):
@@ -97,7 +97,7 @@ def ends_of(reply: str) -> tuple[str, Sequence[int]]:
     text = without_thinking(reply).translate(_LETTERS)
     if len(text) <= LONGEST:
         return text, range(len(text))
-    text, indices = condensed(text)
+    text, indices = collapse_whitespace(text)
     if len(text) <= LONGEST:
         return text, indices
     first = max((end.end() for end in _SENTENCE_END.finditer(text, 0, LONGEST // 2)), default=LONGEST // 2)
