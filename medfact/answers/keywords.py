@@ -111,7 +111,7 @@ ODDS_BEFORE = re.compile(
     r"|\bp\s*\(\s*\Z|\b\d+\s+(?:to|in|out\s+of)\s+\d+\b[^.!?\n]{0,30}\Z",
     FLAGS,
 )
-PROBABILITIES = re.compile(
+ODDS_OF_BOTH = re.compile(
     r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS
 )
 """Probabilities in place of an answer."""
