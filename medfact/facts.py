@@ -216,8 +216,7 @@ def core_name(name: str) -> str:
 
 
 def _without_affixes(name: str) -> str:
-    may_have_affixes = carries_signs(name) and len(name) <= _MAX_NAME_LENGTH
-    for _ in range(_MAX_AFFIXES if may_have_affixes else 0):
+    for _ in range(_MAX_AFFIXES if carries_signs(name) and len(name) <= _MAX_NAME_LENGTH else 0):
         inner = _strip_affix(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break

@@ -12,7 +12,6 @@ import pytest
 import slow_texts
 
 from medfact.answers import CHOICES, FORMATS, READINGS, Demonstration, make_prompt, read_answer
-from medfact.answers.reading import committed
 from medfact.facts import Fact
 from medfact.statements import Statement
 
@@ -378,7 +377,7 @@ def test_an_answer_is_hardly_ever_read_as_its_opposite() -> None:
 
 def test_the_deciding_word_stands_where_it_is_said_to_stand() -> None:
     for reply in BY_KIND:
-        answer = committed(reply.reply)
+        answer = READINGS["committed"](reply.reply)
         assert (answer.at is None) == (answer.answer is None)
         if answer.at is not None:
             assert reply.reply[answer.at].isalpha(), reply.reply
