@@ -72,7 +72,7 @@ class Alone:
 
 
 @dataclass
-class _Failure:
+class _Failure:  # cached in place of a result
     error: Exception
 
 
