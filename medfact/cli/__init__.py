@@ -13,7 +13,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO, cast
 
 from medfact.cli.commands import parser
-from medfact.datasets.printable import REPLACED, one_line, printable
+from medfact.datasets.text import REPLACED, one_line, printable
 from medfact.errors import MedfactError, UnknownName
 from medfact.extras import named_if_missing, run_in_own_process
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import name_key
 from medfact.prototypes.pool import Pool, RelationPrototypes
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.statements import VARIANTS
 
 MAX_FILE_BYTES = 100 << 10

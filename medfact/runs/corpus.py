@@ -12,7 +12,7 @@ from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.prototypes import Pool, in_direction
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.retrieval import MentionIndex
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec

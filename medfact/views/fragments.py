@@ -15,7 +15,7 @@ from medfact.datasets.registers import about_source, links_of
 from medfact.datasets.sources import independent, sources_of
 from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES, PREFERENCES
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.results import wording
 from medfact.statements import VARIANTS
 from medfact.table_formats import linked_kinds

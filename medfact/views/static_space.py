@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, write_table
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake
 from medfact.exchange.portable import shown_model
 from medfact.exchange.rows import answer_row
