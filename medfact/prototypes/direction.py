@@ -33,7 +33,10 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     unchanged. The fingerprint remains that of the file. A note for each relation counts the inverted facts.
     """
     if collection.name not in bundled_names():
-        key = ("reverses", *((name, pool.canonical(name), pool.inverted(name)) for name in sorted(collection.relations)))
+        key: tuple[object, ...] = (
+            "reverses",
+            *((name, pool.canonical(name), pool.inverted(name)) for name in sorted(collection.relations)),
+        )
         original = collection
         collection = _memoized(original, key, lambda: without_reverses(original, pool.canonical, pool.inverted))
     inverses = {name: inverse for name in sorted(collection.relations) if (inverse := pool.inverted(name)) is not None}

@@ -34,7 +34,7 @@ class Reading:
     about: str
     """The kind of the heads, such as condition or drug; "" for any other."""
     score: float
-    is_turned: bool
+    is_inverted: bool
     """True if head and tail of the facts would be exchanged."""
 
 
@@ -58,11 +58,11 @@ def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
         score = WEIGHT_OF_WORDS * sum(1 / frequency[stem] for stem in relation_stems & stems[relation.name])
         text = " ".join(fill(relation.description, head, tail).split())
         fit = fit_of(pairs, relation.name)
-        readings.append(Reading(relation.name, relation.name, text, kind_of(relation.head), score + fit, is_turned=False))
+        readings.append(Reading(relation.name, relation.name, text, kind_of(relation.head), score + fit, is_inverted=False))
         for name in relation.inverse[:1]:
             text = " ".join(fill(relation.description, tail, head).split())
             fit = fit_of([pair[::-1] for pair in pairs], relation.name)
-            readings.append(Reading(relation.name, name, text, kind_of(relation.tail), score + fit, is_turned=True))
+            readings.append(Reading(relation.name, name, text, kind_of(relation.tail), score + fit, is_inverted=True))
     return sorted(readings, key=lambda reading: -reading.score)
 
 

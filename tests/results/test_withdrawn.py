@@ -28,7 +28,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import on_a_page
 
 SET = "clinical-relations"
 TITLE = "Facts that have been withdrawn since"
