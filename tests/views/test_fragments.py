@@ -16,8 +16,7 @@ from medfact.results.over_models import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
-from medfact.views.fragments import environment, render
-from medfact.views.fragments import on_a_page
+from medfact.views.fragments import environment, on_a_page, render
 
 NOTHING_OVER: OverModels = SimpleNamespace()  # type: ignore[assignment]
 
