@@ -25,8 +25,8 @@ from medfact.datasets.columns import (
     of_prefix,
 )
 from medfact.datasets.denials import is_mark, is_read, truth
-from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.headers import LOOKED_AT, Columns, Limits
+from medfact.datasets.semantic_types import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.table_reader import open_table
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import COLUMNS, IDENTIFIER, spelled

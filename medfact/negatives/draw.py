@@ -140,8 +140,7 @@ class _FalseTail:
 
     tail: str
     tail_id: str | None
-    difficulty: str
-    """Before the draw, near marks a kindred tail."""
+    difficulty: str  # before the draw, near marks a kindred tail
     source: str | None = None
     source_id: str | None = None
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medfact.datasets.bundled import bundled_names
+from medfact.datasets.bundled_knowledge import with_bundled_knowledge
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import with_bundled_knowledge, without_reverses
 from medfact.datasets.pairing import alone_note, bounds_of, paired, partners_by_place
+from medfact.datasets.semantic_types import without_reverses
 from medfact.facts import Fact, name_key
 from medfact.prototypes.pool import Pool
 
@@ -97,8 +98,7 @@ class _Inversion:
     """The inversion of a collection's facts to the direction of a pool."""
 
     collection: Collection
-    inverses: Mapping[str, str]
-    """Relation, as the file writes it → the pool's relation of which it is the inverse."""
+    inverses: Mapping[str, str]  # relation, as the file writes it → the pool's relation of which it is the inverse
     canonical: Callable[[str], str | None]
 
     def applies_to(self, fact: Fact) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medfact.assets import table_words
-from medfact.datasets.elsewhere import fit_of
+from medfact.datasets.semantic_types import fit_of
 from medfact.facts import Fact, spelled
 from medfact.prototypes.pool import Pool, fill, split_words
 
@@ -27,15 +27,11 @@ class Reading:
     """A relation of the pool that a user's relation may mean."""
 
     relation: str
-    name: str
-    """The relation, or a name of its inverse."""
-    text: str
-    """The relation's description, filled with the names of a fact."""
-    about: str
-    """The kind of the heads, such as condition or drug; "" for any other."""
+    name: str  # the relation, or a name of its inverse
+    text: str  # the relation's description, filled with the names of a fact
+    about: str  # the kind of the heads, such as condition or drug; "" for any other
     score: float
-    is_inverted: bool
-    """True if head and tail of the facts would be exchanged."""
+    is_inverted: bool  # true if head and tail of the facts would be exchanged
 
 
 def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:

@@ -31,19 +31,14 @@ class RelationPrototypes:
     tail: str
     aliases: tuple[str, ...]
     sentences: Mapping[str, str]
-    strengths: Mapping[str, Mapping[str, str]]
-    """Strength of a fact → its sentences, if they differ."""
-    pool: str
-    """The pool's name."""
+    strengths: Mapping[str, Mapping[str, str]]  # strength of a fact → its sentences, if they differ
+    pool: str  # the pool's name
     defects: tuple[str, ...] = ()
     mislabelled: Mapping[str, str] = field(default_factory=dict)
     """Form → the reason why its label does not follow from the fact."""
-    words_of: str = ""
-    """For the pool `origin`: the file or pool from which the sentences come."""
-    grammar: bool = False
-    """Names take articles, verbs agree, and sentences are capitalized (`prototypes.grammar`)."""
-    inverse: tuple[str, ...] = ()
-    """Names of the inverse relation, such as "treats" of *therapeutic drugs*."""
+    words_of: str = ""  # for the pool `origin`: the file or pool from which the sentences come
+    grammar: bool = False  # names take articles, verbs agree, and sentences are capitalized (`prototypes.grammar`)
+    inverse: tuple[str, ...] = ()  # names of the inverse relation, such as "treats" of *therapeutic drugs*
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
         """The sentences of the fact's strength, or those that assert no frequency."""
@@ -67,25 +62,18 @@ class Pool:
     source: str
     verbatim: bool
     notes: tuple[str, ...]
-    forms: tuple[str, ...]
-    """Variants, in order."""
-    operators: tuple[tuple[str, str], ...]
-    """Pairs (affirmed, denied) of words that negate a sentence."""
+    forms: tuple[str, ...]  # variants, in order
+    operators: tuple[tuple[str, str], ...]  # pairs (affirmed, denied) of words that negate a sentence
     relations: Mapping[str, RelationPrototypes]
-    file: str = ""
-    """The name of the user's file; "" for the project's pools."""
-    problems: tuple[str, ...] = ()
-    """Unusable sentences, with the reason."""
+    file: str = ""  # the name of the user's file; "" for the project's pools
+    problems: tuple[str, ...] = ()  # unusable sentences, with the reason
     withheld: Mapping[str, str] = field(default_factory=dict)
     """Relation, under any of its names → the reason why the pool does not state it."""
     ready: Mapping[str, str] = field(default_factory=dict)
     """Fact id → the ready sentence of the data, which replaces the prototypes."""
-    drafted_by: str = ""
-    """The language model that drafted the sentences; "" if people wrote them."""
-    accepted: str = ""
-    """The date, or the way, in which a person accepted drafts; "" if not accepted."""
-    extends: str = ""
-    """The project's pool that states all other relations; "" for none."""
+    drafted_by: str = ""  # the language model that drafted the sentences; "" if people wrote them
+    accepted: str = ""  # the date, or the way, in which a person accepted drafts; "" if not accepted
+    extends: str = ""  # the project's pool that states all other relations; "" for none
 
     @cached_property
     def _names(self) -> dict[str, str]:

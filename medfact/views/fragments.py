@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.bundled import title
-from medfact.datasets.registers import about_source, links_of
-from medfact.datasets.sources import independent, sources_of
+from medfact.datasets.sources import about_source, independent, links_of, sources_of
 from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.grammar import bounds_before

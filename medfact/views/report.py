@@ -55,8 +55,7 @@ class RunPart:
     board: Board
     pairs: Pairs
     report: Report
-    failed: int
-    """Number of pairs that are not mastered."""
+    failed: int  # number of pairs that are not mastered
     command: str
     reviews: tuple[str, ...]
     labels: list[str]
