@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -25,6 +25,17 @@ Keys = frozenset[str]
 Words = frozenset[str]
 
 _MOST_WORDS = 10
+
+
+@cache
+def relation_words(*uses: str) -> Mapping[str, Mapping[str, list[str]]]:
+    """Language → relation of our pool → its words in tables, for some uses of `relations` in `assets/table-words.yaml`."""
+    words: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for relation, by_language in table_words()["relations"].items():
+        for language, by_use in by_language.items():
+            if language != "hints" and (chosen := [str(word) for use in uses for word in by_use.get(use, ())]):
+                words[language][relation] = chosen
+    return words
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from medfact.assets import PROTOTYPES, table_words
+from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
+from medfact.datasets.names import relation_words
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
@@ -90,15 +91,15 @@ def _bundled(name: str) -> Pool:
 def _with_translated_names(pool: Pool) -> Pool:
     """The project's own pool, whose relations also have the names that tables in other languages give them."""
 
-    def further(section: str, relation: str, names: Iterable[str]) -> list[str]:
-        by_key = {name_key(name): str(name) for words in table_words()[section].values() for name in words.get(relation, ())}
+    def further(relation: str, names: Iterable[str], *uses: str) -> list[str]:
+        by_key = {name_key(name): name for words in relation_words(*uses).values() for name in words.get(relation, ())}
         return [by_key[key] for key in sorted(by_key.keys() - set(map(name_key, names)))]
 
     relations = {
         name: replace(
             relation,
-            aliases=(*relation.aliases, *further("relation_words", name, relation.aliases)),
-            inverse=(*relation.inverse, *further("inverse_relation_words", name, relation.inverse)),
+            aliases=(*relation.aliases, *further(name, relation.aliases, "names", "only_relation")),
+            inverse=(*relation.inverse, *further(name, relation.inverse, "inverse")),
         )
         for name, relation in pool.relations.items()
     }

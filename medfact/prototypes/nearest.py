@@ -42,9 +42,9 @@ def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
     """
     pairs = [(fact.head, fact.tail or "") for fact in facts[:_MAX_PAIRS]]
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"
-    hints = table_words()["relation_hints"]
+    words = table_words()["relations"]
     stems = {
-        name: _stems([name, *relation.aliases, *relation.inverse, *hints.get(name, ())])
+        name: _stems([name, *relation.aliases, *relation.inverse, *words.get(name, {}).get("hints", ())])
         for name, relation in pool.relations.items()
     }
     frequency = Counter(stem for relation_stems in stems.values() for stem in relation_stems)
@@ -91,7 +91,7 @@ def kind_of(thing: str) -> str:
 def _stems(texts: Iterable[str]) -> frozenset[str]:
     """The first six letters of each word that may hint at a relation; of Chinese, each bigram of characters."""
     words = [word for text in texts for word in _WORD.findall(spelled(split_words(text)))]
-    linking = table_words()["relation_hints"]["linking"]
+    linking = table_words()["linking"]
     latin = {word[:6] for word in words if word.isascii() and len(word) > 3 and word not in linking}
     bigrams = {first + second for word in words if not word.isascii() for first, second in itertools.pairwise(word)}
     return frozenset(latin | bigrams)
