@@ -6,7 +6,7 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
 
 import numpy as np
@@ -81,7 +81,7 @@ _TOLERANCE = 1e-12
 _MAX_WEIGHT = 1e6
 """Weights are clipped to [1 / this, this]: a tail that is safe for few heads cannot be drawn as often as it is true."""
 _MAX_CELLS = 1_000_000
-"""Maximum (head, tail) cells of a balanced draw. In larger relations few tails are unsafe, so the draw is nearly balanced."""
+"""Maximum (head, tail) cells of a balanced, cached draw. In larger relations few tails are unsafe, so it is nearly balanced."""
 
 Weights = NDArray[np.float64]
 
@@ -242,7 +242,8 @@ class _Relation:
                 self._facts[knowledge.entity(fact.head)].append(fact)
         self._safe_tails, self._fitted_weights = cache(self._find_safe_tails), cache(self._fit)
         self._deal, self._ranks = cache(self._make_deal), cache(self._rank)
-        self._orders: tuple[tuple[int, str], dict[str, Indices]] = (0, ""), {}
+        self._is_small = len(self._facts) * len(self.candidates.tails) <= _MAX_CELLS
+        self._order = lru_cache(maxsize=len(self._facts) if self._is_small else 0)(self._draw_order)
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
         """Yields the safe tails with the strength of a fact, its share of the head's order first: its siblings get others."""
@@ -281,18 +282,7 @@ class _Relation:
         strata = [[self.candidates.entities[index] for index in indices[mask]] for mask in (kindred, ~kindred)]
         return StrengthDeal(entity, self._facts[entity], strata)
 
-    def _order(self, head: str, seed: int, preference: str) -> Indices:
-        """The head's safe tails, by number, in the order in which its facts get them; cached for one seed."""
-        if len(self._facts) * len(self.candidates.tails) > _MAX_CELLS:
-            return self._drawn_order(head, seed, preference)
-        if self._orders[0] != (seed, preference):
-            self._orders = (seed, preference), {}
-        orders = self._orders[1]
-        if head not in orders:
-            orders[head] = self._drawn_order(head, seed, preference)
-        return orders[head]
-
-    def _drawn_order(self, head: str, seed: int, preference: str) -> Indices:
+    def _draw_order(self, head: str, seed: int, preference: str) -> Indices:
         """A random order of the head's safe tails, by an exponential race with their weights."""
         indices = self._safe_tails(head)[0]
         weights = self._fitted_weights(preference)[indices] * self._preference_weights(head, preference)
@@ -328,7 +318,7 @@ class _Relation:
         proportional fitting: for each tail, the sum of its probabilities over all heads = the number of facts that state it.
         """
         weights = np.array(self.candidates.counts, dtype=np.float64)
-        if len(self._facts) * len(weights) > _MAX_CELLS:
+        if not self._is_small:
             return weights
         allowed, draws = self._allowed(preference, list(self._facts.values()))
         drawable = allowed.any(axis=0)

@@ -70,6 +70,7 @@ def _inverted(collection: Collection, inverses: Mapping[str, str], canonical: Ca
     true_facts = inversion.without_repetitions(map(inversion.inverted, collection.known.facts))[0]
     barred = {inversion.triplet(fact) for fact in contradicted}
     also_true = ((fact.head, fact.tail or "") for fact in contradicted if fact.positive)
+    lost_partners = (fact.negative_of is not None and inversion.applies_to(fact) for fact in collection.facts)
     derived = replace(
         collection,
         facts=facts,
@@ -83,9 +84,7 @@ def _inverted(collection: Collection, inverses: Mapping[str, str], canonical: Ca
         notes=(
             *_without_pairing_note(collection),
             *inversion.notes(),
-            *_repeated_note(repeated),
-            *_contradicted_note(contradicted),
-            *(_lost_partners_note(collection, inversion) if is_paired_by_file else ()),
+            *_exclusion_notes(repeated, contradicted, sum(lost_partners) if is_paired_by_file else 0),
             *notes,
         ),
         read_from=collection.fingerprint(),
@@ -185,24 +184,18 @@ def _quoted(fact: Fact) -> str:
     return f"“{written.head}, {written.relation}, {written.tail}”"
 
 
-def _repeated_note(facts: Sequence[Fact]) -> Iterator[str]:
-    if len(facts) == 1:
-        yield f"1 fact, {_quoted(facts[0])}, says from its other end what another says: it counts once."
-    elif facts:
-        yield f"{len(facts):,} facts, such as {_quoted(facts[0])}, say from their other end what others say: each counts once."
-
-
-def _contradicted_note(facts: Sequence[Fact]) -> Iterator[str]:
-    if facts:
-        inverted = next(fact for fact in facts if fact.turned_from is not None)
-        yield (
-            f"{len(facts):,} facts contradict each other from their two ends, such as {_quoted(inverted)}; none is used: "
-            "delete the wrong ones."
+def _exclusion_notes(repeated: Sequence[Fact], contradicted: Sequence[Fact], lost_partners: int) -> Iterator[str]:
+    if len(repeated) == 1:
+        yield f"1 fact, {_quoted(repeated[0])}, says from its other end what another says: it counts once."
+    elif repeated:
+        facts = f"{len(repeated):,} facts, such as {_quoted(repeated[0])}"
+        yield f"{facts}, say from their other end what others say: each counts once."
+    if contradicted:
+        inverted = next(fact for fact in contradicted if fact.turned_from is not None)
+        facts = f"{len(contradicted):,} facts contradict each other from their two ends, such as {_quoted(inverted)}"
+        yield f"{facts}; none is used: delete the wrong ones."
+    if lost_partners:
+        lose = (
+            "1 false fact loses its true fact" if lost_partners == 1 else f"{lost_partners:,} false facts lose their true facts"
         )
-
-
-def _lost_partners_note(collection: Collection, inversion: _Inversion) -> Iterator[str]:
-    number = sum(fact.negative_of is not None and inversion.applies_to(fact) for fact in collection.facts)
-    if number:
-        lose = "1 false fact loses its true fact" if number == 1 else f"{number:,} false facts lose their true facts"
         yield f"{lose}: read the other way round, they have different heads. They are asked on their own."

@@ -15,7 +15,7 @@ from medfact.datasets.names import relation_words
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import pool_in, read_pool, read_pool_text
+from medfact.prototypes.pool_files import pool_in, read_pool
 
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: the papers' baseline."""
@@ -59,7 +59,7 @@ def load_pool(name_or_file: str) -> Pool:
 
 def pool_in_text(path: Path, text: str) -> Pool:
     """Parses the text of a user's pool file before it is written. Raises PoolError."""
-    return _user_pool(read_pool_text(path, text), path)
+    return _user_pool(read_pool(path, text), path)
 
 
 def _user_pool(pool: Pool, path: Path) -> Pool:
@@ -145,7 +145,11 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
         templates: relation, as the facts write it → a sentence with [X] and [Y].
         source: the file of the templates.
     """
-    relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
+    plain_form, relations = pool.forms[0], dict(pool.relations)
+    for name, relation in pool.relations.items():
+        strengths = {strength: {"none": sentences[plain_form]} for strength, sentences in relation.strengths.items()}
+        sentences = {"none": relation.sentences[plain_form]}
+        relations[name] = replace(relation, sentences=sentences, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
     by_name = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     for name, (written, text) in by_name.items():
         plain = relations.get(name)
@@ -154,12 +158,6 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
-
-
-def _plain(relation: RelationPrototypes, form: str) -> RelationPrototypes:
-    strengths = {strength: {"none": sentences[form]} for strength, sentences in relation.strengths.items()}
-    sentences = {"none": relation.sentences[form]}
-    return replace(relation, sentences=sentences, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
 
 
 def _single(name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = "") -> RelationPrototypes:

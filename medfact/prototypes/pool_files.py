@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,16 @@ MAX_TEXT, MAX_NOTE = 1_000, 5_000
 _OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
 
 
-def read_pool(path: Path) -> Pool:
+def read_pool(path: Path, text: str | None = None) -> Pool:
     """Reads a pool file. Raises PoolError, naming file, relation and form, if it breaks a rule.
 
-    Every relation needs a sentence for each form, with both slots once. A negated sentence must differ from its affirmed
-    one, and only by one operator of negation if the pool lists these.
+    Every relation needs a sentence for each form, with both slots once. A negated sentence must differ from its affirmed one,
+    and only by one operator of negation if the pool lists these.
+
+    Args:
+        text: the content of a file that does not exist yet.
     """
-    return pool_in(path, _record(path, _text_of(path)))
-
-
-def read_pool_text(path: Path, text: str) -> Pool:
-    """Like `read_pool`, for the text of a file that does not exist yet."""
-    return pool_in(path, _record(path, text))
+    return pool_in(path, _record(path, _text_of(path) if text is None else text))
 
 
 def pool_in(path: Path, record: dict[str, Any]) -> Pool:
@@ -59,7 +57,11 @@ def pool_in(path: Path, record: dict[str, Any]) -> Pool:
             for r, entry in entries.items()
             if r not in withheld
         },
-        withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, relation, entry)),
+        withheld={
+            alias: _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
+            for relation, entry in withheld.items()
+            for alias in (relation, *_texts(path, "aliases", entry.get("aliases")))
+        },
         drafted_by=_text(path, "drafted_by", record.get("drafted_by"), ""),
         accepted=_text(path, "accepted", record.get("accepted"), ""),
         extends=_text(path, "extends", record.get("extends"), ""),
@@ -122,12 +124,6 @@ def _texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
             "Write a list of texts, in quotation marks.",
         )
     return tuple(texts)
-
-
-def _withheld(path: Path, relation: str, entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields each name of a withheld relation with the reason."""
-    reason = _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
-    yield from ((name, reason) for name in (relation, *_texts(path, "aliases", entry.get("aliases"))))
 
 
 def _operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:

@@ -115,7 +115,7 @@ def html_report(
         title=wording.title_of_runs(runs),
         worst=worst_facts(store, parts),
         missed=max(part.failed for part in parts),
-        setup=list(zip(SETUP, zip(*map(_setup, parts), strict=True), strict=True)),
+        setups=[_setup(part) for part in parts],
     )
 
 
@@ -218,32 +218,26 @@ def _answer(item: Asked | None) -> tuple[Fate, str]:
 
 # ------------------------------------------------------------------------------------------------ set-up of the runs
 
-SETUP = (
-    "run", "state", "model", "revision", "facts", "method", "sentences (pool)", "question", "worked examples", "seed",
-    "statements, facts", "begun", "ended", "versions",
-)  # fmt: skip
-"""Labels of the rows that describe how a run was asked."""
 
-
-def _setup(part: RunPart) -> tuple[str, ...]:
-    """The values of the rows of SETUP."""
+def _setup(part: RunPart) -> dict[str, str]:
+    """The rows of the table on how a run was asked: label → value."""
     run, draws = part.run, part.report.shot_draws
-    return (
-        run.run,
-        ": ".join(filter(None, (run.state, run.reason))),
-        shown_model(run.model),
-        run.model_revision or "not known",
-        f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
-        part.report.method,
-        run.pool,
-        part.report.question,
-        f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
-        str(run.spec.seed),
-        f"{run.statements:,}, {run.facts:,}",
-        wording.date(run.started_at),
-        wording.date(run.finished_at) if run.finished_at else "not yet",
-        ", ".join(f"{name} {number}" for name, number in run.versions.items()),
-    )
+    return {
+        "run": run.run,
+        "state": ": ".join(filter(None, (run.state, run.reason))),
+        "model": shown_model(run.model),
+        "revision": run.model_revision or "not known",
+        "facts": f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
+        "method": part.report.method,
+        "sentences (pool)": run.pool,
+        "question": part.report.question,
+        "worked examples": f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
+        "seed": str(run.spec.seed),
+        "statements, facts": f"{run.statements:,}, {run.facts:,}",
+        "begun": wording.date(run.started_at),
+        "ended": wording.date(run.finished_at) if run.finished_at else "not yet",
+        "versions": ", ".join(f"{name} {number}" for name, number in run.versions.items()),
+    }
 
 
 def command_of(spec: RunSpec) -> str:
