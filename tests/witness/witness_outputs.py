@@ -85,7 +85,7 @@ class Witness:
         update = response.json()
         parts = [f"title: {update['title']}", f"query: {update['query']}"]
         for name, fragment in update["fragments"].items():
-            parts += [f"=== {name}", page_text(fragment)]
+            parts += [f"=== {name}", text] if (text := page_text(fragment)) else []
         return "\n".join(parts)
 
     def file(self, path: str) -> str:

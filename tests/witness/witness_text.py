@@ -119,7 +119,7 @@ PATTERNS = (
     (r"\b20[2-9]\d-\d\d-\d\d\b", "<date>"),
     (r"\b(medfact|[Pp]ython|torch|transformers|accelerate|numpy|openai)(\W{1,5}v?)\d+\.\d+[\w.+]*", r"\1\2<version>"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
-    (r"\b(less than )?(\d+ h )?(\d+ min )?\d+(\.\d+)? (s|seconds?)\b", "<duration>"),
+    (r"\b(less than )?(\d+ h )?(\d+ min )?\d+(\.\d+)? (s|min|seconds)\b", "<duration>"),
     (r"\b\d+(\.\d+)? (statements|prompts|facts|pushes|answers) (a|per) second", "<speed>"),
     (r"\"(\w*seconds|latency\w*|started_at|finished_at|saved_at|at|worker)\": (\"[^\"]*\"|[\d.e-]+)", r'"\1": "<time>"'),
     (r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b|\b[0-9a-f]{32}\b", "<id>"),
