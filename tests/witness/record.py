@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "helpers")]
 def main() -> None:
     """Writes the text of each output as it is now, and removes those of outputs that are gone."""
     from witness_outputs import outputs
-    from witness_recorder import record_runs
+    from witness_runs import record_runs
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=HERE / "expected", help="another folder to write to")
