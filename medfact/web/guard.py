@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import PlainTextResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
@@ -27,7 +27,6 @@ from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
 from medfact.web.clients import address_of, is_behind_proxy, name_in, warn_of_unread_addresses
 from medfact.web.host import is_host, opened
-from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
@@ -151,8 +150,6 @@ class Guarded:
             return PlainTextResponse(f"The header {twice[0]} came twice.", status_code=400)
         if not is_own_host(headers.get("host", "")):
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
-        if (link := moved(path, request.url.query)) is not None:
-            return RedirectResponse(link, status_code=307)
         if (refusal := _not_here(path, request)) is not None:
             return refusal
         if (refusal := self._too_often(kind_of(path), request)) is not None:

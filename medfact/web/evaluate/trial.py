@@ -77,6 +77,7 @@ def names_at(settings: ServiceSettings) -> tuple[str, ...]:
     try:
         check_new_run(settings, own_facts=False, agreed=True)
         from medfact.models.services.listing import listed_models
+
         return listed_models(settings)
     except MedfactError:
         return ()
