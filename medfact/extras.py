@@ -16,12 +16,12 @@ PARTS = {
     ),
     "services": ("Models behind a service, and outside databases, need", ("httpx2", "openai")),
     "app": ("The page needs", ("anyio", "fastapi", "gradio", "httptools", "segno", "starlette", "uvicorn", "uvloop")),
-    "notebook": ("Tables, figures and pictures need", ("pandas", "PIL", "plotly")),
+    "notebook": ("Tables and figures need", ("pandas", "plotly")),
     "hub": ("Data sets of the Hugging Face hub need", ("datasets",)),
     "mcp": ("Tools for agents need", ("mcp",)),
     "cluster": ("A run on several machines needs", ("ray",)),
 }
-"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings PIL and plotly, too."""
+"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings plotly, too."""
 
 _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""

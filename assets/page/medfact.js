@@ -635,7 +635,16 @@
       return found.map((line) => line.replaceAll("&", "&amp;").replaceAll("<", "&lt;")); // the library reads some markup
     };
 
+    const saveLinked = async (link) => {
+      const image = Object.assign(new Image(), { src: link.href });
+      await image.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      Object.assign(document.createElement("a"), { href: canvas.toDataURL("image/png"), download: `medfact-${link.id}.png` }).click();
+    };
+
     const save = async (node, format = "svg") => {
+      if (node.href) return saveLinked(node);
       await fetchLibrary();
       const { data, layout } = JSON.parse(node.dataset.plot);
       const title = lines(node.dataset.title ?? "", 105);

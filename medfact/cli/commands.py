@@ -262,7 +262,7 @@ COMMANDS = (
         "print a snippet for a model's page on the Hub, or draw a card of one run or two",
         RUNS,
         one_of(
-            argument("--png", "FILE", "draw a card that can be posted, 1200 x 630"),
+            argument("--svg", "FILE", "draw a card that can be posted, 1200 x 630"),
             argument("--dataset", "OWNER/NAME", "print .eval_results for this benchmark of the Hub instead"),
         ),
         argument("--task", "SCORE", "the task of that benchmark (default: average_accuracy)"),

@@ -13,16 +13,15 @@ from medfact.exchange.portable import shown_model
 from medfact.exchange.rows import answer_row
 from medfact.results.model_card import model_card
 from medfact.results.report import report_of
-from medfact.results.score_card import card_of
 from medfact.results.wording import counted, own_name, shortened
 from medfact.store import Run, Store
 from medfact.views.report import html_report
-from medfact.views.score_card import png_of
+from medfact.views.score_card import card_of
 
 MARK = ".medfact-static"
 """The file by which a folder is known as one that was written here, and may be written again."""
 
-FILES = {"answers.csv": "all answers, one row a statement (CSV)", "card.png": "a card to post (PNG)"}
+FILES = {"answers.csv": "all answers, one row a statement (CSV)", "card.svg": "a card to post (SVG)"}
 """File → what the page says of it."""
 
 LONGEST_TITLE, LONGEST_DESCRIPTION = 60, 60
@@ -39,7 +38,6 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
     """
     report = report_of(store, run)
     page = html_report(store, [run.run], made_at, NOBODYS_REVIEWS, files=FILES)
-    picture = png_of(card_of(store, [run.run]))
     readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
         _check(folder)
@@ -47,7 +45,7 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
         (folder / MARK).write_text(f"{run.run}\n", encoding="utf-8")
         (folder / "index.html").write_text(page, encoding="utf-8")
         (folder / "README.md").write_text(readme, encoding="utf-8")
-        (folder / "card.png").write_bytes(picture)
+        (folder / "card.svg").write_text(card_of([run], [report]).svg, encoding="utf-8")
     write_table((answer_row(one, run) for one in store.answers.asked(run.run) if one.answer), folder / "answers.csv")
 
 

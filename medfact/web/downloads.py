@@ -23,17 +23,16 @@ from medfact.results.compare import Side
 from medfact.results.contrasts import across_of_papers
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
-from medfact.results.score_card import MOST_RUNS
 from medfact.reviews.transfer import rows_of
 from medfact.reviews.verdicts import show_labels
 from medfact.store import Run
 from medfact.table_formats import media_type
 from medfact.views.report import html_report
+from medfact.views.score_card import MAX_RUNS, ScoreCard, card_of
 from medfact.web.computed import computed
 from medfact.web.curated import rows_curated
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
-from medfact.web.posted import card_now, picture_now
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing, owners_seen_by
 
@@ -108,15 +107,15 @@ def _add_runs(router: APIRouter, services: Services) -> None:
 
     @router.get("/download/{runs}/card.{kind}")
     @computed
-    def card(runs: str, kind: Literal["png", "txt"], request: Request) -> Response:
-        ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
-        if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
+    def card(runs: str, kind: Literal["svg", "txt"], request: Request) -> Response:
+        ids = list(dict.fromkeys(runs.split(",")[: MAX_RUNS + 1]))
+        if not 1 <= len(ids) <= MAX_RUNS or not all(map(services.asked, ids)):
             return _no_file()
-        owners = owners_seen_by(request)
-        headers = _headers(f"{_plain(*_asked(services, runs, owners))}-card.{kind}", "inline")
+        records = _asked(services, runs, owners_seen_by(request))
+        drawn, headers = card_of_runs(services, records), _headers(f"{_plain(*records)}-card.{kind}", "inline")
         if kind == "txt":
-            return PlainTextResponse(card_now(services, ids, owners).words, headers=headers)
-        return Response(picture_now(services, ids, owners), media_type="image/png", headers=headers)
+            return PlainTextResponse(drawn.words, headers=headers)
+        return Response(drawn.svg, media_type="image/svg+xml", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
     @computed
@@ -154,6 +153,13 @@ def _add_tables(router: APIRouter, services: Services) -> None:
 def _asked(services: Services, runs: str, owners: Sequence[str]) -> list[Run]:
     """The runs of an address that are there, as these owners may read them."""
     return [services.run(run).seen_by(owners) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
+
+
+def card_of_runs(services: Services, records: Sequence[Run]) -> ScoreCard:
+    """The card of one run or two as they stand."""
+    ids = [record.run for record in records]
+    compared = services.comparisons.made(ids) if len(ids) == MAX_RUNS else None
+    return card_of(records, [services.reports.settled(run).report for run in ids], compared)
 
 
 def _no_file() -> Response:
