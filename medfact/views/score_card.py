@@ -65,17 +65,22 @@ class ScoreCard:
     difference: str
     """Paired difference of two runs, in a sentence; "" for one run."""
     remarks: tuple[str, ...]
-    made: str
+    date_line: str
 
     @property
     def words(self) -> str:
         """The content as text: the alternative text of the picture."""
         scores = [
-            f"{name}: " + "; ".join(_in_words(row.score, at) for row in self.scores if (at := row.estimates[place]))
-            for place, name in enumerate(self.names)
+            f"{name}: "
+            + "; ".join(
+                f"{metric.heading} {(signed_share if metric.signed else share)(at)} of {counted(at.n, metric.of)}"
+                for metric, estimates, _ in self.scores
+                if (at := estimates[index])
+            )
+            for index, name in enumerate(self.names)
         ]
         falls = [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
-        sentences = (self.about, *scores, *falls, self.difference, *self.remarks, NOT_COMPETENCE, self.made)
+        sentences = (self.about, *scores, *falls, self.difference, *self.remarks, NOT_COMPETENCE, self.date_line)
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
     @property
@@ -86,8 +91,8 @@ class ScoreCard:
             foot[_MAX_LINES - 1 :] = [f"{foot[_MAX_LINES - 1]} …"]
         sizes = {text: round(min(50, _LINE_WIDTH / _ems(text)), 1) for text in (*self.names, self.about, *foot)}
         small = min([20, *map(sizes.__getitem__, foot)])
-        given = {"card": self, "sizes": sizes, "foot": foot, "foot_size": small, "colours": COLOURS}
-        return render("score_card", not_competence=NOT_COMPETENCE, **given)
+        values = {"card": self, "sizes": sizes, "foot": foot, "foot_size": small, "colours": COLOURS}
+        return render("score_card", not_competence=NOT_COMPETENCE, **values)
 
 
 def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Comparison | None = None) -> ScoreCard:
@@ -99,12 +104,12 @@ def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Compari
         marked(_visible(name) or f"run {record.run[:8]}", record.imported)
         for name, record in zip(names_of_runs(plain), records, strict=True)
     ]
-    told, remarks = "", _unfinished(names, records, reports)
+    sentence, remarks = "", _unfinished(names, records, reports)
     if compared is not None:
         of_all = all(MASTERY in PROTOCOLS[report.protocol].headline for report in reports)
         pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if of_all else "average_accuracy"))
         by_run = {record.run: name for record, name in zip(records, names, strict=True)}
-        told = difference_in_words(pair, by_run) if pair.n else ""
+        sentence = difference_in_words(pair, by_run) if pair.n else ""
         remarks += [f"The runs also differ in: {', '.join(compared.differs)}"] if compared.differs else []
     ended = max(record.finished_at or record.started_at for record in records)
     return ScoreCard(
@@ -112,7 +117,7 @@ def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Compari
         _about(records, reports),
         tuple(_card_score(name, reports) for name in headlines(reports)),
         tuple(report.curves.joint_any_order for report in reports),
-        told,
+        sentence,
         tuple(remarks),
         f"{date(ended).partition(',')[0]}, medfact {VERSION}",
     )
@@ -120,9 +125,11 @@ def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Compari
 
 def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
     """The paired difference of two runs, in a sentence. names: run → name."""
-    told, of = of_differences([pair], names), "facts" if pair.metric == MASTERY else "statements"
+    sentence, unit = of_differences([pair], names), "facts" if pair.metric == MASTERY else "statements"
     return (
-        f"{told}, of {pair.n:,} {of} that both answered" if pair.is_shown else f"{told}: {difference(pair)} of {pair.n:,} {of}"
+        f"{sentence}, of {pair.n:,} {unit} that both answered"
+        if pair.is_shown
+        else f"{sentence}: {difference(pair)} of {pair.n:,} {unit}"
     )
 
 
@@ -139,35 +146,30 @@ def _ems(text: str) -> float:
     )
 
 
-def _in_words(shown: Score, estimate: Estimate) -> str:
-    value = signed_share(estimate) if shown.signed else share(estimate)
-    return f"{shown.heading} {value} of {counted(estimate.n, shown.of)}"
-
-
 def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
     datasets = " and ".join(dict.fromkeys(shortened(_visible(record.dataset), 30) for record in records))
     facts = " and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records))
     methods = " and ".join(dict.fromkeys(report.method for report in reports))
     ways = max(len(report.by_variant) for report in reports)
-    asked = "asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet"
+    in_ways = "asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet"
     false_ones = ", true and false ones" if any(report.negative_accuracy.n for report in reports) else ""
-    return f"{datasets}: {facts}{false_ones}, {asked}. Method: {methods}."
+    return f"{datasets}: {facts}{false_ones}, {in_ways}. Method: {methods}."
 
 
 def _card_score(name: str, reports: Sequence[Report]) -> CardScore:
     having = [report for report in reports if name in PROTOCOLS[report.protocol].headline]
-    shown = score(name, ways_of(having))
-    chances = {shown.of_coin(report.chance) for report in having}
+    metric = score(name, ways_of(having))
+    chances = {metric.of_coin(report.chance) for report in having}
     estimates = tuple(report.measure(name) if report in having else None for report in reports)
-    return CardScore(shown, estimates, chances.pop() if len(chances) == 1 else None)
+    return CardScore(metric, estimates, chances.pop() if len(chances) == 1 else None)
 
 
 def _unfinished(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report]) -> list[str]:
     remarks = []
     for name, record, report in zip(names, records, reports, strict=True):
         if record.state != COMPLETE:
-            asked, how = report.answered + report.failed, state_in_words(record.state, record.reason)
-            remarks.append(f"{name}: {how}, {asked:,} of {counted(report.statements, 'statement')} asked")
+            answered, state = report.answered + report.failed, state_in_words(record.state, record.reason)
+            remarks.append(f"{name}: {state}, {answered:,} of {counted(report.statements, 'statement')} asked")
         elif report.failed:
             remarks.append(f"{name}: {counted(report.failed, 'call')} failed, not counted")
     return remarks
