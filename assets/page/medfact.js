@@ -13,7 +13,7 @@
 
   const parts = new Map(); // name → <mf-part>, once it is on the page
   const html = new Map(); // name → the fragment that came last
-  let shown = "", shownAt = 0; // what is judged now, and since when
+  let shown = "", shownIn = null, shownAt = 0; // what is judged now, in which form, and since when
   let chosenSince = new Set(); // names of what was chosen while the answer that is being placed was on its way
   let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
@@ -151,8 +151,8 @@
     for (const field of part.querySelectorAll("[data-here]")) field.value = new URL(".", window.location.href);
     showKeys(part);
     const timed = part.querySelector("[data-timed]");
-    if (timed && timed.dataset.timed !== shown) {
-      [shown, shownAt] = [timed.dataset.timed, performance.now()];
+    if (timed && (timed.dataset.timed !== shown || timed !== shownIn)) {
+      [shown, shownIn, shownAt] = [timed.dataset.timed, timed, performance.now()];
       fillDraft(timed);
       countDown(timed);
     }
