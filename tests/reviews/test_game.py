@@ -136,7 +136,7 @@ def test_answers_are_recorded_once_and_labels_shown_after_them(services: Service
     assert "One fact says nothing about others" in result
     assert "FALSE (test statement)" in result
     again = hand_in(services, "ada", 1, dict.fromkeys(ids, "false"))
-    assert "You have played this packet already" in again["fragments"]["said"]
+    assert "you have judged them already" in again["fragments"]["said"]
     assert len(log_of(services, "ada")) == 8
     assert len(up(services, "ada", game=2)) == 8
     assert up(services, "ada", game=1) == [], "the result stands"
@@ -144,8 +144,7 @@ def test_answers_are_recorded_once_and_labels_shown_after_them(services: Service
 
 @pytest.mark.parametrize("number", [0, 2, -1, 99, 10**30, "1 OR 1=1", "²", "", "<b>"])
 def test_a_packet_that_is_not_up_is_refused(services: Services, number: object) -> None:
-    said = hand_in(services, "ada", number, {})["fragments"]["said"]
-    assert "no such packet" in said or "not been shown" in said
+    assert "These sentences are not up" in hand_in(services, "ada", number, {})["fragments"]["said"]
     assert log_of(services, "ada") == []
 
 

@@ -51,15 +51,10 @@ def view(visitor: Visitor, show: GameShow) -> View:
 
 def done(visitor: Visitor, show: GameShow, action: Action) -> tuple[GameShow, Message]:
     """Records the answers to a packet, once. Raises Mistake."""
-    every, answers, following = _packets(visitor)
-    number = int(action.about) if action.about.isdecimal() and len(action.about) < 6 else 0
-    if not _is_open(visitor) or not 1 <= number <= len(every):
-        raise Mistake("There is no such packet of sentences.", "Start the game again.")
-    packet = every[number - 1]
-    if is_played(packet, answers):
-        raise Mistake("You have played this packet already.", "Only the first answers count.")
-    if number != following:
-        raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
+    every, _, following = _packets(visitor)
+    if not _is_open(visitor) or following is None or action.about != str(following):
+        raise Mistake("These sentences are not up, or you have judged them already.", "Only the first answers count.")
+    packet = every[following - 1]
     store = visitor.services.store.of(visitor.owner)
     blind = is_blind(store, packet[0].fact, visitor.selves)
     show_labels(store, [packet[0].fact])
