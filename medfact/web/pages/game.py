@@ -25,9 +25,6 @@ from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
 
-MAX_SEARCH_LETTERS = 200
-"""Of the page Review."""
-
 
 class GameShow(Show):
     """State of the page Game."""
@@ -98,7 +95,7 @@ def _packet(visitor: Visitor, show: GameShow) -> Markup:
         key=lambda item: list(VARIANTS).index(item.statement.variant),
     )
     differs = any(of_packet[item.statement.statement_id] not in (None, item.statement.label) for item in rows)
-    search = f"{fact.head} {fact.relation} {fact.tail}"[:MAX_SEARCH_LETTERS]
+    search = f"{fact.head} {fact.relation} {fact.tail}"[:200]  # the page Review takes no more
     return render(
         "game_result",
         **values,
