@@ -28,8 +28,7 @@ _LONGEST_BITS = 128
 
 
 class Bounds(NamedTuple):
-    """Between what a number lies, wherever it enters. Recorded runs are not held to it: an older version may have allowed more,
-    and what was recorded stays readable.
+    """Between what a number lies, wherever it enters. Recorded runs are not held to it: what was recorded stays readable.
 
     of: what the number is of, as a message names it.
     """

@@ -430,44 +430,28 @@ class RunSpec:
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
-        del record["service"]["key"], record["service"]["effort"]  # that is the spec's own
-        for name in (
-            "imported",
-            "effort",
-            "stated",
-            "pressure",
-            "batch",
-            "sourced",
-        ):  # what older versions do not know stands only if it says something
-            if not record[name]:
-                del record[name]
-        if record["asked_in"] == ENGLISH:  # as of before there was a choice
-            del record["asked_in"]
-        return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
+        service = record["service"]
+        del service["key"], service["effort"]  # that is the spec's own
+        service["base_url"] = without_secrets(service["base_url"])
+        service["replicas"] = tuple(filter(None, map(without_secrets, service["replicas"])))
+        return {**record, "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
-        """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
+        """The spec of a record. A field that the record lacks is at its default."""
         lists = [one for one in dataclasses.fields(cls) if one.default == () and one.name in record]
+        service = record.get("service", {})
         converted = {
             **{one.name: _in_tuples(record[one.name], of_pairs="tuple[tuple" in str(one.type)) for one in lists},
-            "placement": Placement.from_record(record.get("placement")),
-            "service": ServiceSettings(**_without_secrets(record.get("service") or {})),
-            "encoder_url": without_secrets(record.get("encoder_url")),
+            "placement": Placement.from_record(record.get("placement", {})),
+            "service": ServiceSettings(**{**service, "replicas": tuple(service.get("replicas", ()))}),
         }
-        return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
+        return cls(**{**record, **converted})
 
 
 def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
     """A list of texts, or of pairs of texts, that cannot be changed."""
     return tuple((str(ours), str(theirs)) for ours, theirs in values) if of_pairs else tuple(values)
-
-
-def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a service without the secrets in its addresses."""
-    addresses = {"base_url": without_secrets(service.get("base_url"))} if "base_url" in service else {}
-    replicas = tuple(filter(None, (without_secrets(str(address)) for address in service.get("replicas", ()))))
-    return {**service, **addresses, "replicas": replicas}
 
 
 # ------------------------------------------------------------------------------------------------ the settings of a run

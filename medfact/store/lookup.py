@@ -264,8 +264,7 @@ def _why(error: Exception) -> str:
 
 def _run(row: Any) -> Run:
     values = {f.name: getattr(row, f.name) for f in fields(Run)}
-    spec = RunSpec.from_record(json.loads(row.spec))
-    values["spec"] = spec.from_a_file() if row.imported and not spec.imported else spec  # an older medfact took it in
+    values["spec"] = RunSpec.from_record(json.loads(row.spec))
     for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}"), ("population", "{}")):
         values[name] = json.loads(values[name] or empty)
     values["state"] = _state(row)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from medfact.errors import StoreError
 from medfact.store import Store
-from medfact.store.set_ups import MOST_SET_UPS
+from medfact.store.contributions import MOST_SET_UPS
 
 _TOGETHER_SECONDS = 0.2
 """How long what is chosen waits for what others choose, before it is written."""

@@ -486,7 +486,7 @@ def test_sentences_that_multiply_are_refused(visitor: Visitor) -> None:
 
 def test_a_run_with_much_that_happened_is_refused(visitor: Visitor) -> None:
     line = b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped","said":"' + b"x" * 4_000_000 + b'"}}\n'
-    path = visitor.upload("run.gz", gzip.compress(b'{"medfact":"run","format":1,"run":"' + b"0" * 32 + b'"}\n' + line))
+    path = visitor.upload("run.gz", gzip.compress(b'{"medfact run":1,"run":"' + b"0" * 32 + b'"}\n' + line))
     assert "Imported" not in json.dumps(visitor.act("bring", path, of="runs"))
 
 

@@ -263,7 +263,7 @@ def test_the_bill_says_what_is_estimated(url: str, facts_file: Path, medfact: Ca
 
 
 def test_a_bill_without_tokens_has_no_price(facts_file: Path, store: Store) -> None:
-    """As of earlier versions, which kept none where a service counted none."""
+    """The file of a run may leave them out."""
     with OddService(Reply(said("True"))) as service:
         run = start(priced(service, facts_file, limit=1), store)
         list(answer(run, store, key=KEY))

@@ -214,7 +214,7 @@ def _hosts(record: Run) -> str:
         service = service_of(record.model, record.spec.service)
         each = each_address(service) if service else ()
         return ", ".join(dict.fromkeys(urlsplit(address_of(one).base).netloc for one in each))
-    except ModelError:  # an old record may hold what is no address
+    except ModelError:  # a run's file may hold what is no address
         return "a service without an address"
 
 
