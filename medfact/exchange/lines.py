@@ -139,7 +139,8 @@ class Line:
 
 def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
     """A row as a line, without nulls, NaN and infinity."""
-    return _json({kind: {name: row[name] for name in COLUMNS[kind] if _has_value(row[name])}})
+    values = {name: row[name] for name in COLUMNS[kind] if row[name] is not None}
+    return _json({kind: {name: value for name, value in values.items() if type(value) is not float or math.isfinite(value)}})
 
 
 def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
@@ -149,10 +150,6 @@ def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(content).encode() + b"\n"
-
-
-def _has_value(value: Any) -> bool:
-    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -58,7 +58,10 @@ def ending_of(connection: sql.Connection, row: Any) -> dict[str, Any]:
     """How a run ended, as its file says it. One that is going on is written as stopped."""
     ended = {"state": row.state, "reason": row.reason, "finished_at": row.finished_at}
     if row.state in GOING:
-        ended = {"state": STOPPED, "reason": WAS_GOING, "finished_at": _latest(connection, row.run) or row.started_at}
+        columns = (schema.events.c.at, schema.answers.c.asked_at, schema.pushes.c.asked_at)
+        queries = (sql.select(sql.func.max(column)).where(column.table.c.run == row.run) for column in columns)
+        latest = max(filter(None, (connection.execute(query).scalar() for query in queries)), default=row.started_at)
+        ended = {"state": STOPPED, "reason": WAS_GOING, "finished_at": latest}
     elif row.state == PAUSED:
         ended["reason"] = public_reason(row.reason)
     return ended
@@ -67,13 +70,6 @@ def ending_of(connection: sql.Connection, row: Any) -> dict[str, Any]:
 def public_reason(reason: str | None) -> str | None:
     """Why a run paused, without details of its database."""
     return DATABASE_ERROR if reason is None or "database" in reason.lower() else reason
-
-
-def _latest(connection: sql.Connection, run: str) -> str | None:
-    """The time of a run's last event or answer."""
-    times = (schema.events.c.at, schema.answers.c.asked_at, schema.pushes.c.asked_at)
-    latest = [connection.execute(sql.select(sql.func.max(time)).where(time.table.c.run == run)).scalar() for time in times]
-    return max(filter(None, latest), default=None)
 
 
 def content_of(connection: sql.Connection, run: str) -> str:
@@ -165,16 +161,13 @@ class Disk(Part):
 
     def used_bytes(self) -> int | None:
         """Bytes that the database's contents take, without the room that erased ones left in its file; None on a server."""
-        return (
-            None if self.database.file is None else (self._pragma("page_count") - self._pragma("freelist_count")) * self._page()
-        )
+        if self.database.file is None:
+            return None
+        return (self._pragma("page_count") - self._pragma("freelist_count")) * self._pragma("page_size")
 
     def spare_bytes(self) -> int:
         """Bytes in the database's file that erased contents have left, for new ones; 0 on a server."""
-        return 0 if self.database.file is None else self._pragma("freelist_count") * self._page()
-
-    def _page(self) -> int:
-        return self._pragma("page_size")
+        return 0 if self.database.file is None else self._pragma("freelist_count") * self._pragma("page_size")
 
     def _pragma(self, name: str) -> int:
         with self.database.reading() as connection:
@@ -287,13 +280,9 @@ def _calls(statements: int, spec: str) -> int:
 
 def bytes_of(table: sql.Table, dialect: str) -> Any:
     """The bytes of a group of rows of a table, as an expression for a query."""
-    columns = [column for column in table.c if isinstance(column.type, schema.StoredText | sql.LargeBinary)]
-    sizes = (sql.func.coalesce(_length(column, dialect), 0) for column in columns)
+    columns: list[Any] = [column for column in table.c if isinstance(column.type, schema.StoredText | sql.LargeBinary)]
+    length: Any = sql.func.octet_length
+    if dialect == "sqlite":  # whose `length` counts the characters of a text
+        columns, length = [sql.cast(column, sql.LargeBinary) for column in columns], sql.func.length
+    sizes = (sql.func.coalesce(length(column), 0) for column in columns)
     return sql.func.coalesce(sql.func.sum(sum(sizes, sql.literal(ROW_BYTES))), 0)
-
-
-def _length(column: sql.Column[Any], dialect: str) -> Any:
-    """The bytes of a text; `length` counts characters."""
-    if dialect == "postgresql":
-        return sql.func.octet_length(column)
-    return sql.func.length(sql.cast(column, sql.LargeBinary))

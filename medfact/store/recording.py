@@ -39,14 +39,39 @@ class Recording(Part):
         # all that is to be written is made before: others wait while a transaction is open
         run, passages = secrets.token_hex(16), planned_passages(plan.statements)
         rows = _kept_rows_of(plan) if len(plan.statements) <= MOST_STATEMENTS else _rows_of(plan)
-        row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": rows.facts}
+        shots = [
+            {"run": run, "shots_of": group, "position": position, "text": shot.text, "label": shot.label}
+            for group, shown in plan.demonstrations.items()
+            for position, shot in enumerate(shown)
+        ]
+        row = {
+            "run": run,
+            "owner": self.owner,
+            "state": WAITING,
+            "worker": myself(),
+            "beat_at": now(),
+            "started_at": now(),
+            "model": spec.model,
+            "dataset": plan.dataset,
+            "dataset_fingerprint": plan.dataset_fingerprint,
+            "pool": plan.pool,
+            "pool_text": json.dumps(plan.pool_text),
+            "population": json.dumps(dict(plan.population)),
+            "shots": plan.shots,
+            "spec": json.dumps(spec.to_record()),
+            "versions": json.dumps(versions),
+            "notes": json.dumps(plan.notes),
+            "statements": len(plan.statements),
+            "facts": rows.facts,
+        }
         facts, places = ([(run, *values) for values in of] for of in (rows.run_facts, rows.places))
         with self.database.writing() as connection:
             connection.execute(schema.runs.insert().values(row))
             add_statements(self.database, connection, rows.statements, rows.records)
             self.database.insert_rows(connection, _RUN_FACTS, _RUN_FACT_COLUMNS, facts)
             self.database.insert_rows(connection, _PLACES, _PLACE_COLUMNS, places)
-            _add_demonstrations(connection, run, plan)
+            if shots:
+                connection.execute(schema.demonstrations.insert(), shots)
             add_passages(self.database, connection, run, passages)
             connection.execute(schema.sheets.insert().values(run=run, columns=rows.sheet))
             add_event(connection, run, WAITING)
@@ -86,37 +111,6 @@ def _rows_of(plan: Plan) -> _Rows:
     ]
     statements, sheet = rows_of((*asked, *plan.partners)), sheet_of(plan.statements).to_bytes()
     return _Rows(plan, len(facts), statements, {**facts, **partners}, [*described, *beside], places, sheet)
-
-
-def _described(spec: RunSpec, plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
-    """What the row of a new run says of its settings and its plan."""
-    return {
-        "state": WAITING,
-        "worker": myself(),
-        "beat_at": now(),
-        "started_at": now(),
-        "model": spec.model,
-        "dataset": plan.dataset,
-        "dataset_fingerprint": plan.dataset_fingerprint,
-        "pool": plan.pool,
-        "pool_text": json.dumps(plan.pool_text),
-        "population": json.dumps(dict(plan.population)),
-        "shots": plan.shots,
-        "spec": json.dumps(spec.to_record()),
-        "versions": json.dumps(versions),
-        "notes": json.dumps(plan.notes),
-        "statements": len(plan.statements),
-    }
-
-
-def _add_demonstrations(connection: sql.Connection, run: str, plan: Plan) -> None:
-    rows = [
-        {"run": run, "shots_of": group, "position": position, "text": shot.text, "label": shot.label}
-        for group, shots in plan.demonstrations.items()
-        for position, shot in enumerate(shots)
-    ]
-    if rows:
-        connection.execute(schema.demonstrations.insert(), rows)
 
 
 def add_event(connection: sql.Connection, run: str, what: str, said: str | None = None) -> None:

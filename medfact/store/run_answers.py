@@ -23,7 +23,7 @@ from medfact.models.prompt import LENGTH, is_cut_in_thinking, is_whole
 from medfact.spec import PROTOCOLS
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
-from medfact.store.database import Part, now, rows_among
+from medfact.store.database import Database, Part, now, rows_among
 from medfact.store.entities import IMPORTED, Answer, Asked, PushedAnswer
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
 from medfact.store.statement_rows import (
@@ -39,7 +39,7 @@ from medfact.store.statement_rows import (
 
 _ANSWER_COLUMNS = tuple(one.name for one in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
-_KEY = ("run", "statement_id", "draw", "kind", "round")
+_KEY = ("run", "statement_id", "draw")
 _PUSH_COLUMNS = ("run", "asked_at", "kind", "round", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
 
 
@@ -82,6 +82,16 @@ def pushed_in(connection: sql.Connection, run: str, statements: Sequence[str] | 
     return found
 
 
+def _upsert(database: Database, table: sql.Table, key: Sequence[str], columns: Sequence[str]) -> Any:
+    """An insertion of answers at the positions of their statements. It replaces an earlier failure, and no earlier answer."""
+    place = schema.run_statements.c
+    same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
+    position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
+    insertion = database.insert(table).values(position=position)
+    replaced = {name: insertion.excluded[name] for name in columns if name not in key}
+    return insertion.on_conflict_do_update(index_elements=key, set_=replaced, where=table.c.failure.is_not(None))
+
+
 class Pushes(Part):
     """Saves and reads the answers after pushes."""
 
@@ -101,16 +111,7 @@ class Pushes(Part):
 
     @cached_property
     def _insertion(self) -> Any:
-        place = schema.run_statements.c
-        same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
-        position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
-        insertion = self.database.insert(schema.pushes).values(position=position)
-        kept = [name for name in ("asked_at", "position", *_ANSWER_COLUMNS) if name not in _KEY]
-        return insertion.on_conflict_do_update(
-            index_elements=_KEY,
-            set_={name: insertion.excluded[name] for name in kept},
-            where=schema.pushes.c.failure.is_not(None),
-        )
+        return _upsert(self.database, schema.pushes, (*_KEY, "kind", "round"), ("asked_at", "position", *_ANSWER_COLUMNS))
 
     def of(self, run: str) -> Mapping[Place, Sequence[PushedAnswer]]:
         """The answers after the pushes against each answer of a run, kind by kind and round by round."""
@@ -167,15 +168,7 @@ class Answers(Part):
 
     @cached_property
     def _answer_insertion(self) -> Any:
-        place = schema.run_statements.c
-        same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
-        position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
-        insertion = self.database.insert(schema.answers).values(position=position)
-        return insertion.on_conflict_do_update(
-            index_elements=["run", "statement_id", "draw"],
-            set_={name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)},
-            where=schema.answers.c.failure.is_not(None),
-        )
+        return _upsert(self.database, schema.answers, _KEY, ("asked_at", "batch", "position", *_ANSWER_COLUMNS))
 
     def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
         """Statements of a run with their answers, in the order in which they are asked: all, or those of some facts (by their

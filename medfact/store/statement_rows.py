@@ -98,7 +98,10 @@ _COLUMNS = ("run", "statement_id", "passages", "gold")
 
 def add_passages(database: Database, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
     """Adds the passages of statements, by statement id. Those that a statement has already stay."""
-    rows = ((run, statement_id, _to_json(found), gold_rank(found)) for statement_id, found in passages.items())
+    rows = (
+        (run, statement_id, json.dumps(found, ensure_ascii=False, separators=(",", ":")), gold_rank(found))
+        for statement_id, found in passages.items()
+    )
     database.insert_rows(connection, database.insert_new(schema.retrieved), _COLUMNS, rows)
 
 
@@ -114,18 +117,14 @@ def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] 
     texts: dict[str, str] = {}
     some = None if statements is None else dict.fromkeys(statements)
     rows = rows_among(connection, query, row.statement_id, some)
-    return {found.statement_id: _from_json(found.passages, texts) for found in rows}
+    return {
+        found.statement_id: tuple(
+            Retrieved(texts.setdefault(text, text), *values) for text, *values in json.loads(found.passages)
+        )
+        for found in rows
+    }
 
 
 def planned_passages(statements: Iterable[Asked]) -> dict[str, Passages]:
     """Statement id → its passages, of statements that have them before they are asked."""
     return {item.statement.statement_id: item.passages for item in statements if item.passages is not None}
-
-
-def _to_json(passages: Passages) -> str:
-    return json.dumps([list(passage) for passage in passages], ensure_ascii=False, separators=(",", ":"))
-
-
-def _from_json(text: str, texts: dict[str, str]) -> Passages:
-    found = (Retrieved(*values) for values in json.loads(text))
-    return tuple(one._replace(text=texts.setdefault(one.text, one.text)) for one in found)

@@ -559,6 +559,12 @@ def test_a_wrong_first_line_is_told(header: Any, words: str, whole: bytes, empty
     assert words in line or "it is not an object" in line
 
 
+OF_THE_COMMIT_BEFORE = Path(__file__).parents[1] / "data" / "development_run.jsonl.gz"
+OF_DEVELOPMENT = (
+    "medfact: development_run.jsonl.gz was made by a development version before 1.0: ask its model again with this version."
+)
+
+
 def put(kind: str, **values: Any) -> Change:
     """Puts values into the first line of a kind."""
     return lambda lines: first(kind, lines)[kind].update(values)
@@ -785,12 +791,14 @@ def test_the_command_line(
         (("import", "nothing.gz"), "nothing.gz cannot be read: No such file"),
         (("import", "."), "cannot be read: Is a directory"),
         (("import", "notes.txt"), "notes.txt is not a run that medfact exported"),
+        (("import", OF_THE_COMMIT_BEFORE), OF_DEVELOPMENT),
+        (("check", "baseline:random", "--against", OF_THE_COMMIT_BEFORE), OF_DEVELOPMENT),
         (("import",), "FILE"),
         (("export",), "RUN"),
     ],
 )
 def test_mistakes_end_with_2_and_one_line(
-    arguments: tuple[str, ...], words: str, medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[object, ...], words: str, medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("notes")
