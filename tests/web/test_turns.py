@@ -227,18 +227,20 @@ class Readers:
         await self.turns.answered(address, answer)
         return name
 
-    async def until(self, number: int) -> None:
-        while len(self.order) < number:
-            await asyncio.sleep(0.01)
+    async def until(self, number: int, waiting: int = 0) -> None:
+        """Waits until so many have begun to read, and so many others wait for a turn."""
+        async with asyncio.timeout(60):
+            while len(self.order) < number or len(self.turns._waiting) < waiting:
+                await asyncio.sleep(0.01)
 
 
 def test_the_address_that_waited_longest_for_a_turn_comes_first() -> None:
     async def played() -> list[str]:
         readers = Readers()
         asked = []
-        for name in ("a1", "a2", "a3", "a4", "b1", "a5", "c1"):
+        for number, name in enumerate(("a1", "a2", "a3", "a4", "b1", "a5", "c1"), start=1):
             asked.append(asyncio.create_task(readers.ask(name, name[0])))
-            await asyncio.sleep(0.05)
+            await readers.until(min(number, MAX_PROCESSES), waiting=max(number - MAX_PROCESSES, 0))
         for number in range(7):
             await readers.until(min(number + MAX_PROCESSES, 7))
             readers.go_on[readers.order[number]].set()
@@ -254,7 +256,7 @@ def test_long_files_leave_their_place_to_others() -> None:
         asked = []
         for number, name in enumerate(("a", "b", "c", "d")):
             asked.append(asyncio.create_task(readers.ask(name, name, becomes_long=name in "ab")))
-            await readers.until((2, 4, 5)[number]) if number < 3 else await asyncio.sleep(0.2)
+            await readers.until((2, 4, 5, 5)[number], waiting=(0, 0, 0, 1)[number])
         before = list(readers.order)
         for name in "cbad":
             readers.go_on[name].set()
@@ -270,17 +272,16 @@ def test_beyond_a_few_nobody_waits() -> None:
     async def played() -> tuple[int, int]:
         readers = Readers()
         asked = [asyncio.create_task(readers.ask(str(number), "one")) for number in range(MAX_PROCESSES + MOST_WAITING_OF_ONE)]
-        await readers.until(MAX_PROCESSES)
-        await asyncio.sleep(0.1)
+        await readers.until(MAX_PROCESSES, waiting=MOST_WAITING_OF_ONE)
         with pytest.raises(NotNow, match="is reading many files"):
             await readers.ask("one more", "one")
         others = [f"{name}{n}" for name in "bcdefgh" for n in range(MOST_WAITING_OF_ONE)]
         more = [asyncio.create_task(readers.ask(name, name[0])) for name in others]
-        await asyncio.sleep(0.2)
-        assert len(readers.turns._waiting) == MOST_WAITING
+        await readers.until(MAX_PROCESSES, waiting=MOST_WAITING)
         more.append(asyncio.create_task(readers.ask("a newcomer", "yet another")))
-        await asyncio.sleep(0.1)
-        assert [one.address for one in readers.turns._waiting].count("yet another") == 1, "it takes the place of one of many"
+        async with asyncio.timeout(60):
+            while "yet another" not in [place.address for place in readers.turns._waiting]:
+                await asyncio.sleep(0.01)
         waiting = len(readers.turns._waiting)
         while not all(task.done() for task in asked + more):
             for go_on in readers.go_on.values():
@@ -298,8 +299,7 @@ def test_who_leaves_while_waiting_gives_the_place_back(monkeypatch: pytest.Monke
     async def played() -> tuple[list[str], int]:
         readers = Readers()
         asked = [asyncio.create_task(readers.ask(name, name)) for name in ("a", "b", "leaves", "late")]
-        await readers.until(2)
-        await asyncio.sleep(0.1)
+        await readers.until(2, waiting=2)
         asked[2].cancel()
         monkeypatch.setattr(turns_module, "WAIT_SECONDS", 0.2)
         with pytest.raises(NotNow, match="is busy just now"):
@@ -332,7 +332,7 @@ def test_a_turn_that_is_not_needed_any_more_is_given_back() -> None:
 
 
 def test_what_another_computes_is_waited_for_without_a_thread() -> None:
-    go_on, computed = threading.Event(), []
+    go_on, computed, patient = threading.Event(), [], []
 
     @keep(4)
     def slow(number: int) -> int:
@@ -344,12 +344,16 @@ def test_what_another_computes_is_waited_for_without_a_thread() -> None:
         turns, found = Turns(), []
 
         async def answer() -> None:
-            found.append(await asyncio.to_thread(slow, 3))
+            try:
+                found.append(await asyncio.to_thread(slow, 3))
+            except MustWait:
+                patient.append(None)
+                raise
 
         asked = [asyncio.create_task(turns.answered("a", answer)) for _ in range(20)]
-        while not computed:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.1)
+        async with asyncio.timeout(60):
+            while len(patient) < 19:
+                await asyncio.sleep(0.01)
         go_on.set()
         await asyncio.gather(*asked)
         return found
