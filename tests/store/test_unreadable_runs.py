@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from browser import served
+from browser import app_at
 from old_databases import working_on
 from visitors import Visitor
 
@@ -155,10 +155,7 @@ def laptop_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laptop")
 
 
-@pytest.fixture(scope="module")
-def laptop(laptop_home: Path) -> Iterator[str]:
-    with served(laptop_home) as address:
-        yield address
+laptop = app_at("laptop_home")
 
 
 @pytest.mark.parametrize("what", [*BAD, "facts that are gone"])
