@@ -95,7 +95,7 @@ class Lifecycle(Lookup):
             update = update.values(state=state, reason=reason, changed=schema.runs.c.changed + 1, **values)
             if connection.execute(update).rowcount:
                 add_event(connection, run, state, reason)
-                _log.info("Run %s is %s: %s", run, state, masked(reason or "no reason"))
+                _log.info("Run %s is %s.%s", run, state, masked(f" {reason}") if reason else "")
 
     def describe(self, run: str, *, name: str | None, note: str | None) -> None:
         """Sets a run's name and note; empty ones remove them."""

@@ -39,7 +39,7 @@ def test_a_retried_call_and_a_failed_run_are_logged_without_prompt_and_key(
     with MockService(Behaviour(sticky={"401": 1.0})) as service:
         log += lines_of(medfact("run", *asked, service.base_url).err)
     assert "next try in" in log
-    assert " is failed: " in log, log
+    assert " is failed. " in log, log
     named = {name for head, _, tail in rows_of_facts() for name in (head, tail)}
     assert [secret for secret in (KEY, KEY[:12], "True or false", *named) if secret in log] == []
 
