@@ -38,7 +38,7 @@ class HomeShow(Show):
 def view(visitor: Visitor, show: HomeShow) -> View:
     """The same for everybody, while the demonstration is computed and after, but for the fact that a visitor typed."""
     live = visitor.services.reports.live(visitor.demonstration)
-    typed, again = _typed_fact(visitor.services, show)
+    typed, again = _typed_fact(visitor, show)
     fragments = {"hero": hero(visitor), "typed": typed, "notice": signing_in(visitor, "")}
     return View(fragments, show, again=again or visitor.services.reports.next_look(live), title="medfact")
 
@@ -64,12 +64,13 @@ def ask_fact(visitor: Visitor, show: HomeShow, action: Action) -> tuple[HomeShow
     )
 
 
-def _typed_fact(services: Services, show: HomeShow) -> tuple[Markup, float | None]:
+def _typed_fact(visitor: Visitor, show: HomeShow) -> tuple[Markup, float | None]:
     """The fields of a fact and, once it is typed, the models' answers to its statements as they arrive; and the seconds until
     the next of them.
     """
+    services = visitor.services
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)][: len(MODELS)]
-    lives = named([services.reports.live(run) for run in runs])
+    lives = named([services.reports.live(run) for run in runs], visitor.owners)
     card = card_of_answers(services, [(name, live.run, of_facts(services, live.run.run, [0])) for name, live in lives.items()])
     again = services.reports.pace() if any(live.going or live.behind for live in lives.values()) else None
     return render("typed_fact", relations=load_pool(POOL).relations, card=card, names=list(lives), runs=",".join(runs)), again

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from medfact.models import provider_of
 from medfact.results import wording
@@ -31,8 +31,9 @@ class Progress:
         return provider_of(self.live.run.model).badge
 
 
-def named(lives: Sequence[Live]) -> dict[str, Live]:
-    """Runs by what to call them beside each other."""
+def named(lives: Sequence[Live], owners: Collection[str]) -> dict[str, Live]:
+    """Runs as these owners may read them, keyed by names that tell them apart."""
+    lives = [replace(live, run=live.run.seen_by(owners)) for live in lives]
     return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -60,7 +59,7 @@ STATISTICS = {
 def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
     """These runs."""
     reports = visitor.services.reports
-    lives = named([replace(reports.about(live, show.estimand), run=live.run.seen_by(visitor.owners)) for live in runs])
+    lives = named([reports.about(live, show.estimand) for live in runs], visitor.owners)
     tabs = _tabs(lives)
     tab = OLD_TABS.get(show.tab, show.tab)
     show = show.model_copy(update={"run": ",".join(live.run.run for live in runs), "tab": tab if tab in tabs else "summary"})

@@ -185,7 +185,7 @@ def _two_models(visitor: Visitor, show: TourShow) -> tuple[Markup, float | None]
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)]
     if tuple(services.run(run).model for run in runs) != MODELS:
         return render("tour_two", lives={}, steps=len(STEPS), pairs=PAIRS, models=MODELS), None
-    lives = named([services.reports.live(run) for run in runs])
+    lives = named([services.reports.live(run) for run in runs], visitor.owners)
     waits = any(live.going or live.behind for live in lives.values())
     values = {"lives": lives, "steps": len(STEPS), "ids": ",".join(runs), "going": waits}
     if waits:
