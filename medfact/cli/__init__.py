@@ -6,16 +6,20 @@ Exit codes: 0 complete, 2 a user's mistake or Ctrl-C, 3 complete but some calls 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO, cast
 
+from medfact import log_setup
 from medfact.cli.commands import parser
 from medfact.datasets.printable import REPLACED, one_line, printable
 from medfact.errors import MedfactError, UnknownName
 from medfact.extras import named_if_missing, run_in_own_process
+
+_log = logging.getLogger(__package__)
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
 """Exit codes."""
@@ -120,9 +124,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         if options.command is None:
             whole.print_help()
             return OK
+        log_setup.configure(options.verbose)
         with named_if_missing(), printable_stdout():
             return int(options.command.run(options))
     except MedfactError as error:
+        _log.debug("The command ends with a mistake.", exc_info=True)
         hint = latest(error.kind, options.db) if isinstance(error, UnknownName) else ""
         say(f"medfact: {f'{error.problem} {hint}' if hint else error}")
         return MISTAKE

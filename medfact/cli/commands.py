@@ -26,6 +26,7 @@ OUTPUT = argument("-o --output", "FILE", f"a {endings_in_words()} file; else pri
 DATABASE = argument(
     "--db", "URL", "sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
 )
+VERBOSE = "log to stderr why something failed, was tried again or was refused; the same as MEDFACT_LOG=debug"
 JSON = argument("--json", "", "print JSON")
 RUN = argument("run", "RUN", "the id of a run, or the start of it")
 RUNS = argument("run", "RUN", "the ids of runs, or the starts of them", nargs="+")
@@ -387,12 +388,14 @@ def parser() -> argparse.ArgumentParser:
         epilog=DISCLAIMER,
     )
     whole.add_argument("--version", action="version", version=f"medfact {VERSION}")
+    whole.add_argument("--verbose", action="store_true", help=VERBOSE)
     whole.set_defaults(command=None)
     subparsers = whole.add_subparsers(metavar="COMMAND", title="commands")
     for command in COMMANDS:
         added = subparsers.add_parser(
             command.name, help=command.help, description=f"{command.help[0].upper()}{command.help[1:]}."
         )
+        added.add_argument("--verbose", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         added.set_defaults(command=command)
         for add in command.options:
             add(added)

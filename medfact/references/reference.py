@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,8 @@ from typing import Any
 from medfact.errors import ReferenceAway
 from medfact.facts import digest
 from medfact.proxies import check_proxies
+
+_log = logging.getLogger(__package__)
 
 TRIES = 3
 """Most requests for one question."""
@@ -71,6 +74,7 @@ class Reference:
             try:
                 reply = httpx2.get(f"{self.base_url}{path}", params=dict(params), timeout=TIMEOUT, follow_redirects=False)
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError):
+                _log.debug("A reference database did not answer.", exc_info=True)
                 continue
             if reply.status_code not in _BUSY:
                 return self._json(reply.status_code, reply.content)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
 import time
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,8 @@ from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, readable, report
 from medfact.runs.jobs import Jobs, Snapshot
 from medfact.store import GOING, PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
+
+_log = logging.getLogger(__package__)
 
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
@@ -295,7 +296,7 @@ class Reports:
                     self._make(run)
             except Exception as error:
                 if not isinstance(error, (StoreError, UnknownName)):  # it was deleted meanwhile
-                    traceback.print_exc(file=sys.stderr)
+                    _log.exception("The figures of run %s failed.", run)
                 if not (isinstance(error, StoreError) and error.may_pass):
                     with self._lock:  # whoever looks next is told
                         self._made.pop(run, None)
@@ -358,7 +359,7 @@ class Reports:
                     with computing(record.owner):
                         keep(self._store, record, made)
                 except Exception:  # it was shown, and is made again another time
-                    traceback.print_exc(file=sys.stderr)
+                    _log.exception("The report of run %s could not be kept.", record.run)
             with self._lock:
                 if not self._unkept:
                     self._keeper = None

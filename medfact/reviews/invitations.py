@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import time
@@ -26,6 +27,8 @@ from medfact.reviews.transfer import LONGEST_NAME
 from medfact.reviews.verdicts import opinions
 from medfact.store import Store
 from medfact.store.engine import home
+
+_log = logging.getLogger(__package__)
 
 SECRET_FILE, LIST_FILE = "invitations.key", "invitations.jsonl"
 OWNERS = OWNER, ASKED_OWNER = "invited-", "asked-"
@@ -143,6 +146,7 @@ def invitations() -> list[Invitation]:
     try:
         lines = (home() / LIST_FILE).read_text(encoding="utf-8").splitlines()
     except OSError:
+        _log.debug("The list of invitations cannot be read.", exc_info=True)
         return []
     found = []
     for line in lines:

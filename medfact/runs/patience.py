@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +11,8 @@ from typing import Any, cast
 from medfact.errors import StoreError
 from medfact.store import Store
 from medfact.store.database import Part
+
+_log = logging.getLogger(__package__)
 
 AGAIN_SECONDS = 0.2
 """Time between two tries."""
@@ -51,6 +54,7 @@ class PatientStore:
                 except StoreError as error:
                     if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.database.patience_seconds:
                         raise
+                    _log.debug("The database is away; the same is tried again.", exc_info=True)
                     time.sleep(AGAIN_SECONDS)
         finally:
             self._begun = None

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
@@ -25,6 +25,8 @@ from typing import BinaryIO, NamedTuple
 
 from medfact.errors import Mistake
 from medfact.store.engine import bucket, default_url, file_of
+
+_log = logging.getLogger(__package__)
 
 KEPT_COPIES = 2
 """Copies of its own that a server leaves: the folder may still be writing the last one when this server ends. After something
@@ -98,7 +100,9 @@ class Copies:
                 return
             torn.append(copy)
         if torn:
-            _say(f"None of the {len(torn)} copies in {self.folder} is whole. They stay there; the database begins empty.")
+            _log.warning(
+                "None of the %d copies in %s is whole. They stay there; the database begins empty.", len(torn), self.folder
+            )
 
     def _read_in_beside(self) -> None:
         if not self.beside or self.beside[0].exists():
@@ -195,9 +199,11 @@ class Copies:
         for copy in copies:
             if copy.server not in self._told:
                 self._told.add(copy.server)
-                _say(
-                    f"Another server ({copy.server}) writes its database to {self.folder}, too. Its copies stay, and nothing "
-                    "of the two is put together: the newest copy is read when a server starts. Give each server its own bucket."
+                _log.warning(
+                    "Another server (%s) writes its database to %s, too. Its copies stay, and nothing of the two is put "
+                    "together: the newest copy is read when a server starts. Give each server its own bucket.",
+                    copy.server,
+                    self.folder,
                 )
 
 
@@ -252,7 +258,3 @@ def _copied(source: BinaryIO, target: BinaryIO) -> str:
 
 def _long_torn(copies: Iterable[Copy]) -> set[str]:
     return {copy.name for copy in copies if copy.at < datetime.now(UTC) - TORN_FOR_GOOD}
-
-
-def _say(text: str) -> None:
-    print(f"medfact: {text}", file=sys.stderr, flush=True)

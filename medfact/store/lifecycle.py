@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
+from medfact.log_setup import masked
 from medfact.store import schema
 from medfact.store.contents import content_of
 from medfact.store.database import now
@@ -16,6 +18,8 @@ from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED
 from medfact.store.lookup import Lookup, attempts_in, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
+
+_log = logging.getLogger(__package__)
 
 TABLES_OF_RUNS = (
     schema.answers, schema.pushes, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved,
@@ -96,6 +100,7 @@ class Lifecycle(Lookup):
             update = update.values(state=state, reason=reason, changed=schema.runs.c.changed + 1, **values)
             if connection.execute(update).rowcount:
                 add_event(connection, run, state, reason)
+                _log.info("Run %s is %s: %s", run, state, masked(reason or "no reason"))
 
     def describe(self, run: str, *, name: str | None, note: str | None) -> None:
         """Sets a run's name and note; empty ones remove them."""

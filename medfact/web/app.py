@@ -23,6 +23,7 @@ import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
 
+from medfact import log_setup
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server, restrict_by_default
 from medfact.models.local import zero_gpu
@@ -39,6 +40,7 @@ from medfact.web.host import query_of_host
 from medfact.web.housekeeping import Housekeeping
 from medfact.web.layout import build_site, theme
 from medfact.web.pages.every import PAGES
+from medfact.web.request_log import RequestLog
 from medfact.web.services import demonstration_run, keep_up, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
 
@@ -85,6 +87,7 @@ def create_app(url: str | None = None) -> FastAPI:
     has_answer, check_file = partial(gradio_door.has_answer, page), services.quota.check_file
     app.add_middleware(Guarded, uploads=services.uploads, has_answer=has_answer, check_file=check_file)
     app.add_middleware(WithHeaders)
+    app.add_middleware(RequestLog)
     signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services), embed.routes(services)]
     known += [upload_gate.routes(services.uploads), health.routes(services), signing_in, gradio_door.routes(page)]
@@ -137,6 +140,7 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
     restrict_by_default()
     host = host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
     try:
+        log_setup.configure()
         listening = _listening(host, os.environ.get("GRADIO_SERVER_PORT") or 7860 if port is None else port)
         token = query_of_host()
         app = create_app(url)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import re
-import sys
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+
+_log = logging.getLogger(__package__)
 
 
 def is_behind_proxy() -> bool:
@@ -57,11 +59,9 @@ def _without_port(text: str) -> str:
 @cache
 def warn_of_unread_addresses() -> None:
     """Says once that a proxy tells addresses which this server does not read."""
-    print(
-        "medfact: A request came with X-Forwarded-For, which is not read, so visitors behind one proxy count as one address. "
-        "If every request comes through a proxy that adds it, set MEDFACT_PROXY=1.",
-        file=sys.stderr,
-        flush=True,
+    _log.warning(
+        "A request came with X-Forwarded-For, which is not read, so visitors behind one proxy count as one address. "
+        "If every request comes through a proxy that adds it, set MEDFACT_PROXY=1."
     )
 
 

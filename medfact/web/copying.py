@@ -4,14 +4,16 @@ while runs go on, and at the end.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 
 from medfact.store.bucket import Copies
+
+_log = logging.getLogger(__package__)
 
 LOOK_SECONDS = 5.0
 """Time between two looks whether a copy is due."""
@@ -68,11 +70,7 @@ class CopyingOut:
                 if alone:
                     self._erased.set()
                 if str(error) != self._problem:
-                    print(
-                        f"medfact: The database cannot be copied to {self._copies.folder}: {error}.",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+                    _log.warning("The database cannot be copied to %s: %s.", self._copies.folder, error)
                 self._problem = str(error)
                 return False
             self._problem, self._last = "", time.monotonic()

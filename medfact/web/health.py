@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import errno
-import sys
+import logging
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from fastapi.responses import PlainTextResponse
 from medfact.errors import StoreError
 from medfact.store.engine import file_of
 from medfact.web.services import DEMONSTRATION_OWNER, Services
+
+_log = logging.getLogger(__package__)
 
 KEPT_SECONDS = 1.0
 """How long an answer holds: anybody may ask, any number of times."""
@@ -43,7 +44,7 @@ def problem_of(services: Services) -> str:
     except StoreError as error:
         return error.public
     except Exception:  # a record that is none
-        traceback.print_exc(file=sys.stderr)
+        _log.exception("The list of runs cannot be read.")
         return "The database cannot be used: it is damaged."
     file = file_of(services.store.url)
     folders = {services.uploads.folder, *([file.absolute().parent] if file else [])}

@@ -6,19 +6,20 @@ while the clock may be wrong; runs of the host, published ones and those that go
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from math import isinf
 
 from medfact.errors import MedfactError
 from medfact.limits import HOSTS, limits
+from medfact.log_setup import suppressed
 from medfact.store import Store
 from medfact.web.uploads import MEGABYTE, Uploads
+
+_log = logging.getLogger(__package__)
 
 EVERY_SECONDS = 30.0
 """Time between two rounds."""
@@ -30,11 +31,11 @@ ERASED_AT_ONCE = 20
 """Runs that are erased in one transaction: others wait for it."""
 
 CLOCK_JUMPED = (
-    "medfact: The clock jumped ahead by over a day, so nothing is erased for its age until it is back, or until the server was "
+    "The clock jumped ahead by over a day, so nothing is erased for its age until it is back, or until the server was "
     "restarted. Check the clock first."
 )
 CLOCK_IN_DOUBT = (
-    "medfact: The newest run here is over a day old by this machine's clock, so nothing is erased for its age within the first "
+    "The newest run here is over a day old by this machine's clock, so nothing is erased for its age within the first "
     "day. Check the clock."
 )
 
@@ -52,7 +53,7 @@ class Housekeeping:
     def begin(self) -> None:
         """Cleans up from now on, in a thread."""
         if self._not_before:
-            print(CLOCK_IN_DOUBT, file=sys.stderr, flush=True)
+            _log.warning(CLOCK_IN_DOUBT)
         threading.Thread(target=self._keep, daemon=True, name="housekeeping").start()
 
     def end(self) -> None:
@@ -63,9 +64,9 @@ class Housekeeping:
             try:
                 self.clean()
             except (MedfactError, OSError):
-                continue  # another time
+                _log.debug("A round of housekeeping failed; the next one tries again.", exc_info=True)
             except Exception:  # nothing may end this: the disk would fill
-                traceback.print_exc(file=sys.stderr)
+                _log.exception("A round of housekeeping failed.")
 
     def clean(self) -> list[str]:
         """One round; the runs that were erased."""
@@ -87,7 +88,7 @@ class Housekeeping:
         now = time.time()
         if now - self._looked_at > JUMP_SECONDS:
             if not self._warned:
-                print(CLOCK_JUMPED, file=sys.stderr, flush=True)
+                _log.warning(CLOCK_JUMPED)
             self._warned = True
             return False
         self._looked_at, self._warned = now, False
@@ -101,7 +102,7 @@ def tidy_hub(most: float) -> None:
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
-    with suppress(CacheNotFound, OSError):
+    with suppressed(_log, CacheNotFound, OSError):
         cache = scan_cache_dir()
         total, gone = cache.size_on_disk, []
         for repository in sorted(cache.repos, key=lambda one: one.last_accessed):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from contextlib import suppress
 
 from medfact.errors import StoreError
+from medfact.log_setup import suppressed
 from medfact.store import Store
 from medfact.store.set_ups import MOST_SET_UPS
+
+_log = logging.getLogger(__package__)
 
 _TOGETHER_SECONDS = 0.2
 """How long what is chosen waits for what others choose, before it is written."""
@@ -60,7 +63,7 @@ class LatestSetUps:
         with self._writing:
             with self._lock:
                 now = dict(self._unwritten)
-            with suppress(StoreError):  # another time, or never: a page is shown all the same
+            with suppressed(_log, StoreError):  # another time, or never: a page is shown all the same
                 self._store.set_ups.keep_all(now)
                 with self._lock:
                     for owner, chosen in now.items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isinf
@@ -18,6 +18,7 @@ from medfact.datasets.selection import Held
 from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
 from medfact.limits import limits
+from medfact.log_setup import suppressed
 from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import pool_names
@@ -40,6 +41,8 @@ from medfact.web.quota import Quota
 from medfact.web.trials import Trials
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import ask_or_write, writing_of
+
+_log = logging.getLogger(__package__)
 
 DEMONSTRATION_OWNER = "demonstration"
 DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
@@ -214,7 +217,7 @@ def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Hel
 def open_services(url: str | None = None) -> Services:
     """Opens the database and begins to load the bundled model, so that the first run need not wait for it."""
     store = Store(url)
-    with suppress(StoreError):  # what was deleted long ago is erased another time
+    with suppressed(_log, StoreError):  # what was deleted long ago is erased another time
         store.purge()
     jobs = Jobs(store, ask_or_write)
     jobs.warm_up(BUNDLED_MODEL)
@@ -243,7 +246,7 @@ def keep_up(services: Services, run: str, over: threading.Event) -> None:
     database was away, nobody is there who would.
     """
     while not over.wait(LOOK_SECONDS):
-        with suppress(MedfactError):  # the database is still away
+        with suppressed(_log, MedfactError):  # the database is still away
             (now,) = services.as_now([services.run(run)])
             if now.state == COMPLETE:
                 return

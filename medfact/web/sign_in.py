@@ -13,6 +13,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import time
@@ -29,6 +30,8 @@ from medfact.errors import ServiceAway
 from medfact.limits import SIGNED_IN
 from medfact.web.clients import scheme_of
 from medfact.web.hub_tokens import Token, Tokens, token_in
+
+_log = logging.getLogger(__package__)
 
 STATE = "__Host-medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
@@ -189,6 +192,7 @@ async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
             answer = await client.request(method, url, **more)
         found = answer.json() if answer.status_code == 200 else None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError):  # ImportError: a SOCKS proxy without its package
+        _log.debug("The sign-in service failed.", exc_info=True)
         found = None
     if not isinstance(found, dict):
         raise _away("it does not answer as it should")

@@ -6,8 +6,8 @@ can answer. Uploaded files, their owners, and how much a visitor asks and uses a
 
 from __future__ import annotations
 
+import logging
 import secrets
-from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,6 +20,7 @@ from medfact.computing import HEAD_START_SECONDS, PATIENCE_SECONDS, computing
 from medfact.datasets import elsewhere
 from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
+from medfact.log_setup import suppressed
 from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
@@ -30,6 +31,8 @@ from medfact.web.services import Services
 from medfact.web.sign_in import is_offered, person_of
 from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
+
+_log = logging.getLogger(__package__)
 
 PROCESS = secrets.token_hex(8)
 
@@ -95,7 +98,7 @@ def prepare(services: Services, demonstration: str) -> None:
     against: it is kept for all.
     """
     for name in (FIRST, "evaluate"):
-        with suppress(MedfactError):  # whoever comes first is told
+        with suppressed(_log, MedfactError):  # whoever comes first is told
             answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[name], Question(page=name))
     elsewhere.prepare()
 
@@ -165,11 +168,13 @@ def act(visitor: Visitor, page: Page, show: Show, pressed: Action) -> tuple[Show
     try:
         return page.actions[pressed.name](visitor, show, pressed)
     except MedfactError as error:
+        _log.debug("Action %s of page %s was refused.", pressed.name, page.name, exc_info=True)
         return show, Message(error.public, "warn")
 
 
 def refused(_: Request, error: Exception) -> Response:
     """What cannot be had now, in one sentence; the page asks again."""
+    _log.debug("The request was refused.", exc_info=error)
     if isinstance(error, NotNow):
         return PlainTextResponse(error.public, status_code=429, headers={"Retry-After": str(error.seconds)})
     return PlainTextResponse(getattr(error, "public", ""), status_code=503)

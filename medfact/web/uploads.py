@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -18,7 +19,10 @@ from typing import BinaryIO
 
 from medfact.errors import Mistake
 from medfact.limits import is_public_server, limits
+from medfact.log_setup import suppressed
 from medfact.store import home
+
+_log = logging.getLogger(__package__)
 
 LARGEST_UPLOAD_BYTES = 50_000_000
 
@@ -125,7 +129,7 @@ class Uploads:
 
     def _read_index(self) -> None:
         """Takes the files up again that were kept when the server ended."""
-        with suppress(OSError, ValueError, AttributeError, TypeError):
+        with suppressed(_log, OSError, ValueError, AttributeError, TypeError):
             told = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
             for name, owners in told.items():
                 path = self._within(str(self.folder / name))
@@ -137,7 +141,7 @@ class Uploads:
         """Writes down whose the files are, in place of what was written before."""
         told = {str(path.relative_to(self.folder)): sorted(upload.owners) for path, upload in self._kept.items()}
         index = self.folder / INDEX
-        with suppress(OSError):  # after a restart they are asked for again
+        with suppressed(_log, OSError):  # after a restart they are asked for again
             index.parent.mkdir(mode=0o700, exist_ok=True)
             begun = index.with_suffix(".new")
             begun.touch(mode=0o600)

@@ -53,7 +53,7 @@ def test_every_documented_option_exists(medfact: Callable[..., Any]) -> None:
     known = {option for command in COMMANDS for _, option in options_in(medfact(command.name, "--help").out)}
     pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES[3:])
     for option in re.findall(r"`(--[\w-]+)", pages):
-        assert option in known | {"--version"}, option
+        assert option in known | {"--version", "--verbose"}, option
 
 
 def test_every_setting_of_a_run_has_an_option() -> None:

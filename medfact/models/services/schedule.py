@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import heapq
+import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from medfact.errors import ModelError
+from medfact.log_setup import masked
 from medfact.models.prompt import Completion, Prompt, Served, groups_of
 from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.failures import Action, CallFailure, too_long_a_wait, wait_in_words
@@ -24,6 +26,8 @@ from medfact.models.services.prices import tokens_in
 from medfact.models.services.replicas import Replica, Replicas
 from medfact.models.services.replies import combined, total
 from medfact.models.stated import second_turn, with_stated
+
+_log = logging.getLogger(__package__)
 
 MAX_WAITING = 1024
 """Prompts that may wait for a retry, beside those in flight."""
@@ -323,6 +327,7 @@ class Schedule:
                 if refused or effort.counted >= self._settings.tries:
                     return _with_effort(_failed(outcome, effort.attempt), seconds, effort)
                 wait = 0.0 if others and effort.attempt == 1 else self._wait(replica, outcome, effort.attempt)
+                _log.debug("Call %d failed: %s; next try in %.1f s.", effort.attempt, masked(outcome.kind), wait)
                 if await self._ends_within(wait):
                     if is_told:
                         raise asyncio.CancelledError  # it has not failed

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import logging
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ from medfact.extras import named_if_missing
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, PushesSaved, Started
 from medfact.runs.patience import never, patient
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
+
+_log = logging.getLogger(__package__)
 
 _RATE_SECONDS = 3.0
 """The time over which statements per second are averaged."""
@@ -75,12 +76,14 @@ def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None
                 report(_update_of(event))
         return
     except StoreError as error:
+        _log.debug("Run %s pauses: the database cannot be used.", run, exc_info=True)
         report(JobUpdate(PAUSED, error.public))
         return
     except MedfactError as error:
+        _log.debug("Run %s failed.", run, exc_info=True)
         reason = error.public
     except Exception as error:
-        traceback.print_exc(file=sys.stderr)
+        _log.exception("Run %s failed by an error in medfact itself.", run)
         reason = f"An error in medfact itself: {type(error).__name__}. The answers so far are kept."
     with contextlib.suppress(StoreError):
         store.set_state(run, FAILED_RUN, reason)

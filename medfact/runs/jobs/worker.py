@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from medfact import log_setup
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing
 from medfact.limits import is_public_server, restrict_by_default
@@ -119,6 +120,7 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     restrict_by_default()
+    log_setup.configure()
     if not is_public_server():
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else _NICENESS)
     models, sending = ModelCache(), threading.Lock()

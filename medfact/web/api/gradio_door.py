@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,8 @@ from medfact.web.api.caller import Caller
 from medfact.web.api.calls import SCHEMA
 from medfact.web.api.endpoints import ENDPOINTS, Endpoint
 from medfact.web.services import Services
+
+_log = logging.getLogger(__package__)
 
 AT_ONCE, FOLLOWED_AT_ONCE, WAITING = 8, 200, 256
 """Calls that are answered at the same time, of runs that are told of, and of calls that wait."""
@@ -101,6 +104,7 @@ def _said_in_one_sentence(request: gr.Request, site: gr.Blocks) -> Iterator[None
     try:
         yield
     except MedfactError as error:
+        _log.debug("The call was refused.", exc_info=True)
         raise gr.Error(error.public, print_exception=False) from None
     finally:
         asyncio.get_running_loop().call_later(UNREAD_SECONDS, _let_go, site, request.session_hash)

@@ -23,6 +23,8 @@ from medfact.web.api.endpoints import ENDPOINTS
 from medfact.web.api.gradio_door import answer, follow
 from medfact.web.services import Services
 
+_log = logging.getLogger(__package__)
+
 INSTRUCTIONS = (
     "medfact asks whether a language model knows a medical fact or only one way of saying it. Half of its statements are false "
     "on purpose and are marked. Not medical advice; send no patient data. Names, facts, sentences and replies of runs are data "
@@ -86,6 +88,7 @@ def _manager(services: Services) -> Any:
         try:
             found = await _called(services, context, called.name, called.arguments or {})
         except MedfactError as error:
+            _log.debug("Tool %r was refused.", called.name, exc_info=True)
             return types.CallToolResult(content=[types.TextContent(type="text", text=error.public)], is_error=True)
         text = types.TextContent(type="text", text=orjson.dumps(found).decode())
         return types.CallToolResult(content=[text], structured_content={"result": found})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +29,8 @@ from medfact.web.evaluate.form import EvaluateShow, People, Setup, Unmapped, cha
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import collection_of
+
+_log = logging.getLogger(__package__)
 
 ONE_RELATION = "(one relation for all rows)"
 ROLES = {"head": "condition", "relation": "relation", "tail": "finding"}
@@ -140,6 +143,7 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
     except ColumnsMissing as error:
         return changed(visitor, show, **waiting_for(file, error.columns)), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
+        _log.debug("A facts file was refused.", exc_info=True)
         said = Message(in_plain_words(error.public), "warn")
         return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
 
@@ -216,6 +220,7 @@ def take_pool(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
             pool, (fact.relation for fact in collection_of(source_of(visitor.services, visitor.owner, setup)).facts)
         )
     except MedfactError as error:
+        _log.debug("A pool was refused.", exc_info=True)
         return show, Message(f"{error.public} The sentences chosen before stay in use.", "warn")
     show = changed(visitor, show, pool=str(file))
     problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
@@ -238,6 +243,7 @@ def take_documents(visitor: Visitor, show: EvaluateShow, action: Action) -> tupl
         waiting = Unmapped(path=str(file), columns=error.columns[:200])
         return changed(visitor, show, untold=waiting), Message(error.public, "warn")
     except MedfactError as error:
+        _log.debug("Documents were refused.", exc_info=True)
         return show, Message(f"{error.public} The documents chosen before stay in use.", "warn")
 
 

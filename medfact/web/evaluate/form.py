@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -14,6 +15,7 @@ from medfact.assets import ENGLISH, language_codes
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake, ModelError, StoreError
 from medfact.facts import digest
+from medfact.log_setup import suppressed
 from medfact.models import BUNDLED_MODEL, ServiceSettings, provider_of, spec_of_service, spec_of_weights, typed_model
 from medfact.models.services.named import NamedService, named_services, service_named
 from medfact.models.services.policy import OPENAI_URL, address_of
@@ -26,6 +28,8 @@ from medfact.web.pages import Lenient, Visitor
 from medfact.web.pages.looked import ResultsShow
 from medfact.web.services import Services, Source
 from medfact.web.visitors import NOBODY
+
+_log = logging.getLogger(__package__)
 
 OWN_DATA = "own"
 """The data set that stands for the visitor's own file."""
@@ -429,7 +433,7 @@ def kept_setup(services: Services, owner: str) -> Setup:
 
 def keep_setup(visitor: Visitor, setup: Setup) -> None:
     """Keeps what a visitor has chosen, with no file that is not the visitor's. There is no key among it."""
-    with suppress(StoreError):  # a page is shown all the same
+    with suppressed(_log, StoreError):  # a page is shown all the same
         source = None
         with suppress(MedfactError):
             source = checked_source(visitor.services, visitor.owner, setup.source) if setup.source else None

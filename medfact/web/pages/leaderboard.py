@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
+from medfact.log_setup import suppressed
 from medfact.models import provider_of
 from medfact.models.baseline import COIN
 from medfact.results import wording
@@ -24,6 +25,8 @@ from medfact.web.pages import Visitor
 from medfact.web.pages.evidence import changes_of
 from medfact.web.pages.progress import Progress, progress_of
 from medfact.web.services import Services
+
+_log = logging.getLogger(__package__)
 
 Lives = Mapping[str, Live]
 
@@ -92,7 +95,7 @@ def _verdict(services: Services, lives: Lives) -> str:
     """The verdict of the runs that tell something, with their differences once all have ended."""
     reports, records = {name: live.report for name, live in lives.items()}, [live.run for live in lives.values()]
     if len(lives) > 1 and not any(live.going for live in lives.values()):
-        with suppress(MedfactError):  # of runs that cannot be compared
+        with suppressed(_log, MedfactError):  # of runs that cannot be compared
             made, ids = services.comparisons, [run.run for run in records]
             return verdict(reports, made.made(ids).pairs, changes_of(services, records), made.languages(ids))
     return verdict(reports)

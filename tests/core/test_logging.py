@@ -1,0 +1,121 @@
+"""The log says why something failed, was tried again, was refused or paused, without texts of facts, prompts or keys."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import served
+from hypothesis import given
+from hypothesis import strategies as st
+from mock_service import Behaviour, MockService
+from small_facts import rows_of_facts
+from visitors import Visitor
+
+from medfact.log_setup import VARIABLE, masked
+from medfact.results import live
+from medfact.results.live import Reports
+from medfact.runs.jobs.manager import Jobs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+KEY = "sk-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Puts the logger back as it was: commands configure it for their process."""
+    monkeypatch.setenv(VARIABLE, "debug")
+    root = logging.getLogger("medfact")
+    handlers, level, propagates = root.handlers[:], root.level, root.propagate
+    yield
+    root.handlers[:], root.propagate = handlers, propagates
+    root.setLevel(level)
+
+
+def lines_of(text: str) -> str:
+    """The log alone: without the sentences and the progress that the command itself prints."""
+    return "\n".join(line for line in text.splitlines() if " medfact." in line or line.startswith(("  /", "FactsError", "  <")))
+
+
+def test_a_retried_call_and_a_failed_run_are_logged_without_prompt_and_key(
+    medfact: Callable[..., Any], facts_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    asked = ("--facts", str(facts_file), "--limit", "2", "--model", "openai:m", "--base-url")
+    with MockService(Behaviour(first=("500",), sticky={"echo": 0.3})) as service:
+        log = lines_of(medfact("run", *asked, service.base_url).err)
+    with MockService(Behaviour(sticky={"401": 1.0})) as service:
+        log += lines_of(medfact("run", *asked, service.base_url).err)
+    assert "next try in" in log
+    assert " is failed: " in log, log
+    named = {name for head, _, tail in rows_of_facts() for name in (head, tail)}
+    assert [secret for secret in (KEY, KEY[:12], "True or false", *named) if secret in log] == []
+
+
+def test_a_refused_file_is_logged_with_the_place_that_refused_it_and_without_its_text(
+    medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE)
+    file = tmp_path / "facts.csv"
+    file.write_text("head,relation,tail\nsecret disease,symptoms\n", encoding="utf-8")
+    outcome = medfact("facts", "--facts", str(file), "--verbose")
+    log = lines_of(outcome.err)
+    assert outcome.code == 2
+    assert "FactsError" in log
+    assert "medfact/datasets/" in log
+    assert "secret disease" not in log
+
+
+def test_without_a_wish_nothing_is_logged_of_a_mistake(medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE)
+    assert medfact("report", "nothing").err.count("\n") == 1
+
+
+def test_a_level_that_there_is_not_is_refused(medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "loud")
+    outcome = medfact("datasets")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "debug, info, warning, error" in outcome.err
+
+
+def test_a_figure_that_fails_is_logged_with_its_traceback(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
+    list(answer(run, store))
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(live, "report", broken)
+    monkeypatch.setattr(live, "kept_report", lambda *_: None)
+    logging.getLogger("medfact").propagate = True
+    reports = Reports(store, Jobs(store))
+    reports._make_beside(run).wait()
+    (record,) = (record for record in caplog.records if "figures" in record.getMessage())
+    assert run in record.getMessage()
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ZeroDivisionError
+
+
+def test_lines_of_one_request_share_an_id_and_hold_no_query(tmp_path: Path) -> None:
+    with served(tmp_path, MEDFACT_LOG="debug") as url, Visitor(url) as visitor:
+        visitor.http.get("/healthz?private=gout")
+    lines = [line for line in (tmp_path / "log.txt").read_text(encoding="utf-8").splitlines() if "/healthz" in line]
+    assert "[request " in lines[-1]
+    assert "answered 200" in lines[-1]
+    assert "gout" not in lines[-1]
+
+
+@given(st.text("abc .,:é-", min_size=1).filter(str.strip), st.sampled_from(["'{}'", '"{}"', "“{}”", "`{}`"]))
+def test_what_is_quoted_is_masked(text: str, quoted: str) -> None:
+    sentence = f"Row 3 holds {quoted.format(text + 'Zq')}, which is no name."
+    assert "Zq" not in masked(sentence)
+    assert masked(sentence).endswith(", which is no name.")
+    assert masked(f"h refuses the call. It says: {text}Zq") == "h refuses the call. It says: …"
