@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,13 @@ from small_facts import rows_of_facts
 from visitors import Visitor
 
 from medfact.log_setup import VARIABLE, masked
-from medfact.results import live
-from medfact.results.live import Reports
-from medfact.runs.jobs.manager import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
-from medfact.spec import RunSpec
-from medfact.store import Store
 
 KEY = "sk-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Puts the logger back as it was: commands configure it for their process."""
+def debug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "debug")
-    root = logging.getLogger("medfact")
-    handlers, level, propagates = root.handlers[:], root.level, root.propagate
-    yield
-    root.handlers[:], root.propagate = handlers, propagates
-    root.setLevel(level)
 
 
 def lines_of(text: str) -> str:
@@ -82,26 +68,6 @@ def test_a_level_that_there_is_not_is_refused(medfact: Callable[..., Any], monke
     outcome = medfact("datasets")
     assert (outcome.code, outcome.out) == (2, "")
     assert "debug, info, warning, error" in outcome.err
-
-
-def test_a_figure_that_fails_is_logged_with_its_traceback(
-    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
-    list(answer(run, store))
-
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(live, "report", broken)
-    monkeypatch.setattr(live, "kept_report", lambda *_: None)
-    logging.getLogger("medfact").propagate = True
-    reports = Reports(store, Jobs(store))
-    reports._make_beside(run).wait()
-    (record,) = (record for record in caplog.records if "figures" in record.getMessage())
-    assert run in record.getMessage()
-    assert record.exc_info is not None
-    assert record.exc_info[0] is ZeroDivisionError
 
 
 def test_lines_of_one_request_share_an_id_and_hold_no_query(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figure
 
 
 def test_figures_that_cannot_be_made_leave_their_traceback(
-    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     reports.live(run)
     for _ in answer(run, store):
@@ -73,7 +73,7 @@ def test_figures_that_cannot_be_made_leave_their_traceback(
 
     monkeypatch.setattr(live, "report", broken)
     reports._make_beside(run).wait()
-    told = capsys.readouterr().err
+    told = caplog.text
     assert "Traceback" in told
     assert "in broken" in told
     assert "a measure divides by nothing" in told
@@ -82,7 +82,7 @@ def test_figures_that_cannot_be_made_leave_their_traceback(
 
 
 def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
-    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in answer(run, store):
         pass
@@ -94,7 +94,7 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
     monkeypatch.setattr(live, "KEPT_AFTER", 0.0)
     assert reports.live(run).report.answered == ALL
     until(lambda: reports._keeper is None)
-    assert "TypeError: no JSON" in capsys.readouterr().err
+    assert "TypeError: no JSON" in caplog.text
 
 
 def test_the_times_of_runs_that_nobody_looks_at_any_more_are_forgotten(

@@ -88,14 +88,14 @@ def test_what_was_torn_long_ago_goes_with_the_next_copy(tmp_path: Path, mounted:
 
 
 def test_where_no_copy_is_whole_the_database_begins_empty_and_that_is_said(
-    tmp_path: Path, mounted: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, mounted: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = Server(tmp_path / "first", mounted)
     first.run()
     (mounted / first.copies.write_out()).write_bytes(b"SQLite format 3\0")
     second = Server(tmp_path / "second", mounted)
     assert second.runs() == set()
-    assert "None of the 1 copies" in capsys.readouterr().err
+    assert "None of the 1 copies" in caplog.text
 
 
 def test_a_copy_that_cannot_be_written_leaves_those_before(
@@ -127,7 +127,7 @@ def test_a_server_leaves_two_copies_of_its_own(tmp_path: Path, mounted: Path) ->
 
 
 def test_two_servers_on_one_bucket_do_not_remove_what_the_other_has_alone(
-    tmp_path: Path, mounted: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, mounted: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A duplicated Space starts from what the first has written; then each goes its own way."""
     first = Server(tmp_path / "first", mounted)
@@ -137,7 +137,7 @@ def test_two_servers_on_one_bucket_do_not_remove_what_the_other_has_alone(
     of_first, of_second = first.run(), second.run()
     for server in (first, second, first, second, second, second):
         server.copies.write_out()
-    said = capsys.readouterr().err
+    said = caplog.text
     assert said.count(f"Another server ({first.copies.server})") == 1
     assert said.count(f"Another server ({second.copies.server})") == 1
     found = {run for path in mounted.iterdir() for run in runs_in(path)}

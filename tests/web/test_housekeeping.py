@@ -117,7 +117,7 @@ def test_a_clock_that_jumps_ahead_erases_nothing_until_it_is_back(
     uploads: Uploads,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with_limits(monkeypatch, tmp_path, "in_all: {run_days: 30, upload_hours: 24}")
     run, file, clock = asked(store, ADA), uploaded(uploads, ADA, "a", 1_000), Clock(monkeypatch)
@@ -128,7 +128,7 @@ def test_a_clock_that_jumps_ahead_erases_nothing_until_it_is_back(
         clock.running += 10 * DAYS
         assert keeper.clean() == []
         assert file.exists()
-    assert capsys.readouterr().err == f"{CLOCK_JUMPED}\n", "said once"
+    assert caplog.messages == [CLOCK_JUMPED], "logged once"
     clock.ahead = 0.0
     backdated(store, old, "2020-01-01T00:00:00.000+00:00")
     assert keeper.clean() == [old], "what is old by the right clock"
