@@ -77,7 +77,6 @@ class Setting:
     group: the group of options that has it; "" for one that single commands offer.
     place: where it stands in its group: lower ones first, equal ones in the order of the fields.
     parse: reads what was typed; by default, the field's type does.
-    repeatable: whether it may be typed several times. A field whose default is () always may.
     along: the path of another field that the option sets too.
     excludes: the path of the option before it that it excludes.
     shares: the path of the field whose option sets this one instead, where what is typed stands in capital letters and is
@@ -101,7 +100,6 @@ class Setting:
     group: str = ""
     place: int = 9
     parse: Callable[[str], Any] | None = None
-    repeatable: bool = False
     along: str = ""
     excludes: str = ""
     shares: str = ""

@@ -464,10 +464,8 @@ def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
 
 
 def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a service without the secrets in its addresses."""
-    addresses = {"base_url": without_secrets(service.get("base_url"))} if "base_url" in service else {}
-    replicas = tuple(filter(None, (without_secrets(str(address)) for address in service.get("replicas", ()))))
-    return {**service, **addresses, "replicas": replicas}
+    """The record of a service without the secrets in its address."""
+    return {**service, "base_url": without_secrets(service["base_url"])} if "base_url" in service else {**service}
 
 
 # ------------------------------------------------------------------------------------------------ the settings of a run

@@ -252,7 +252,7 @@ def loader(options: argparse.Namespace, models: Sequence[str], racing: Sequence[
     if not local:
         raise Mistake(
             "--on is for models with weights, such as hf:NAME, which a cluster computes.",
-            "Leave it out. A service is spread over replicas with several --base-url.",
+            "Leave it out.",
         )
     from medfact.models.cluster.model import ClusterSettings, connected
 

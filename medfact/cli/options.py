@@ -46,7 +46,7 @@ def option(path: str, says_default: bool = True) -> Add:
         return argument(declared.flag, "", declared.help, **settings, action=f"store_{not default}".lower())
     shown = f"{default:g}" if isinstance(default, float) else default
     told = f" (default: {shown})" if says_default and default is not None and default != () else ""
-    if default == () or declared.repeatable or declared.several:
+    if default == () or declared.several:
         settings["action"] = "extend" if declared.choices else "append"
         told = "; may repeat" if default == () else told
     parse = declared.parse or {"int": int, "float": float}.get(str(field.type).partition(" ")[0], str)
@@ -130,8 +130,6 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         if len(typed) == 1 and typed[0].isupper() and typed[0] not in SETTINGS[declared.shares].choices:
             own, _, name = path.partition(".")
             (settings[own][name],) = settings[record].pop(field)
-    if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
-        settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
     return settings
 
 
@@ -172,7 +170,7 @@ def _spec_of(settings: dict[str, dict[str, Any]], model: str) -> RunSpec:
 def _asked_where(typed: str, service: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The spec of a model as it is typed, and the typed settings of its service: an address in its name goes before."""
     model, address = typed_model(typed)
-    return model, {**service, "base_url": address, "replicas": ()} if address else service
+    return model, {**service, "base_url": address} if address else service
 
 
 def _reads_umls(spec: RunSpec) -> bool:
@@ -212,7 +210,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
         )
     model, settings["service"] = _asked_where(model, settings["service"])
     if model != record.model and (has_own_address(record.model) or has_own_address(model)):  # an address is no other service's
-        settings["service"] = {"base_url": None, "replicas": (), **settings["service"]}
+        settings["service"] = {"base_url": None, **settings["service"]}
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
     spec = record.spec.chosen(**{"reuse": False, "batch": False, "race": None, "racers": 0, **settings["spec"]})
     asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}

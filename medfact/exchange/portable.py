@@ -24,8 +24,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]*(/[\w.\[\]:%+-]+)?)?(@[\
 def portable(spec: RunSpec) -> RunSpec:
     """A spec without folders, the placement of its model, and the permission to run its code, which belong to one machine.
 
-    The address of a service keeps its host and path, but no user name, password or key. Replicas belong to one machine: a file
-    names one address at most.
+    The address of a service keeps its host and path, but no user name, password or key.
     """
     return replace(_carried(spec), placement=_carried(spec.placement), service=_carried(spec.service))
 

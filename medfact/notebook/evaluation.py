@@ -123,7 +123,7 @@ def evaluate(
         check_spec(name)
     given = load_facts(facts)
     spec = spec_of(name, given, settings)
-    spec = replace(spec, service=replace(spec.service, base_url=address, replicas=())) if address else spec
+    spec = replace(spec, service=replace(spec.service, base_url=address)) if address else spec
     if isinstance(given_service := settings.get("service", {}), Mapping) and "temperature" not in given_service:
         spec = decoded_as_published(spec)
     if spec.reuse and not isinstance(model, str):

@@ -37,9 +37,8 @@ ABOUT = (
 
 def line_of(run: Run, sheet: Sheet) -> tuple[str, ...]:
     """What is equal for runs of one line: the model as it is named, where it is asked, what it was asked, and how."""
-    service = run.spec.service
     how = str((sorted(run.decoding.items()), run.chat))
-    return run.model, str((service.base_url, service.replicas)), how, *what_was_asked(run, sheet)
+    return run.model, str(run.spec.service.base_url), how, *what_was_asked(run, sheet)
 
 
 @dataclass(frozen=True)

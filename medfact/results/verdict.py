@@ -13,8 +13,7 @@ from medfact.metrics.miscalibration import OVERCONFIDENT, TOO_HIGH, TOO_LOW, UND
 from medfact.metrics.over_languages import OverLanguages
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
-from medfact.models.baseline import UNLESS_DENIED
-from medfact.models.words_alone import EMBEDDING
+from medfact.models.baseline import EMBEDDING, UNLESS_DENIED
 from medfact.results.compare import MASTERY, Pair, difference
 from medfact.results.evidence import Change
 from medfact.results.findings import Reports, of_differences

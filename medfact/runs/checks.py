@@ -7,7 +7,7 @@ import math
 from medfact.errors import Mistake
 from medfact.models import provider_of, service_of
 from medfact.models.services.addresses import parsed_address
-from medfact.models.services.policy import hosts_of, is_on_this_machine
+from medfact.models.services.policy import host_of, is_on_this_machine
 from medfact.models.services.prices import PRICES
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
@@ -24,21 +24,21 @@ def check_settings(spec: RunSpec) -> None:
 
 def check_addresses(spec: RunSpec) -> None:
     """Raises Mistake unless all addresses of a spec are web addresses, whether this run uses them or not: all are recorded."""
-    for address in filter(None, (spec.service.base_url, *spec.service.replicas)):
-        parsed_address(address)
+    if spec.service.base_url:
+        parsed_address(spec.service.base_url)
     if spec.encoder_url is not None:
         parsed_address(spec.encoder_url, "address of the encoder")
     if (service := service_of(spec.model, spec.service)) is not None:
-        hosts_of(service)  # OPENAI_BASE_URL may be none
+        host_of(service)  # OPENAI_BASE_URL may be none
     if contacts_encoder(spec):
-        hosts_of(encoder_settings(spec))
+        host_of(encoder_settings(spec))
 
 
 def hosts_of_own_data(spec: RunSpec) -> set[str]:
     """The hosts elsewhere that would get a person's own facts or documents: those of services that answer or encode."""
     asked = [service_of(spec.model, spec.service), encoder_settings(spec) if contacts_encoder(spec) else None]
     services = [one for one in asked if one is not None] if spec.facts or spec.corpus else []
-    return {host for service in services if not is_on_this_machine(service) for host in hosts_of(service)}
+    return {host_of(service) for service in services if not is_on_this_machine(service)}
 
 
 def check_budget(model: str, budget: float | None) -> None:
@@ -63,7 +63,6 @@ def check_batch(spec: RunSpec) -> None:
         raise Mistake(f"A batch is for a model behind a service, and {spec.model} is none.", "Leave out --batch.")
     unfit = {
         "A race cannot batch: it stops once it is decided, and a batch cannot be stopped midway.": spec.race,
-        "A batch goes to one address, and several are given.": spec.service.replicas,
         "Writing cannot batch: what is stopped by a guard is asked for again.": spec.writes,
         "Stated confidence cannot batch: it is asked for in a second turn.": spec.stated,
     }

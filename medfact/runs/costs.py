@@ -18,7 +18,7 @@ from medfact.languages import CAN_BE_ASKED
 from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.pressure import ROUNDS, kinds_asked, most_pushes, pushes
 from medfact.models.prompt import CONTENT_FILTER, Prompt
-from medfact.models.services.policy import hosts_of
+from medfact.models.services.policy import host_of
 from medfact.models.services.prices import Price, dated, estimate, tokens_in
 from medfact.models.services.replies import TOKENS_ESTIMATED
 from medfact.runs.checks import check_budget
@@ -109,7 +109,7 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     what = "texts to write" if spec.writes else f"statements{_pushes_in_words(spec, count)}"
     provider = provider_of(spec.model)
     if not provider.is_paid:
-        where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"
+        where = f" at {host_of(service)}" if (service := provider.service_of(spec.service)) else " on this machine"
         return f"{count:,} {what}{where}: free."
     begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
@@ -161,7 +161,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     provider, price = provider_of(record.model), _price(record.spec, record.spec.batch)
     paid = estimate(1, entering, leaving, price) if price and not uncounted else None
     return {
-        "host": ", ".join(hosts_of(service)),
+        "host": host_of(service),
         "models": sorted({call.served_model for call in calls if call.served_model}),
         "upstreams": dict(Counter(call.upstream for call in calls if call.upstream).most_common()),
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),

@@ -102,7 +102,7 @@ def encoder_settings(spec: RunSpec) -> ServiceSettings:
         service = replace(service, key=None)
     if spec.encoder_url is None or spec.encoder_url.rstrip("/") == (service.base_url or "").rstrip("/"):
         return service
-    return replace(service, base_url=spec.encoder_url, replicas=(), key=None)
+    return replace(service, base_url=spec.encoder_url, key=None)
 
 
 def contacts_encoder(spec: RunSpec) -> bool:

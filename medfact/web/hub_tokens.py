@@ -90,4 +90,4 @@ def is_router(service: ServiceSettings) -> bool:
         own, asked = urlsplit(address_of(ServiceSettings(base_url=router())).base), urlsplit(address_of(service).base)
     except ModelError:
         return False
-    return not service.replicas and (asked.scheme, asked.netloc) == (own.scheme, own.netloc)
+    return (asked.scheme, asked.netloc) == (own.scheme, own.netloc)

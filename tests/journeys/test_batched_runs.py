@@ -314,7 +314,6 @@ def test_a_service_that_goes_away_pauses_the_run(service: MockBatches, facts_fil
     ("arguments", "said"),
     [
         (["--race", "--model", "openai:a", "--model", "openai:b"], "A race cannot batch"),
-        (["--model", "openai:a", "--base-url", "http://127.0.0.1:1/v1", "--base-url", "http://127.0.0.1:2/v1"], "one address"),
         (["--model", "medfact-tiny"], "A batch is for a model behind a service"),
     ],
 )

@@ -162,7 +162,6 @@ def specs_with(name: str, kind: str, address: str) -> Iterator[dict[str, Any]]:
         "demonstrations": [{"shots": None}],
         "model": [{"service": {"base_url": address}}],
         "service.base_url": [{"model": "openai:m"}, {"retrieval": "dense", "encoder": "openai:letters"}],
-        "service.replicas": [{"model": "openai:m"}],
     }
     for value in values_of(inner, kind, address):
         for more in beside.get(name, [{}]):

@@ -29,6 +29,7 @@ from medfact.models import Completion, Prompt, load_model
 from medfact.models.cluster.actors import Answered, Event, Joined, Lost
 from medfact.models.cluster.model import ClusterSettings, _load, connected
 from medfact.models.cluster.schedule import LARGEST_BATCH, MOST_LOSSES, Batches, Distribution
+from medfact.models.prompt import groups_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,6 +127,14 @@ def prompts_of(count: int, groups: int = 40) -> list[Prompt]:
     return [make_prompt(f"Disease {n} may have fever.", shots[n % groups], chat=False) for n in range(count)]
 
 
+def test_groups_are_what_stands_before_the_statement() -> None:
+    groups = groups_of(prompts_of(30, groups=3))
+    assert len(set(groups)) == 3
+    assert groups[0] == groups[3] != groups[1]
+    turns = [make_prompt("A may have fever.", (Demonstration(d, True),), chat=True) for d in "xxy"]
+    assert [group == groups_of(turns)[0] for group in groups_of(turns)] == [True, True, False]
+
+
 def distributed(prompts: list[Prompt], sleepers: Sleepers, notes: list[str]) -> dict[int, Completion]:
     arrived = list(Distribution(prompts, sleepers, [], lambda: None, notes.append).completions())
     sleepers.close()
@@ -200,7 +209,7 @@ def test_without_a_cluster_models_load_as_always() -> None:
     ("words", "models", "said"),
     [
         (("--actors", "2"), ["medfact-tiny"], "Add --on ray"),
-        (("--on", "ray"), ["openai:gpt-4o"], "several --base-url"),
+        (("--on", "ray"), ["openai:gpt-4o"], "models with weights"),
         (("--on", "ray"), ["baseline:random"], "models with weights"),
         (("--on", "ray", "--actors", "0"), ["medfact-tiny"], "at least 1"),
     ],

@@ -10,7 +10,7 @@ from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
 from medfact.models import load_model
-from medfact.models.local import attention, side_by_side
+from medfact.models.local import decoding, packing
 
 pytestmark = pytest.mark.model
 
@@ -24,8 +24,8 @@ ONE_AT_A_TIME = {"RWKV", "MiniMax"}
 def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
     family: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
-    monkeypatch.setattr(side_by_side, "LEAST_WIDTH", 1)
+    monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(decoding, "LEAST_WIDTH", 1)
     folder = made(family, tmp_path, chat=chat)
     model = load_model(f"hf:{folder}")
     assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)

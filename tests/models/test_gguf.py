@@ -135,7 +135,7 @@ def with_arrays(path: Path, arrays: int, length: int, stored: int) -> Path:
 def test_long_headers_are_refused(
     arrays: int, length: int, stored: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.local.gguf_once.MOST_VALUES", 4000)
+    monkeypatch.setattr("medfact.models.local.loading.MOST_VALUES", 4000)
     with pytest.raises(ModelError, match=r"cannot be read \(its header has more than 4,000 values\)"):
         load_model(f"hf:{with_arrays(tmp_path / 'model.gguf', arrays, length, stored)}")
     with pytest.raises(ModelError, match="its header has more than 4,000 values"):

@@ -13,8 +13,8 @@ from small_models import small_llama, small_model
 from transformers import AutoModelForCausalLM
 
 from medfact.models import load_model
-from medfact.models.local import exact_logits
-from medfact.models.local.exact_logits import compute_logits_exactly
+from medfact.models.local import loading
+from medfact.models.local.loading import compute_logits_exactly
 from medfact.models.local.model import relative_difference
 from medfact.models.local.placement import Placement
 
@@ -58,7 +58,7 @@ def _hidden_and_logits(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("kind", ["llama", "phi", "gemma2"], ids=["untied", "with a bias", "capped"])
 def test_the_output_layer_of_a_model(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of 420 tokens in parts of 100 or less."""
-    monkeypatch.setattr(exact_logits, "TOGETHER", 100 * 48)
+    monkeypatch.setattr(loading, "MAX_FLOAT32_WEIGHTS", 100 * 48)
     model: Any = AutoModelForCausalLM.from_pretrained(small_model(tmp_path, kind), dtype=torch.bfloat16).eval()
     if kind == "phi":
         torch.nn.init.normal_(model.lm_head.bias)

@@ -15,7 +15,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from medfact.answers import CHOICES, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
-from medfact.models.local import attention, side_by_side
+from medfact.models.local import decoding, packing
 from medfact.models.local.memory import working_memory
 
 pytestmark = pytest.mark.model
@@ -110,8 +110,8 @@ def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path,
     """P(True) and the reply of every prompt, from packs, against the whole prompt alone: replies that end at their first token,
     and those that are decoded to their end. Packs are computed two at once, in blocks shorter than a prompt.
     """
-    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
-    monkeypatch.setattr(side_by_side, "LEAST_WIDTH", 1)
+    monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(decoding, "LEAST_WIDTH", 1)
     bos, right = kind in {"llama", "gemma2", "gpt2"}, kind in {"phi", "qwen2"}
     folder = small_model(tmp_path, kind, bos=bos, padding_side="right" if right else "left", chat=chat)
     model = load_model(f"hf:{folder}")

@@ -10,7 +10,7 @@ import pytest
 from medfact.errors import ModelError
 from medfact.models import ServiceSettings, check_spec, key_of_named, provider_of, service_of, spec_of_service, typed_model
 from medfact.models.services.named import named_services
-from medfact.models.services.policy import address_of, environment_key, hosts_of, key_of
+from medfact.models.services.policy import address_of, environment_key, host_of, key_of
 from medfact.models.services.prices import age_of, price_of
 
 KEYED = [service for service in named_services() if service.key and service.is_fixed]
@@ -56,8 +56,8 @@ def test_a_key_goes_to_no_address_that_only_begins_or_ends_like_its_own() -> Non
 
 
 def test_a_service_with_an_address_is_asked_there_whatever_a_record_says() -> None:
-    assert hosts_of(asked("groq:m", base_url="https://evil.example/v1")) == ["api.groq.com"]
-    assert hosts_of(asked("ollama:mistral:7b", base_url="https://evil.example/v1")) == ["localhost"]
+    assert host_of(asked("groq:m", base_url="https://evil.example/v1")) == "api.groq.com"
+    assert host_of(asked("ollama:mistral:7b", base_url="https://evil.example/v1")) == "localhost"
 
 
 def test_a_region_and_a_resource_come_from_the_environment_or_from_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_a_region_and_a_resource_come_from_the_environment_or_from_an_address(mo
     assert key_of_named("azure:m", typed) == "sk-of-Azure-OpenAI"
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     assert key_of(asked("bedrock:m")) == "sk-of-Amazon-Bedrock"
-    assert hosts_of(asked("bedrock:m")) == ["bedrock-runtime.eu-west-1.amazonaws.com"]
+    assert host_of(asked("bedrock:m")) == "bedrock-runtime.eu-west-1.amazonaws.com"
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
     with pytest.raises(ModelError, match="lacks AWS_REGION"):
         address_of(asked("bedrock:m"))

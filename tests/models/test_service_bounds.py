@@ -341,7 +341,7 @@ def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) 
 def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.services.replicas.LONGEST_PROBE_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("medfact.models.services.failures.LONGEST_PROBE_WAIT_SECONDS", 0.2)
     with MockService(Behaviour(answers=50, dies=dies)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
         answers = sum(service.answered.values())
@@ -362,7 +362,7 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
-    monkeypatch.setattr("medfact.models.services.replicas.LONGEST_PROBE_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("medfact.models.services.failures.LONGEST_PROBE_WAIT_SECONDS", 0.2)
     with MockService(Behaviour(answers=60, dies=dies, sticky={"slow": 0.5}, slow=1.0)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
         vain = len(service.calls) - sum(service.answered.values())
@@ -384,7 +384,7 @@ def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> 
 def test_a_run_that_paused_goes_on_when_the_service_is_back(
     facts_file: Path, store: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.services.replicas.FAILURES_TO_PAUSE", 12)
+    monkeypatch.setattr("medfact.models.services.failures.FAILURES_TO_PAUSE", 12)
     with MockService(Behaviour(answers=30, dies="500")) as service:
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url

@@ -467,12 +467,3 @@ def test_a_run_pauses_where_the_wait_is_long_and_goes_on_later(
         service._replies = lambda _: Reply(said("True"))
         later = medfact("resume", row["run"], "--db", store.url)
         assert (later.code, later.rows[0]["state"], later.rows[0]["answered"]) == (0, COMPLETE, row["statements"])
-
-
-def test_a_replica_that_asks_for_a_long_wait_leaves_its_statements_to_the_others(facts_file: Path, store: Store) -> None:
-    with OddService(limited("3h", 0)) as one, OddService(Reply(said("True"))) as other:
-        spec = spec_at(other, facts_file, replicas=(one.base_url,), in_flight=2)
-        *_, last = run(spec, store)
-        assert isinstance(last, Finished)
-        assert (last.state, last.failed) == (COMPLETE, 0)
-        assert len(one.requests) <= 2

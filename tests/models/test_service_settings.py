@@ -159,7 +159,7 @@ def test_nothing_else_that_asks_models_records_a_wrong_address(url: str, medfact
     with pytest.raises(Mistake, match="not a web address"):
         package.evaluate("openai:m", limit=1, db=url, service={"base_url": wrong}, progress=False)
     with pytest.raises(Mistake, match="contains a user name"):
-        package.evaluate("openai:m", limit=1, db=url, service={"replicas": [SECRETS[0]]}, progress=False)
+        package.evaluate("openai:m", limit=1, db=url, service={"base_url": SECRETS[0]}, progress=False)
     with pytest.raises(Mistake, match="not a web address"):
         start(RunSpec("openai:m", limit=1, service=ServiceSettings(base_url=wrong)), Store(url))
     assert Store(url).runs() == []
@@ -196,12 +196,12 @@ def test_the_environment_s_address_is_checked_too(
     ],
 )
 def test_no_record_holds_a_secret_that_an_earlier_version_kept(address: str, clean: str) -> None:
-    service = ServiceSettings(base_url=address, replicas=(address, clean))
+    service = ServiceSettings(base_url=address)
     record = RunSpec("openai:m", service=service, encoder_url=address).to_record()
     assert "secret" not in json.dumps(record)
-    old = {**record, "encoder_url": address, "service": {**record["service"], "base_url": address, "replicas": [address]}}
+    old = {**record, "encoder_url": address, "service": {**record["service"], "base_url": address}}
     spec = RunSpec.from_record(old)
-    assert (spec.service.base_url, spec.service.replicas, spec.encoder_url) == (clean, (clean,), clean)
+    assert (spec.service.base_url, spec.encoder_url) == (clean, clean)
     assert without_secrets(None) is None
 
 

@@ -12,10 +12,10 @@ from small_models import cores, small_llama, small_model
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from medfact.models import load_model
-from medfact.models.local import attention
+from medfact.models.local import packing
+from medfact.models.local.decoding import side_by_side, threads_of
 from medfact.models.local.model import LocalModel
 from medfact.models.local.packing import packs
-from medfact.models.local.side_by_side import side_by_side, threads_of
 
 pytestmark = pytest.mark.model
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.model
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And no model is too narrow for them."""
-    monkeypatch.setattr("medfact.models.local.side_by_side.LEAST_WIDTH", 1)
+    monkeypatch.setattr("medfact.models.local.decoding.LEAST_WIDTH", 1)
     with cores(2):
         yield
 
@@ -103,7 +103,7 @@ def test_foreign_code_and_quantized_layers_are_not_shared(module: str, tmp_path:
 def test_a_narrow_model_is_not_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = local(small_llama(tmp_path)).model
     for width, threads in ((48, 2), (49, 1)):
-        monkeypatch.setattr("medfact.models.local.side_by_side.LEAST_WIDTH", width)
+        monkeypatch.setattr("medfact.models.local.decoding.LEAST_WIDTH", width)
         assert threads_of(model) == threads
 
 
@@ -156,44 +156,44 @@ def test_each_block_is_computed_with_what_it_attends_to(tmp_path: Path, monkeypa
     8 and 9 attend to 0, 1, 6, 7, 8 and 9: not to what is the first prompt's alone.
     """
     (pack,) = packs([[1, 2, 3, 4, 5, 6], [1, 2, 7, 8, 9, 10]], 100)
-    monkeypatch.setattr(attention, "BLOCK_TOKENS", 4)
+    monkeypatch.setattr(packing, "BLOCK_TOKENS", 4)
     computed: list[tuple[int, list[float]]] = []
 
     def watched(module: Any, query: Any, key: Any, *given: Any, **options: Any) -> Any:
         computed.append((query.shape[2], key[0, 0, :, 0].tolist()))
         return sdpa_attention_forward(module, query, key, *given, **options)
 
-    monkeypatch.setattr(attention, "sdpa_attention_forward", watched)
+    monkeypatch.setattr(packing, "sdpa_attention_forward", watched)
     seen = torch.from_numpy(pack.attention())
     mask = torch.zeros(1, 1, 10, 10).masked_fill_(~seen, torch.finfo(torch.float32).min)
     mask -= torch.arange(10) / 10  # such as a bias by distance, which is the model's own
     query, value = (torch.randn(1, 2, 10, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
     key = torch.arange(10.0)[None, None, :, None].expand(1, 2, 10, 4)
     module = torch.nn.Module()
-    whole, _ = attention._attend(module, query, key, value, mask)
+    whole, _ = packing._attend(module, query, key, value, mask)
     assert computed.pop() == (10, list(range(10)))
-    with attention.in_blocks(seen):
-        in_blocks, _ = attention._attend(module, query, key, value, mask)
+    with packing.in_blocks(seen):
+        in_blocks, _ = packing._attend(module, query, key, value, mask)
         assert computed == [(4, [0, 1, 2, 3]), (4, list(range(8))), (2, [0, 1, 6, 7, 8, 9])]
-        attention._attend(module, query[:, :, :1], key, value, mask[:, :, :1])
+        packing._attend(module, query[:, :, :1], key, value, mask[:, :, :1])
         assert computed[3:] == [(1, list(range(10)))], "a later token is not of the pack"
-        attention._attend(module, query, key, value, mask, position_bias=torch.zeros(1, 2, 10, 10))
+        packing._attend(module, query, key, value, mask, position_bias=torch.zeros(1, 2, 10, 10))
         assert computed[4:] == [(10, list(range(10)))], "a bias that is no part of the mask is not cut"
     torch.testing.assert_close(in_blocks, whole)
-    attention._attend(module, query, key, value, mask)
+    packing._attend(module, query, key, value, mask)
     assert computed[5:] == [(10, list(range(10)))], "nothing is left of the blocks"
 
 
 def test_a_model_computes_its_packs_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = local(small_llama(tmp_path))
-    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
     rows: list[int] = []
 
     def watched(module: Any, query: Any, *given: Any, **options: Any) -> Any:
         rows.append(query.shape[2])
         return sdpa_attention_forward(module, query, *given, **options)
 
-    monkeypatch.setattr(attention, "sdpa_attention_forward", watched)
+    monkeypatch.setattr(packing, "sdpa_attention_forward", watched)
     list(model.complete([make_prompt(text, SHOTS, chat=False) for text in FAMILY]))
     assert len(rows) > 20
     assert max(rows) == 16

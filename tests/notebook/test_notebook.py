@@ -185,7 +185,6 @@ def test_the_facts_of_a_frame_are_those_of_a_file(frame: pandas.DataFrame, facts
         (lambda: medfact.evaluate("medfact-tiny", placement={"memory": 1.5}), Mistake, "placement: memory=1.5 is not a whole"),
         (lambda: medfact.evaluate("medfact-tiny", placement={"memory": "much"}), Mistake, "'much' is not an amount of memory"),
         (lambda: medfact.evaluate("openai:x", service={"base_url": 1}), Mistake, "service: base_url is not a text"),
-        (lambda: medfact.evaluate("openai:x", service={"replicas": [1]}), Mistake, "service: replicas is not a list of texts"),
         (lambda: medfact.evaluate("openai:x", service={"key": b"sk-1"}), Mistake, "service: key is not a text. Give a text."),
         (lambda: medfact.evaluate("medfact-tiny", rela=[1]), Mistake, "rela=[1] is not a list of texts"),
         (lambda: medfact.open_run("nothing"), UnknownName, "no run"),

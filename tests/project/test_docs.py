@@ -60,7 +60,6 @@ def test_every_setting_of_a_run_has_an_option() -> None:
     set_along = {declared.along for declared in SETTINGS.values()}
     offered = {path for path, declared in SETTINGS.items() if declared.group} | set_along
     assert SETTINGS.keys() - {"spec.placement", "spec.service"} - offered == {
-        "service.replicas",  # further values of --base-url
         "spec.entailment",  # an option of `write` alone
         "spec.imported",
         "spec.model",

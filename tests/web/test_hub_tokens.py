@@ -204,8 +204,6 @@ def test_a_token_is_for_the_router_alone_and_no_text_shows_it(monkeypatch: pytes
         "https://evil.example#@router.huggingface.co/v1", "https://router.huggingface.co@evil.example/v1",
     )  # fmt: skip
     assert [held.of("ada", ServiceSettings(base_url=address)) for address in others] == [None] * len(others)
-    beside = ServiceSettings(base_url="https://router.huggingface.co/v1", replicas=("https://evil.example/v1",))
-    assert held.of("ada", beside) is None
     assert held.of("grace", ServiceSettings(base_url="https://router.huggingface.co/v1")) is None
     assert "secret" not in repr(Token("secret", 1.0)) + repr(held)
     held.forget("ada")

@@ -1,19 +1,9 @@
-"""Prompts for local chat models: the chat template, and thinking before the answer.
-
-A template is rendered in another process that has little memory and few seconds: a repository may bring any program.
-"""
+"""Prompts for local chat models: the chat template, and thinking before the answer."""
 
 from __future__ import annotations
 
-import atexit
-import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from medfact.errors import ModelError
@@ -23,76 +13,8 @@ from medfact.models.thinking import thinks
 THINKING_SWITCH = "enable_thinking"
 """The template argument that turns thinking on and off (in Qwen3 and others since)."""
 
-
-PROGRAM = Path(__file__).with_name("template_process.py")
-
-TOO_MUCH = "it takes too much time or memory"
-
-
-class Renderer:
-    """One process, begun when the first text is wanted and again after it has ended. Several threads may use it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        self._begun_by = 0
-
-    def render(self, template: str, messages: Sequence[Any], values: Mapping[str, Any]) -> str | None:
-        """The text of messages; None where the template expects them in another shape. Raises ModelError where it fails."""
-        asked = json.dumps({"template": template, "messages": messages, "values": values}, default=str)
-        with self._lock:
-            reply = self._asked(asked)
-        if "error" in reply:
-            raise ModelError(f"The model's chat template cannot be used ({reply['error']}).", "Check --template-argument.")
-        return reply.get("text")
-
-    def close(self) -> None:
-        """Ends the process, which ends with its input; another begins where more is wanted."""
-        with self._lock:
-            if self._process is not None and self._begun_by == os.getpid():
-                self._process.communicate()
-            self._process = None
-
-    def _asked(self, line: str) -> dict[str, Any]:
-        process = self._running()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            said = process.stdout.readline()
-        except BrokenPipeError:
-            said = ""
-        if not said:
-            process.kill()
-            process.communicate()
-            return {"error": TOO_MUCH}
-        return dict(json.loads(said))
-
-    def _running(self) -> subprocess.Popen[str]:
-        """The process; another one after a fork, where this one's pipes are somebody else's. Raises ModelError."""
-        if self._process is None or self._process.poll() is not None or self._begun_by != os.getpid():
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            command = [sys.executable, "-P", str(PROGRAM)]
-            self._process = subprocess.Popen(command, text=True, encoding="utf-8", errors="surrogatepass", **pipes)  # type: ignore[call-overload]
-            self._begun_by = os.getpid()
-            assert self._process.stdout is not None
-            if not self._process.stdout.readline():
-                raise ModelError(
-                    "The process that writes prompts for chat models does not start.", "Install transformers again."
-                )
-        return self._process
-
-
-RENDERER = Renderer()
-atexit.register(RENDERER.close)
-
-
-def _writes_by_itself(tokenizer: Any) -> bool:
-    """Whether a tokenizer writes chats with code of its own, which is trusted as all of its code, and not with a template."""
-    from transformers import PreTrainedTokenizerBase
-
-    return getattr(type(tokenizer), "apply_chat_template", None) is not PreTrainedTokenizerBase.apply_chat_template
+MAX_CHARACTERS = 4_000_000
+"""The longest text that a template may write."""
 
 
 @dataclass(frozen=True)
@@ -113,27 +35,27 @@ class ChatFormat:
         Templates of models that also read images may expect the content of a message in parts.
         """
         question = messages[-1]["content"].strip()
-        text = self._rendered(tokenizer, list(messages))
-        if question in text:
-            return text
-        text = self._rendered(
-            tokenizer, [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in messages]
-        )
-        if question in text:
-            return text
+        in_parts = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in messages]
+        for shaped in (list(messages), in_parts):
+            text = self._rendered(tokenizer, shaped)
+            if question in text:
+                return text
         raise ModelError("The model's chat template leaves the question out.", "Use a model whose template takes text.")
 
-    def _rendered(self, tokenizer: Any, messages: list[Any]) -> str:
+    def _rendered(self, tokenizer: Any, messages: Sequence[Any]) -> str:
+        """Renders the template in transformers' sandbox. Returns "" where it expects messages of another shape."""
         switch = {THINKING_SWITCH: self.thinking} if THINKING_SWITCH in str(tokenizer.chat_template) else {}
-        if _writes_by_itself(tokenizer):
-            options = {**switch, **self.arguments}
-            return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options))
-        values = {**tokenizer.special_tokens_map, "add_generation_prompt": True, **switch, **self.arguments}
+        options = {**switch, **self.arguments}
         try:
-            template = tokenizer.get_chat_template(values.pop("chat_template", None))
-        except ValueError as error:
-            raise ModelError(f"The model's chat template cannot be used ({error}).", "Check --template-argument.") from None
-        return RENDERER.render(template, messages, values) or ""
+            text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options))
+        except (TypeError, KeyError, AttributeError):
+            return ""
+        except Exception as error:  # a template may raise anything
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+            raise ModelError(f"The model's chat template cannot be used ({reason}).", "Check --template-argument.") from error
+        if len(text) > MAX_CHARACTERS:
+            raise ModelError(f"The model's chat template writes more than {MAX_CHARACTERS:,} characters.", "Use another model.")
+        return text
 
     def note(self, tokenizer: Any) -> str | None:
         """A note for a model that thinks although its template cannot turn that off, or that cannot be told how much."""

@@ -6,10 +6,13 @@ import contextlib
 import importlib.util
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import (
     AutoConfig,
@@ -25,8 +28,6 @@ from transformers.utils import logging as transformers_logging
 from medfact.errors import ModelError, first_line
 from medfact.models.local import zero_gpu
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.exact_logits import compute_logits_exactly
-from medfact.models.local.gguf_once import read_once
 from medfact.models.local.memory import LARGEST, room_for, sizes, tokens_together
 from medfact.models.local.model import LocalModel
 from medfact.models.local.placement import Placement
@@ -291,3 +292,87 @@ def _revision(repository: Repository, folder: Path) -> str:
     if repository.gguf:
         return revision_of(folder / repository.gguf)
     return folder.name if folder.parent.name == "snapshots" else revision_of(folder)
+
+
+# ---------------------------------------------------------------------------------------------------- logits in float32
+
+# In half precision the output layer rounds logits: from 16 to 32, numbers of bfloat16 are an eighth apart. True and False then
+# often get the same logit, and the answer is the token with the lower number (`benchmarks/README.md` counts such answers).
+
+MAX_FLOAT32_WEIGHTS = 1 << 23
+"""Weights that are in float32 at once (32 MB): all of a large vocabulary would take gigabytes."""
+
+
+def compute_logits_exactly(model: Any) -> bool:
+    """From now on the model's output layer computes in float32, with the weights that it has. Returns whether it does: not
+    where the model has none, or one of another kind than PyTorch's linear layer.
+    """
+    layer = model.get_output_embeddings()
+    if type(layer) is not torch.nn.Linear:
+        return False
+    # accelerate keeps it there, where layers lie on several devices
+    forward = "_old_forward" if hasattr(layer, "_old_forward") else "forward"
+    setattr(layer, forward, partial(_logits, layer))
+    return True
+
+
+def _logits(layer: torch.nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
+    """(…, hidden size) → (…, vocabulary), in float32."""
+    hidden = hidden.float()
+    rows = max(1, MAX_FLOAT32_WEIGHTS // layer.in_features)
+    logits = torch.cat([hidden @ weights.float().T for weights in layer.weight.split(rows)], dim=-1)
+    return logits if layer.bias is None else logits + layer.bias.float()
+
+
+# ----------------------------------------------------------------------------------------------------------- GGUF files
+
+# transformers reads the whole file anew for the configuration, the tokenizer and the weights, and makes the table of tensor
+# names once for each part of the model. gguf cuts the file into hundreds of thousands of pieces, each of which numpy would
+# keep as a part of a mapped file. Without all that a small model loads in less than half the time (`benchmarks/README.md`).
+
+MOST_VALUES = 4_000_000
+"""Most values read of a header, each of which takes some 200 bytes of memory. The largest vocabularies have 2,100,000."""
+
+_gguf_lock = Lock()
+
+
+@contextlib.contextmanager
+def read_once(file: Path | None) -> Iterator[None]:
+    """Meanwhile transformers gets what was read of a GGUF file before. file: None where the model has none."""
+    if file is None:
+        yield
+        return
+    import gguf
+
+    with _gguf_lock:
+
+        class PlainReader(gguf.GGUFReader):
+            """Reads values of the mapped file as plain arrays, and MOST_VALUES of them at most."""
+
+            _values = 0
+
+            @property
+            def data(self) -> Any:
+                self._values += 1
+                self._check_room(0)
+                return self._data
+
+            @data.setter
+            def data(self, mapped: Any) -> None:
+                self._data = np.asarray(mapped)
+
+            def _check_room(self, values: int) -> None:
+                if self._values + values > MOST_VALUES:
+                    raise ValueError(f"its header has more than {MOST_VALUES:,} values")
+
+            def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+                if raw_type == gguf.GGUFValueType.ARRAY:  # its length stands behind the type of its items
+                    self._check_room(int(self._get(orig_offs + 4, np.uint64)[0]))
+                return super()._get_field_parts(orig_offs, raw_type)
+
+        usual: dict[str, Callable[..., Any]] = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
+        vars(gguf).update(GGUFReader=cache(PlainReader), get_tensor_name_map=cache(gguf.get_tensor_name_map))
+        try:
+            yield
+        finally:
+            vars(gguf).update(usual)

@@ -14,10 +14,9 @@ import torch
 
 from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, with_mass
+from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, threads_of, with_mass
 from medfact.models.local.memory import LARGEST, UNLIMITED, sizes
 from medfact.models.local.packing import Pack, packs
-from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import Vocabulary, hold_beginnings, need_forcing
 from medfact.models.prompt import (
     LENGTH,
@@ -104,7 +103,10 @@ class LocalModel:
 
     def _alike(self, prompts: Sequence[Prompt], options: Prompt) -> Iterator[tuple[int, Completion]]:
         """Completions of prompts with the same options. Where the context ends earlier, replies are shorter."""
-        texts = [self._text(prompt) for prompt in prompts]
+        texts = [
+            prompt.content if isinstance(prompt.content, str) else self.chat_format.text(self.tokenizer, prompt.content)
+            for prompt in prompts
+        ]
         ids = self.tokenizer(texts, add_special_tokens=not options.is_chat)["input_ids"]
         by_limit: defaultdict[int, list[int]] = defaultdict(list)
         for index, tokens in enumerate(ids):
@@ -164,9 +166,11 @@ class LocalModel:
     def _replies(self, decoder: Decoder, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[Iterable[tuple[int, Reply]]]:
         """Groups of (index, reply), one after the other as they are computed.
 
-        Where a number is none, attention makes it none of all that are computed together, so each is computed again alone.
+        A NaN spreads through attention to the whole batch, so each of its prompts is computed again alone.
         """
-        longest = self._window - decoder.options.max_tokens + 1 if self.packs_well else 0
+        # How far back every layer attends; a longer prompt is computed whole, with the model's own masks.
+        window = min(sizes(self.model.config, "sliding_window"), default=UNLIMITED)
+        longest = window - decoder.options.max_tokens + 1 if self.packs_well else 0
         packed = [item for item in prompts if len(item[1]) <= longest]
         whole = [item for item in prompts if len(item[1]) > longest]
 
@@ -175,7 +179,10 @@ class LocalModel:
 
         for group in self._groups([tokens for _, tokens in packed]):
             yield (alone(packed[at], reply) for at, reply in decoder.of_packs(group))
-        for batch in self._batches(sorted(whole, key=lambda item: len(item[1]))):
+        whole.sort(key=lambda item: len(item[1]))
+        for batch in _grouped(
+            whole, lambda batch: len(batch) <= self._batch_size and len(batch) * len(batch[-1][1]) <= self.together
+        ):
             replies = decoder.of_whole([tokens for _, tokens in batch])
             yield map(alone, batch, replies) if len(batch) > 1 else [(batch[0][0], replies[0])]
 
@@ -190,12 +197,6 @@ class LocalModel:
         shuffled = list(_grouped(by_length, lambda beside: len(beside) <= threads and _tokens(beside) <= self.together))
         random.Random(len(shuffled)).shuffle(shuffled)
         return _grouped(shuffled, lambda group: _tokens(chain(*group)) <= self.together)
-
-    def _batches(self, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, Sequence[int]]]]:
-        """Prompts, sorted by length, in batches that may be computed together."""
-        return _grouped(
-            prompts, lambda batch: len(batch) <= self._batch_size and len(batch) * len(batch[-1][1]) <= self.together
-        )
 
     @property
     def _batch_size(self) -> int:
@@ -336,9 +337,6 @@ class LocalModel:
     def _some_tokens(self) -> list[int]:
         return list(self.tokenizer("true or false, or not true. ").input_ids)
 
-    def _text(self, prompt: Prompt) -> str:
-        return prompt.content if isinstance(prompt.content, str) else self.chat_format.text(self.tokenizer, prompt.content)
-
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         ends = self.model.generation_config.eos_token_id
@@ -347,11 +345,6 @@ class LocalModel:
     @cached_property
     def _context(self) -> int:
         return min(sizes(self.model.config, "max_position_embeddings"), default=UNLIMITED)
-
-    @cached_property
-    def _window(self) -> int:
-        """How far back every layer attends, in tokens; a longer prompt is computed whole, with the model's own masks."""
-        return min(sizes(self.model.config, "sliding_window"), default=UNLIMITED)
 
 
 def shared_limit(most: int, left: int) -> int:

@@ -283,8 +283,9 @@ def _on_hub(source: str) -> Contents:
     except GatedRepoError as error:
         raise _gated(source) from error
     except (HFValidationError, RepositoryNotFoundError) as error:
+        places = "repository" if is_restricted() else "folder, and no such repository"
         raise ModelError(
-            f"There is no model {source!r}: no such {_places()} that you may see.",
+            f"There is no model {source!r}: no such {places} that you may see.",
             _advice("Check the name; for a private repository, log in with `hf auth login`.", "Check the name, or choose"),
         ) from error
     except EntryNotFoundError as error:
@@ -339,10 +340,6 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
 def _advice(own: str, public: str = "Choose") -> str:
     """What somebody can do: on a machine of their own, or as a visitor of a public server, who has no folders and no login."""
     return f"{public} one of the offered models." if is_restricted() else own
-
-
-def _places() -> str:
-    return "repository" if is_restricted() else "folder, and no such repository"
 
 
 def _gated(source: str) -> ModelError:

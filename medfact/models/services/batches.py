@@ -237,7 +237,8 @@ class BatchService:
             except (openai.APIError, httpx2.HTTPError, TimeoutError, Malformed, ModelError) as error:
                 failure = self._failure(error)
             if failure.action not in (Action.RETRY, Action.RETRY_UNREACHED):
-                raise self._error(failure)
+                refusal = f"{self.host} refuses the batch: {failure.whole_reason}."
+                raise failure.error or ModelError(refusal, "Leave out --batch.")
             attempt += not failure.is_long_wait
             if failure.is_long_wait and time.monotonic() + (failure.retry_after or 0.0) - began > LONGEST_PATIENCE_SECONDS:
                 raise too_long_a_wait(self.host, failure)
@@ -278,9 +279,6 @@ class BatchService:
         if path in ("/files", "/batches"):
             return ModelError(f"{self.host} takes no batches: it has no {path}.", "Leave out --batch.")
         return ModelError(f"{self.host} has no {path} any more.", "Start a new run, or resume at the address of its batch.")
-
-    def _error(self, failure: CallFailure) -> ModelError:
-        return failure.error or ModelError(f"{self.host} refuses the batch: {failure.whole_reason}.", "Leave out --batch.")
 
     # -------------------------------------------------------------------------------- results
 

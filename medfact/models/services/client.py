@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import queue
 import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from typing import Any
 
 import openai
 from cachetools import FIFOCache
@@ -22,8 +22,9 @@ from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import NO_MONITOR, ModelInfo, Monitor
 from medfact.models.services.calls import Caller
-from medfact.models.services.policy import each_address, host_of, hosts_of
-from medfact.models.services.replicas import Replicas
+from medfact.models.services.connection import service_client
+from medfact.models.services.failures import ServiceHealth
+from medfact.models.services.policy import host_of
 from medfact.models.services.schedule import MAX_REMEMBERED, Memory, Schedule
 from medfact.models.services.settings import ServiceSettings
 
@@ -35,9 +36,6 @@ CANCEL_SECONDS = 1.5
 
 CLOSE_SECONDS = 0.02
 """Time for closed connections to leave the event loop before it ends."""
-
-LONGEST_NAME = 120
-"""Characters of a service's name; a database may keep no more."""
 
 Arrivals = queue.SimpleQueue[tuple[int, Completion] | str | None]
 """Completions with the indices of their prompts, and what the service has them wait for; None after the last one."""
@@ -51,20 +49,15 @@ class ServiceModel:
     def __init__(self, spec: str, settings: ServiceSettings, monitor: Monitor = NO_MONITOR) -> None:
         self.spec = spec
         self.settings = settings
-        self.host = _named(hosts_of(settings))
+        self.host = host_of(settings)
         self._monitor = monitor
-        callers = [Caller(spec.partition(":")[2].strip(), replica) for replica in each_address(settings)]
-        self._replicas = Replicas(callers)
+        self.caller = Caller(spec.partition(":")[2].strip(), settings)
+        self._health = ServiceHealth(self.host, settings.timeout, settings.in_flight)
         self._memory: Memory = FIFOCache(MAX_REMEMBERED)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=spec, daemon=True)
         self._thread.start()
-        self._closer = weakref.finalize(self, _close, self._loop, self._thread, [caller.client for caller in callers])
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls its first address, with the parameters that it accepts so far."""
-        return self._replicas.leader.caller
+        self._closer = weakref.finalize(self, _close, self._loop, self._thread, self.caller.client)
 
     @property
     def chat(self) -> bool:
@@ -73,8 +66,8 @@ class ServiceModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the service has refused so far, what medfact does instead, and what became of its replicas, in sentences."""
-        return tuple(self._replicas.notes)
+        """Sentences on what the service has refused so far, and what medfact does instead."""
+        return tuple(self.caller.notes)
 
     @property
     def info(self) -> ModelInfo:
@@ -114,7 +107,7 @@ class ServiceModel:
             raise ModelError(f"The connection to {self.host} is closed.")
         arrivals: Arrivals = queue.SimpleQueue()
         ended = threading.Event()
-        schedule = Schedule(self._replicas, self._memory, prompts, arrivals.put, self._monitor, arrivals.put)
+        schedule = Schedule(self.caller, self._health, self._memory, prompts, arrivals.put, self._monitor, arrivals.put)
         running = asyncio.run_coroutine_threadsafe(_run(schedule, arrivals, ended), self._loop)
         try:
             yield from self._arriving(arrivals, running, schedule)
@@ -153,13 +146,6 @@ class ServiceModel:
         self._closer()
 
 
-def _named(hosts: Sequence[str]) -> str:
-    """The hosts of a service as one short name, which is the same for the same hosts."""
-    name = ", ".join(sorted(hosts))
-    digest = hashlib.sha256(name.encode()).hexdigest()
-    return name if len(name) <= LONGEST_NAME else f"{len(hosts)} hosts, {digest[:20]}"
-
-
 async def _run(schedule: Schedule, arrivals: Arrivals, ended: threading.Event) -> None:
     try:
         await schedule.run()
@@ -168,7 +154,7 @@ async def _run(schedule: Schedule, arrivals: Arrivals, ended: threading.Event) -
         ended.set()
 
 
-def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, clients: Sequence[openai.AsyncOpenAI]) -> None:
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: openai.AsyncOpenAI) -> None:
     """Cancels all calls, then ends the event loop and its thread."""
 
     async def end() -> None:
@@ -178,8 +164,7 @@ def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, clients: S
         try:
             await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), CANCEL_SECONDS)
         finally:
-            for client in clients:
-                await client.close()
+            await client.close()
             await asyncio.sleep(CLOSE_SECONDS)
 
     if not thread.is_alive():
@@ -203,3 +188,38 @@ def load_service(spec: str, settings: ServiceSettings, monitor: Monitor = NO_MON
         return ServiceModel(spec, settings, monitor)
     except (openai.OpenAIError, ValueError):
         raise ModelError(f"Cannot use the service at {host_of(settings)}.", "Check the base URL and the key.") from None
+
+
+# ------------------------------------------------------------------------------------------------------ names of models
+
+LIST_SECONDS = 5.0
+MAX_NAMES, MAX_NAME_CHARACTERS = 300, 200
+
+
+def listed_models(settings: ServiceSettings) -> tuple[str, ...]:
+    """Returns the names under a service's `/models`, in alphabetical order; () where nothing can be read.
+
+    Raises ModelError where the address or the key cannot be used.
+    """
+    return asyncio.run(_listed(settings))
+
+
+async def _listed(settings: ServiceSettings) -> tuple[str, ...]:
+    async def on_request(_: Any) -> None:
+        """Nothing is counted here."""
+
+    client = service_client(settings, on_request, max_retries=0)
+    try:
+        async with asyncio.timeout(LIST_SECONDS):
+            return _names(await client.get("/models", cast_to=object))
+    except (openai.OpenAIError, TimeoutError, ValueError, RecursionError):
+        return ()
+    finally:
+        await client.close()
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    rows = told.get("data") if isinstance(told, dict) else None
+    names = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    usable = {name for name in names if isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME_CHARACTERS}
+    return tuple(sorted(usable))[:MAX_NAMES]

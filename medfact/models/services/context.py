@@ -63,14 +63,10 @@ class PromptCounts:
         if not is_full and self._short < enough:
             return None
         estimate = max(alike.most for alike in self._by_count.values())
+        context = 1 << (estimate * 5 // 4).bit_length()  # a quarter more, for the reply and for the error of the estimate
         return (
             f"The service counts {most:,} tokens at most in prompts of up to about {estimate:,}: it seems to cut them, so that "
             "the model does not see all of the question. Give it a longer context and ask again: with Ollama, set num_ctx "
-            f"(OLLAMA_CONTEXT_LENGTH, or PARAMETER num_ctx in a Modelfile) to {_power_above(estimate):,}; elsewhere, the "
+            f"(OLLAMA_CONTEXT_LENGTH, or PARAMETER num_ctx in a Modelfile) to {context:,}; elsewhere, the "
             "context length that the server is started with. Or ask with fewer --passages or --shots."
         )
-
-
-def _power_above(tokens: int) -> int:
-    """The next power of 2 that leaves a quarter more room, for the reply and for what the estimate misses."""
-    return 1 << (tokens * 5 // 4).bit_length()

@@ -1,17 +1,26 @@
-"""What can go wrong between a prompt and its reply, and what to do about it."""
+"""Failed calls to a service: their causes, what to do about each, and when they pause or end a run."""
 
 from __future__ import annotations
 
 import re
 import socket
 import ssl
+import time
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
 
 from medfact.errors import ModelError, ServiceAway
 from medfact.models.prompt import Served
-from medfact.models.services.pacing import LONG_WAIT_SECONDS, in_units, moment_in
+from medfact.models.services.pacing import (
+    LONG_WAIT_SECONDS,
+    LONGEST_PATIENCE_SECONDS,
+    LONGEST_PROBE_WAIT_SECONDS,
+    in_units,
+    moment_in,
+    wait_before,
+)
 
 LONGEST_QUOTED = 300
 """Characters of a service's words that are shown."""
@@ -154,3 +163,112 @@ def _causes(error: BaseException | None) -> list[BaseException]:
         causes.append(error)
         error = error.__cause__ or error.__context__
     return causes
+
+
+# ------------------------------------------------------------------------------------------------ the end of a run
+
+FAILURES_TO_PROBE = 8
+"""Failed calls in a row after which calls go out one at a time."""
+
+ALIKE_FAILURES, ALIKE_SECONDS = 20, 20.0
+"""Failed calls, all for one reason and before any answer, that end a run. If a retry may help, this many seconds must have
+passed as well: the service may be starting.
+"""
+
+FAILURES_TO_PAUSE = 50
+"""Failed calls in a row after which a service that has answered before counts as away."""
+
+TIMEOUTS_TO_PAUSE = 10
+"""Timeouts without an answer after which it counts as away."""
+
+
+class ServiceHealth:
+    """Counts the answers and failures of a service, and decides when a run slows down, pauses or ends.
+
+    - Away: after an answer, FAILURES_TO_PAUSE calls in a row fail. The run pauses.
+    - Silent: FAILURES_TO_PAUSE failures or TIMEOUTS_TO_PAUSE timeouts since the last answer. The run pauses; it ends where no
+      answer ever came.
+    - Refuses all: ALIKE_FAILURES calls, or all calls of a short run, fail for one reason before any answer. The run ends.
+    - Unreachable: nothing connects before any answer. The run ends soon (`Schedule`).
+
+    limit: calls in flight that the service took last. fresh_answers: answers to calls that were sent after the present row of
+    failures began; an earlier call says nothing about the time since.
+    """
+
+    def __init__(self, host: str, timeout: float, limit: int) -> None:
+        self.host, self.timeout, self.limit = host, timeout, limit
+        self.answers = self.fresh_answers = 0
+        self._answered_at = time.monotonic()
+        self._since_answer: Counter[str] = Counter()
+        self._in_row: Counter[str] = Counter()
+        self._row_began_at = 0.0
+        self._refusal: ModelError | None = None
+
+    def restart(self) -> None:
+        """Resets the failures since the last answer: after an answer, and before each set of prompts."""
+        self._since_answer.clear()
+        self._answered_at = time.monotonic()
+
+    def record_answer(self, sent_at: float) -> None:
+        """Counts an answer to a call that was sent at this time."""
+        self.answers += 1
+        self.restart()
+        if not self._in_row or sent_at > self._row_began_at:
+            self.fresh_answers += 1
+            self._in_row.clear()
+
+    def record_failure_in_row(self, failure: CallFailure) -> ServiceAway | None:
+        """Counts a failure since the last fresh answer. Returns the error that pauses the run, if there are too many."""
+        if not self._in_row:
+            self._row_began_at = time.monotonic()
+        self._in_row[failure.kind] += 1
+        return self._away(self._in_row) if self.answers and self._in_row.total() >= FAILURES_TO_PAUSE else None
+
+    def record_failure_since_answer(self, failure: CallFailure) -> ModelError | None:
+        """Counts a failure since the last answer. Returns the error that ends or pauses the run, if there are too many."""
+        failures = self._since_answer
+        failures[failure.kind] += 1
+        self._refusal = failure.error if failure.action is Action.FAIL_PROMPT else None
+        count, silent_seconds = failures.total(), time.monotonic() - self._answered_at
+        if count < FAILURES_TO_PROBE:
+            return None
+        is_away = count >= FAILURES_TO_PAUSE or silent_seconds > TIMEOUTS_TO_PAUSE * self.timeout
+        if self.answers:
+            return self._away(failures) if is_away else None
+        are_alike = count >= ALIKE_FAILURES and len(failures) == 1
+        are_lasting = failure.action is Action.FAIL_PROMPT or silent_seconds > ALIKE_SECONDS
+        return self._never_answered(failure) if is_away or (are_alike and are_lasting) else None
+
+    def probe_wait(self, failure: CallFailure) -> float | None:
+        """Returns the seconds before the next single call to a service that seems to be away, else None."""
+        excess = self._since_answer.total() - FAILURES_TO_PROBE
+        if excess < 0:
+            return None
+        wait = wait_before(excess + 1, requested=failure.retry_after)
+        return wait if failure.retry_after else min(wait, LONGEST_PROBE_WAIT_SECONDS)
+
+    def is_silent_for_long(self, seconds: float) -> bool:
+        """Returns whether the last answer will be too old after this many seconds."""
+        return time.monotonic() + seconds - self._answered_at > LONGEST_PATIENCE_SECONDS
+
+    def refuses_all(self) -> ModelError | None:
+        """Returns the error that ends even a short run: all prompts were refused for one reason that is not theirs."""
+        return self._refusal if not self.answers and len(self._since_answer) == 1 else None
+
+    def _away(self, failures: Counter[str]) -> ServiceAway:
+        (reason, _), *_ = failures.most_common(1)
+        return ServiceAway(
+            f"{self.host} gave {self.answers:,} answers, and none to the last {failures.total():,} calls: {reason}.",
+            "Resume the run once it is back.",
+        )
+
+    def _never_answered(self, failure: CallFailure) -> ModelError:
+        failures = self._since_answer
+        (kind, count), *_ = failures.most_common(1)
+        if failure.error is not None and failure.kind == kind:
+            return failure.error
+        reason = failure.whole_reason if failure.kind == kind else kind
+        return ModelError(
+            f"{self.host} has answered none of {failures.total():,} calls. {count:,} failed like this: {reason}.",
+            "Check the model's name, the base URL and the service's logs.",
+        )

@@ -108,11 +108,6 @@ class Gate:
                 self.leave()
             raise
 
-    @property
-    def load(self) -> float:
-        """Calls inside and waiting, as a share of the limit."""
-        return (self.inside + len(self._queue)) / self.limit
-
     def leave(self) -> None:
         self.inside -= 1
         self._admit()

@@ -8,7 +8,6 @@
   OPENAI_API_KEY also goes to addresses that the person at this command line has named.
 - An imported run may name any service. Someone must give a key or agree before medfact contacts it.
 - Own facts leave this machine only if the user agrees.
-- A service may have replicas at several addresses. Each of them must pass every rule, and each host is named to the user.
 
 The client enforces address and key for every request. Runs and both doors ask here before they start.
 """
@@ -133,30 +132,19 @@ def as_host() -> str:
 
 
 def address_of(settings: ServiceSettings) -> Address:
-    """Where calls go: the first address. Raises ModelError where it is none, or contains a user name, a password or a key."""
+    """The address of a service. Raises ModelError where it is none, or contains a user name, a password or a key."""
     typed = (settings.base_url or "").strip()
     return parsed_address(typed or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL)
 
 
 def host_of(settings: ServiceSettings) -> str:
-    """The name of the host of the first address. Raises as `address_of` does."""
+    """The name of a service's host. Raises as `address_of` does."""
     return address_of(settings).host
 
 
-def each_address(settings: ServiceSettings) -> tuple[ServiceSettings, ...]:
-    """The settings of each replica of a service, with one address each, and each address once. Raises as `address_of` does."""
-    one_each = [replace(settings, base_url=address, replicas=()) for address in (settings.base_url, *settings.replicas)]
-    return tuple({address_of(one): one for one in one_each}.values())
-
-
-def hosts_of(settings: ServiceSettings) -> list[str]:
-    """The names of all hosts that prompts go to, each once. Raises as `address_of` does."""
-    return list(dict.fromkeys(map(host_of, each_address(settings))))
-
-
 def is_on_this_machine(settings: ServiceSettings) -> bool:
-    """Whether the service, with all its replicas, runs on this machine. Raises as `address_of` does."""
-    return all(map(is_loopback, hosts_of(settings)))
+    """Returns whether the service runs on this machine. Raises as `address_of` does."""
+    return is_loopback(host_of(settings))
 
 
 def is_loopback(host: str) -> bool:
@@ -291,23 +279,21 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
         ModelError: the key is missing or malformed, or a public server may not contact the address.
         Mistake: own facts would leave this machine without agreement.
     """
-    for replica in each_address(settings):
-        key_of(replica)
+    key_of(settings)
     if own_facts and not agreed and not is_on_this_machine(settings):
-        hosts = ", ".join(hosts_of(settings))
-        raise Mistake(f"Your own facts would go to {hosts}.", "Tick the box if you agree and they contain no patient data.")
-    for replica in each_address(settings) if is_restricted() else ():
-        if not is_asked_with_shared_key(replica):
-            check_public_url(address_of(replica).whole)
+        raise Mistake(
+            f"Your own facts would go to {host_of(settings)}.", "Tick the box if you agree and they contain no patient data."
+        )
+    if is_restricted() and not is_asked_with_shared_key(settings):
+        check_public_url(address_of(settings).whole)
 
 
 def check_imported_run(run_id: str, settings: ServiceSettings) -> None:
     """Raises Mistake if an imported run names another service than this machine asks by default. One on this machine is
     another one, too: what listens here may be meant for nobody else.
     """
-    others = dict.fromkeys(host_of(one) for one in each_address(settings) if address_of(one) != address_of(DEFAULTS))
-    if others:
+    if address_of(settings) != address_of(DEFAULTS):
         raise Mistake(
-            f"Run {run_id} was imported from a file, which names the service at {', '.join(others)}.",
+            f"Run {run_id} was imported from a file, which names the service at {host_of(settings)}.",
             "If you trust that service, give a key for it, or add --yes.",
         )

@@ -41,7 +41,7 @@ def provider_of_service(named: NamedService) -> Provider:
 
     def service(settings: ServiceSettings) -> ServiceSettings:
         if named.is_fixed or not settings.base_url:
-            return replace(settings, base_url=named.filled_address, replicas=())
+            return replace(settings, base_url=named.filled_address)
         return settings
 
     return replace(

@@ -19,13 +19,21 @@ from medfact.models.prompt import (
     is_cut_in_thinking,
     until,
 )
-from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
-from medfact.models.services.contents import FAILED, NORMAL, MessageParts, counted_tokens, ending_of, parts_of_message
+from medfact.models.services.alternatives import answer_probability, positions_in, positions_of
+from medfact.models.services.contents import (
+    FAILED,
+    NORMAL,
+    MessageParts,
+    counted_tokens,
+    ending_of,
+    is_stream,
+    parts_of_message,
+    reply_in,
+)
 from medfact.models.services.parameters import Parameters, parameters_of
 from medfact.models.services.prices import tokens_in
 from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
-from medfact.models.services.streams import is_stream, reply_in
 from medfact.models.stated import answer_of
 from medfact.models.thinking import BEGINNING, end_of_thinking, shows_thinking
 
@@ -107,8 +115,11 @@ def completion_of(
     _check_ending(choice, ending, parts, reply)
     ending = _true_ending(ending, parts, reply, prompt, parameters)
     text, after_thinking = _answer(parts, ending, note)
-    read = _probability(choice, text, prompt, parameters, after_thinking)
-    served = _served(reply, parts, prompt, scrub, note, _upstream(choice, reply, headers))
+    positions = positions_of(text, positions_in(choice.get("logprobs")), after_thinking=after_thinking)
+    read = answer_probability(positions, prompt.choices, prompt.place, lambda joined: _as_counts(joined, prompt, parameters))
+    # a router's host: OpenRouter names it in the body, Hugging Face in a header
+    upstream = choice.get("provider") or reply.get("provider") or headers.get("x-inference-provider")
+    served = _served(reply, parts, prompt, scrub, note, upstream)
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
         read.p_true,
@@ -240,13 +251,6 @@ def _beginning(
 # ------------------------------------------------------------------------------------------------ probabilities, tokens
 
 
-def _probability(
-    choice: dict[str, Any], text: str, prompt: Prompt, parameters: Parameters, after_thinking: bool
-) -> AnswerProbability:
-    positions = positions_of(text, positions_in(choice.get("logprobs")), after_thinking=after_thinking)
-    return answer_probability(positions, prompt.choices, prompt.place, lambda joined: _as_counts(joined, prompt, parameters))
-
-
 def _served(
     reply: dict[str, Any],
     parts: MessageParts,
@@ -268,11 +272,6 @@ def _served(
         reasoning_tokens=thinking,
         upstream=_name(upstream, scrub),
     )
-
-
-def _upstream(choice: Mapping[str, Any], reply: Mapping[str, Any], headers: Mapping[str, str]) -> object:
-    """The host that a router passed a call on to: OpenRouter says it in the body, Hugging Face in a header."""
-    return choice.get("provider") or reply.get("provider") or headers.get("x-inference-provider")
 
 
 def _name(value: object, scrub: Callable[[str], str]) -> str | None:

@@ -39,8 +39,8 @@ class ServiceSettings:
     # fmt: off
     base_url: str | None = setting(
         None, "--base-url", "URL",
-        "address of the service, such as http://127.0.0.1:8000/v1; may repeat, for replicas that serve the same model",
-        group=SERVICE, place=0, repeatable=True, resumable=True, travels=ADDRESS, repr_=False,
+        "address of the service, such as http://127.0.0.1:8000/v1",
+        group=SERVICE, place=0, resumable=True, travels=ADDRESS, repr_=False,
     )
     """The address up to and including `/v1`; None means OPENAI_BASE_URL, else OpenAI."""
 
@@ -48,7 +48,7 @@ class ServiceSettings:
     """None means OPENAI_API_KEY, where the policy allows it (`policy.environment_key`)."""
 
     in_flight: int = setting(
-        32, "--in-flight", "N", "most calls at once, at each address",
+        32, "--in-flight", "N", "most calls at once",
         group=SERVICE, place=0, bounds=Bounds(1, 1_024, "number of calls in flight"), resumable=True,
     )
     """Fewer when the service says there are too many."""
@@ -101,9 +101,6 @@ class ServiceSettings:
         False, "--completions", "", "send plain text to /completions, for base models", group=SERVICE, place=2
     )
     """Prompts go to /completions as plain text, for a model without a chat template."""
-
-    replicas: tuple[str, ...] = setting((), travels=NOTHING, repr_=False)
-    """Further addresses that serve the same model; calls are spread over all of them."""
 
     effort: str | None = setting(None, travels=NOTHING)
     """How much the model is to think, as the run's spec says where its model is loaded; None leaves it to the service."""

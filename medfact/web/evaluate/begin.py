@@ -13,7 +13,7 @@ from medfact.facts import digest
 from medfact.models import check_spec, key_for, provider_of, service_of
 from medfact.models.pressure import calls_of
 from medfact.models.services.addresses import parsed_address
-from medfact.models.services.policy import address_of, check_new_run, each_address
+from medfact.models.services.policy import address_of, check_new_run
 from medfact.runs.checks import check_settings
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
@@ -189,31 +189,29 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
 
 @dataclass(frozen=True)
 class AskedService:
-    """A service that runs ask. hosts: where their prompts and its key go. field: in which its key is typed."""
+    """A service that runs ask. host: with its port where that is no usual one. field: in which its key is typed."""
 
-    hosts: str
+    host: str
     field: str
     runs: tuple[str, ...]
 
 
 def services_of(records: Sequence[Run]) -> list[AskedService]:
     """The services that runs ask, each once: a key that is typed for one goes to no other."""
-    by_address: dict[tuple[str, ...], list[Run]] = {}
+    by_address: dict[str, list[Run]] = {}
     for record in records:
         if (service := service_of(record.model, record.spec.service)) is not None:
-            by_address.setdefault((service.base_url or "", *service.replicas), []).append(record)
+            by_address.setdefault(service.base_url or "", []).append(record)
     return [
-        AskedService(_hosts(of[0]), f"key-{digest(*address)}", tuple(one.run for one in of))
-        for address, of in by_address.items()
+        AskedService(_host(runs[0]), f"key-{digest(address)}", tuple(run.run for run in runs))
+        for address, runs in by_address.items()
     ]
 
 
-def _hosts(record: Run) -> str:
-    """The hosts of a run's service, with the port where it is no usual one."""
+def _host(record: Run) -> str:
     try:
         service = service_of(record.model, record.spec.service)
-        each = each_address(service) if service else ()
-        return ", ".join(dict.fromkeys(urlsplit(address_of(one).base).netloc for one in each))
+        return urlsplit(address_of(service).base).netloc if service else ""
     except ModelError:  # an old record may hold what is no address
         return "a service without an address"
 

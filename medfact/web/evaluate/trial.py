@@ -78,7 +78,7 @@ def names_at(settings: ServiceSettings) -> tuple[str, ...]:
     try:
         check_new_run(settings, own_facts=False, agreed=True)
         with importing():
-            from medfact.models.services.listing import listed_models
+            from medfact.models.services.client import listed_models
         return listed_models(settings)
     except MedfactError:
         return ()

@@ -82,7 +82,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
         going,
         state in RESUMABLE,
         first.owner in visitor.owners,
-        " and ".join(one.hosts for one in services_of([first])),
+        " and ".join(one.host for one in services_of([first])),
     )
 
 
