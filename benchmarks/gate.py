@@ -34,8 +34,7 @@ from scripted import Scripted, key_of
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, standing
 from medfact.metrics.race import Differences
 from medfact.results.gate import Gate, gate_of, risky_facts
-from medfact.results.report import board_of
-from medfact.results.sides import Side
+from medfact.results.report import Side, board_of
 from medfact.runs.gating import AgainstBaseline, in_order_of_check
 from medfact.runs.run import answer
 from medfact.runs.start import recorded_plan, start, start_planned

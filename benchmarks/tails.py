@@ -1,12 +1,12 @@
-"""How often 95% intervals hold the truth where facts share tails: AUROC, ECE, a diagnosis's excess, how alike models are.
+"""How often 95% intervals hold the truth where facts share tails: AUROC, ECE and a diagnosis's excess.
 
     python benchmarks/tails.py                      # 1,000 runs a row
     python benchmarks/tails.py --seeds 200 --first 5000     # other seeds
 
-Two models answer eight statements of each fact. How far P(True) leans to the truth is a sum of normal effects on the logit
-scale: of the fact's head and its tail (partly the same for both models), of the fact, and of the statement. The truth is what
-a model shows over 100,000 facts, each with a head and a tail of its own; likeness is of the facts' shares of right answers.
-Thirty tails are shared by all facts, with frequencies by Zipf's law, or each fact has its own.
+A model answers eight statements of each fact. How far P(True) leans to the truth is a sum of normal effects on the logit
+scale: of the fact's head and its tail, of the fact, and of the statement. The truth is what a model shows over 100,000 facts,
+each with a head and a tail of its own. Thirty tails are shared by all facts, with frequencies by Zipf's law, or each fact has
+its own.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
 from medfact.metrics import Names, Records
-from medfact.metrics.alikeness import alike
 from medfact.metrics.diagnosis import MASTERED, diagnosis
 from medfact.metrics.discrimination import probabilities
 from medfact.statements import IMPLICATIONS
@@ -32,21 +30,14 @@ from medfact.statements import IMPLICATIONS
 WAYS = list(IMPLICATIONS)
 NEGATED = np.array([one.negated for one in IMPLICATIONS.values()])
 FACTS_PER_HEAD = 4
-OF_HEAD, OF_TAIL, SHARED, OF_FACT, OF_STATEMENT = 0.3, 0.5, 0.5, 0.5, 1.0
-"""Variances of the effects on the logit scale; of a head's and a tail's, so much is the same for both models."""
+OF_HEAD, OF_TAIL, OF_FACT, OF_STATEMENT = 0.3, 0.5, 0.5, 1.0
+"""Variances of the effects on the logit scale."""
 EASE, SHARPNESS = 0.7, 2.0
-FIGURES = ("AUROC", "ECE", "excess of “mastered”", "alike")
+FIGURES = ("AUROC", "ECE", "excess of “mastered”")
 
 
-class Drawn(NamedTuple):
-    """Two models' records, and how far they are alike with its inputs: shares of right answers, truth, heads, tails."""
-
-    records: tuple[Records, Records]
-    shares: tuple[np.ndarray, np.ndarray]
-
-
-def drawn(heads: int, a_head: int, tails: int | None, seed: int) -> Drawn:
-    """The answers of two models to so many facts."""
+def drawn(heads: int, a_head: int, tails: int | None, seed: int) -> Records:
+    """Answers of a model to so many facts."""
     randomness = np.random.default_rng(seed)
     facts = heads * a_head
     weights = 1 / np.arange(1, (tails or 1) + 1)
@@ -54,18 +45,11 @@ def drawn(heads: int, a_head: int, tails: int | None, seed: int) -> Drawn:
     head, positive = np.repeat(np.arange(heads), a_head), randomness.random(facts) < 0.5
     label = positive[:, None] != NEGATED
 
-    def effects(codes: np.ndarray, variance: float) -> np.ndarray:
-        """Of both models: (2, facts)."""
-        count = int(codes.max()) + 1
-        own = randomness.normal(0, ((1 - SHARED) * variance) ** 0.5, (2, count))
-        return (own + randomness.normal(0, (SHARED * variance) ** 0.5, count))[:, codes]
-
-    skill = EASE + effects(head, OF_HEAD) + effects(tail, OF_TAIL) + randomness.normal(0, OF_FACT**0.5, (2, facts))
-    lean = skill[:, :, None] + randomness.normal(0, OF_STATEMENT**0.5, (2, facts, len(WAYS)))
-    p = 1 / (1 + np.exp(-SHARPNESS * np.where(label, lean, -lean)))
-    made = tuple(_records(head, tail, positive, one) for one in p)
-    shares = tuple((one > 0.5).mean(axis=1) for one in lean)
-    return Drawn((made[0], made[1]), (shares[0], shares[1]))
+    skill = EASE + randomness.normal(0, OF_FACT**0.5, facts)
+    for codes, variance in ((head, OF_HEAD), (tail, OF_TAIL)):
+        skill += randomness.normal(0, variance**0.5, int(codes.max()) + 1)[codes]
+    lean = skill[:, None] + randomness.normal(0, OF_STATEMENT**0.5, (facts, len(WAYS)))
+    return _records(head, tail, positive, 1 / (1 + np.exp(-SHARPNESS * np.where(label, lean, -lean))))
 
 
 def _records(head: np.ndarray, tail: np.ndarray, positive: np.ndarray, p: np.ndarray) -> Records:
@@ -90,20 +74,16 @@ def _records(head: np.ndarray, tail: np.ndarray, positive: np.ndarray, p: np.nda
     )
 
 
-def figures(of: Drawn) -> list[tuple[float, float | None, float | None]]:
+def figures(records: Records) -> list[tuple[float, float | None, float | None]]:
     """Each figure with its interval."""
-    records = of.records[0]
     good, found = probabilities(records), diagnosis(records)
     assert good is not None
     assert found is not None
     excess = found.by_name[MASTERED]
-    first = records.first_of_fact
-    likeness = alike(*of.shares, records.positive[first], records.head[first], records.tail[first]).overall
     return [
         (good.overall.auroc.value or 0.0, good.overall.auroc.low, good.overall.auroc.high),
         (good.off.ece.value or 0.0, good.off.ece.low, good.off.ece.high),
         (excess.excess, excess.low, excess.high),
-        (likeness.value or 0.0, likeness.low, likeness.high),
     ]
 
 

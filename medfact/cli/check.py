@@ -21,8 +21,7 @@ from medfact.errors import Mistake, UnknownName
 from medfact.exchange import export_run, import_run
 from medfact.metrics.gate import CANNOT_TELL, Standing
 from medfact.results.gate import CODES, Gate, gate_of, in_words, junit, markdown, risky_facts
-from medfact.results.report import board_of
-from medfact.results.sides import Side
+from medfact.results.report import Side, board_of
 from medfact.results.withdrawn import still_held
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.gating import AgainstBaseline, in_order_of_check

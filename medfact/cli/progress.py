@@ -11,7 +11,7 @@ from typing import cast
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.printable import one_line
 from medfact.errors import ServiceAway
-from medfact.results.races import race_in_words
+from medfact.results.compare import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.racing import Standing
 

@@ -8,7 +8,7 @@ from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
 from medfact.errors import Mistake
 from medfact.exchange.hub import README, send
-from medfact.results.eval_results import HUB_NAME
+from medfact.results.model_card import HUB_NAME
 from medfact.results.wording import counted
 from medfact.runs.plan import files_of
 from medfact.views.hub_data_set import files_of_run, readme

@@ -15,21 +15,19 @@ from medfact.datasets.table_writer import being_written, json_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
-from medfact.metrics.estimand import ESTIMANDS
+from medfact.metrics.records import ESTIMANDS
 from medfact.results import papers
 from medfact.results.compare import comparison
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
-from medfact.results.eval_results import WHERE, eval_results
 from medfact.results.every_eval import write_every_eval
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
-from medfact.results.model_card import model_card
-from medfact.results.report import board_of, report_of
+from medfact.results.model_card import WHERE, eval_results, model_card
+from medfact.results.report import Side, board_of, report_of, sides_of
 from medfact.results.score_card import card_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.verdict import verdict
 from medfact.results.wording import counted, names_of_runs, own_name, run_name

@@ -13,10 +13,9 @@ import numpy as np
 from medfact.metrics import averages
 from medfact.metrics.coherence import coherence
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
-from medfact.metrics.measures import Chance, DifficultyFigures, Measures, fields_among, record_of
+from medfact.metrics.measures import MEASURES, Chance, DifficultyFigures, Measures, fields_among, record_of
 from medfact.metrics.probability import calibration
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
-from medfact.metrics.registry import MEASURES
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN

@@ -10,9 +10,8 @@ import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Floats, count_of
 from medfact.metrics.joint import Facts
-from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
+from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy, measured
 from medfact.metrics.records import Names, Records
-from medfact.metrics.registry import measured
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -58,12 +57,11 @@ def by_tail_type(records: Records) -> dict[str, TypeAccuracy]:
     for text in types.names:
         for name in text.split("; "):
             holders[name].append(text)
-    return {name: _of_type(records, types.among(holders[name])) for name in sorted(holders) if name}
-
-
-def _of_type(records: Records, rows: Bools) -> TypeAccuracy:
-    facts = len(np.unique(records.triplet[rows & records.scored]))
-    return TypeAccuracy(*records.accuracy(rows), facts)
+    of_type = {name: types.among(holders[name]) for name in sorted(holders) if name}
+    return {
+        name: TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
+        for name, rows in of_type.items()
+    }
 
 
 SHOWN_TYPES = 5

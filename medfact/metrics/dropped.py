@@ -72,7 +72,7 @@ def diagnosis(
     cannot be read neither affirm nor deny.
     """
     if _is_above_half(affirmed):
-        if denials.n and not _is_below_half(denials):
+        if denials.n and not (denials.high is not None and denials.high < 0.5):
             return SAYS_TRUE if _is_above_half(denials) else None
         return AFFIRMS
     if _is_above_half(denied):
@@ -101,7 +101,3 @@ def _mostly(records: Records, rows: Bools, answer: int) -> Estimate:
 
 def _is_above_half(share: Estimate) -> bool:
     return share.low is not None and share.low > 0.5
-
-
-def _is_below_half(share: Estimate) -> bool:
-    return share.high is not None and share.high < 0.5

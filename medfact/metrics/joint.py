@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Codes
-from medfact.metrics.measures import Curves
+from medfact.metrics.measures import Curves, measured
 from medfact.metrics.records import Records
-from medfact.metrics.registry import measured
 from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.statements import VARIANTS
 

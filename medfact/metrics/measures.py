@@ -1,8 +1,12 @@
-"""The figures of a run as named records. `record_of` turns them into what JSON can hold, `measures_from` reads that back."""
+"""The figures of a run as named records, and the registry of measures.
+
+`record_of` turns records into what JSON can hold, `read_record` reads that back. Each measure is registered where it is
+computed: its name, what it counts, and what a coin gets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -222,3 +226,50 @@ def read_record(kind: type[Kind], record: Mapping[str, Any]) -> Kind:
 @lru_cache
 def _reader(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)  # it takes 25 ms to make one
+
+
+# ------------------------------------------------------------------------------------------------ the registry
+
+Compute = Callable[..., Estimate]
+"""(records, facts) → the measure with its interval."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a run.
+
+    heading: over its column. explained: its term in the papers, a colon, and what it counts. of: what n counts. coin: what a
+    fair coin gets; where that depends on the run, `Chance` has it. signed: whether it may be below zero. always: whether it is
+    shown of every run, whatever scores the run's method shows first.
+    """
+
+    name: str
+    heading: str
+    explained: str
+    of: str
+    compute: Compute
+    coin: float | None
+    signed: bool
+    always: bool
+
+
+MEASURES: dict[str, Measure] = {}
+"""Every measure by its name."""
+
+
+def measured(
+    name: str,
+    heading: str,
+    explained: str,
+    of: str = "statement",
+    coin: float | None = 0.5,
+    signed: bool = False,
+    always: bool = False,
+) -> Callable[[Compute], Compute]:
+    """Registers a measure. One that is no field of `Measures` stands in reports under its own name all the same."""
+
+    def register(compute: Compute) -> Compute:
+        MEASURES[name] = Measure(name, heading, explained, of, compute, coin, signed, always)
+        return compute
+
+    return register

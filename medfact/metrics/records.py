@@ -1,8 +1,8 @@
-"""A run's statements and answers as arrays, from which every figure is made."""
+"""A run's statements and answers as arrays, from which every figure is made; and what its intervals are about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -191,3 +191,27 @@ class Names:
 def codes(values: Sequence[str]) -> Codes:
     """Codes from 0, one for each different value."""
     return Names.of(values).code
+
+
+LIKE, THESE = "like", "these"
+ESTIMANDS = (LIKE, THESE)
+"""Targets of the intervals: facts like these, of other heads and tails too, or these facts and no others."""
+
+
+def of_these_facts(records: Records, population: Mapping[str, int]) -> Records:
+    """The same records, with intervals about these facts alone: about those that were drawn from, relation by relation.
+
+    A run of all facts of a finite population leaves nothing open about these facts, and a run of some leaves open as much as
+    those that were not asked (Cochran 1977, chapter 5: stratified by relation, with the finite-population correction). About
+    facts like these either leaves open what other heads and tails would show.
+
+    population: relation → of how many positive facts those that are asked were drawn; of the others, all are asked.
+    """
+    relations = records.relations
+    unseen = np.zeros(len(relations.names))
+    for code, name in enumerate(relations.names):
+        rows = relations.code == code
+        of = rows & records.positive if (rows & records.positive).any() else rows
+        planned, asked = (len(np.unique(records.triplet[chosen])) for chosen in (of, of & records.scored))
+        unseen[code] = 1 - asked / max(population.get(name, 0), planned)
+    return replace(records, unseen=unseen[relations.code] if len(relations.names) else np.zeros(0))

@@ -14,7 +14,7 @@ from medfact.datasets.printable import one_line
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
-from medfact.metrics.estimand import ESTIMANDS, LIKE
+from medfact.metrics.records import ESTIMANDS, LIKE
 from medfact.models import FUNCTION, Model, check_spec, key_of_named, load_model, typed_model
 from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores

@@ -15,23 +15,23 @@ from medfact.kept import keep
 from medfact.metrics import record_of
 from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired, raced
-from medfact.metrics.race import Differences, Race, race
+from medfact.metrics.race import Differences, Race, band, race
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.blocks import Curve
 from medfact.results.contrasts import Across, across_runs, decision_in_words
-from medfact.results.fact_table import FactTable, fact_table
+from medfact.results.fact_table import FactTable, OverModels, fact_table, over_models
 from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
-from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
-from medfact.results.sides import FEWEST as FEWEST
-from medfact.results.sides import MOST as MOST
-from medfact.results.sides import Side as Side
-from medfact.results.sides import checked
-from medfact.results.sides import sides_of as sides_of
-from medfact.results.wording import TOO_FEW, names_of_runs, signed_share
+from medfact.results.report import FEWEST as FEWEST
+from medfact.results.report import MOST as MOST
+from medfact.results.report import Side as Side
+from medfact.results.report import checked
+from medfact.results.report import sides_of as sides_of
+from medfact.results.wording import TOO_FEW, counted, names_of_runs, signed_share
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
-from medfact.runs.racing import of_one_race
+from medfact.runs.racing import lead_in_words, of_one_race
 from medfact.spec import COMPARED, PROTOCOLS
 from medfact.store import Run, Store
 
@@ -303,3 +303,63 @@ class Comparisons:
 
     def _make(self, make: Callable[..., Any], versions: Sequence[tuple[str, Version]], *more: Store) -> Any:
         return make(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]), *more)
+
+
+# ------------------------------------------------------------------------------------------------ races
+
+MOST_STEPS = 400
+"""Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
+
+ABOUT_RACES = (
+    "The score is mastery: facts with all answers right. Diseases count in a random order that was fixed before, each once "
+    "both models have been asked all of it. The bounds are about these facts. A race is decided once 0 lies outside them and "
+    "outside the interval about similar facts. It asks for more than a comparison that is looked at once, and may stay "
+    "undecided where that shows a difference."
+)
+
+
+def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
+    """Where the race of two runs stands, in a sentence. names: run → what to call it."""
+    one, other = names[a], names[b]
+    if race is None:
+        return f"{one} and {other} share no fact, so they do not race."
+    if not race.heads:
+        return f"{one} and {other}: no disease is complete in both yet."
+    failed = f"; {counted(race.failed, 'fact')} with failed calls counted against the leader" if race.failed else ""
+    of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
+    if race.decided_at:
+        return f"Decided: {lead_in_words(one, other, race)}, after {counted(race.decided_at, 'disease')} ({of})."
+    better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
+    rest = ": the other diseases are unlikely to" if race.heads < race.of else ""
+    more = f": about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else rest
+    if least > 0:
+        these = f"On these facts {better} masters more than {worse}, by at least {100 * least:.1f} points"
+        return f"{these}; whether on similar facts is not decided{more} ({of})."
+    return f"{one} and {other}: not decided {'yet' if race.heads < race.of else 'with these facts'}{more} ({of})."
+
+
+def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
+    """The course of a race: by how much the leader is ahead so far, with bounds that hold at any time; None before a disease is
+    complete in both runs.
+    """
+    if raced.found is None or raced.race is None or not raced.race.heads:
+        return None
+    count, decided = raced.race.heads, raced.race.decided_at
+    heads = np.unique(np.linspace(1, count, min(count, MOST_STEPS)).round().astype(int))
+    heads = np.union1d(heads, [decided]) if decided else heads
+    course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
+    line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
+    if raced.race.low + raced.race.high < 0:  # the second is ahead, as the finding says
+        line = tuple((number, Estimate(negated(one.value), negated(one.high), negated(one.low), one.n)) for number, one in line)
+    return Curve(
+        name=f"race-{place}",
+        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
+        "any time.",
+        finding=finding,
+        lines={"difference so far": line},
+        axes=(f"diseases counted, of {raced.race.of:,}", "difference, points"),
+        band=True,
+        signed=True,
+        marked=(heads.tolist().index(decided), f"decided after {counted(decided, 'disease')}") if decided else None,
+        end=raced.race.of,
+    )

@@ -12,7 +12,7 @@ from medfact.metrics.contrasts import Contrasted, adjusted
 from medfact.metrics.differences import Bounded
 from medfact.metrics.paired import across
 from medfact.results.evidence import changes
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.results.wording import TOO_FEW
 from medfact.store import Run
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from medfact.metrics.paired import Paired, by_truth, matched_statements, probability_changes
 from medfact.results.recall import setting_of
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.spec import COMPARED, NO_RETRIEVAL
 from medfact.store import Asked, Run
 

@@ -1,10 +1,11 @@
-"""The facts of several runs beside each other: which statements each run answered right."""
+"""Facts of several runs side by side: the statements that each run answered right, and the facts that most models miss."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, diagnose
 from medfact.metrics.records import UNREADABLE
-from medfact.results.sides import Side
-from medfact.results.wording import ABSENT, FATES
+from medfact.models import FUNCTION, provider_of
+from medfact.results.report import Side
+from medfact.results.wording import ABSENT, FATES, count, counted, names_of_runs
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import Store
 
@@ -61,12 +63,12 @@ class FactTable:
     @property
     def mastered(self) -> NDArray[np.bool_]:
         """Runs × facts: whether every statement that the run asks is right."""
-        asked = self.fate != ABSENT
-        return np.asarray(((self.fate == 1) | ~asked).all(axis=2) & asked.any(axis=2), dtype=bool)
+        is_asked = self.fate != ABSENT
+        return np.asarray(((self.fate == 1) | ~is_asked).all(axis=2) & is_asked.any(axis=2), dtype=bool)
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Which facts every run answered in every way that it asks. A failed call is no answer."""
+        """Facts that every run answered in every way that it asks. A failed call is no answer."""
         return np.asarray(((self.fate >= UNREADABLE) | (self.fate == ABSENT)).all(axis=(0, 2)), dtype=bool)
 
     def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
@@ -85,31 +87,31 @@ class FactTable:
 
     def passing(self, only: str) -> NDArray[np.bool_]:
         """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where it is none."""
-        asked, right = self.fate != ABSENT, self.fate == 1
+        is_asked, right = self.fate != ABSENT, self.fate == 1
         if only in DIAGNOSED:
             return self._diagnosed(only)
         if only.startswith(WRONG):
             keys = [key == only.removeprefix(WRONG) for key in self.variants]
             return np.asarray(np.isin(self.fate, (0, UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
         if only not in OF_ONE:
-            return np.asarray(asked.any(axis=2), dtype=bool)
-        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~asked).all(axis=2) & asked.any(axis=2)
+            return np.asarray(is_asked.any(axis=2), dtype=bool)
+        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~is_asked).all(axis=2) & is_asked.any(axis=2)
         if only == "mastered":
             return np.asarray(done & self.mastered, dtype=bool)
-        kept = {
+        variants = {
             "missed": [False for _ in self.variants],
             "fragile": [VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants],
             "denied": [not VARIANTS[key].negated for key in self.variants],
         }[only]
-        fits: NDArray[np.bool_] = np.asarray(right | ~asked, dtype=bool)
-        return np.asarray(done & ~self.mastered & fits[:, :, kept].all(axis=2), dtype=bool)
+        fits: NDArray[np.bool_] = np.asarray(right | ~is_asked, dtype=bool)
+        return np.asarray(done & ~self.mastered & fits[:, :, variants].all(axis=2), dtype=bool)
 
     def _diagnosed(self, name: str) -> NDArray[np.bool_]:
-        found = np.zeros(self.fate.shape[:2], dtype=bool)
+        passing = np.zeros(self.fate.shape[:2], dtype=bool)
         if self.variants == tuple(IMPLICATIONS):
             for run, row in zip(*np.nonzero((self.committed >= 0).all(axis=2)), strict=True):
-                found[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
-        return found
+                passing[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
+        return passing
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
         """These rows, those with most wrong answers over all runs first; what nobody was asked yet, last."""
@@ -151,8 +153,8 @@ def pattern_of(fates: Sequence[int]) -> str:
 def _fates(pattern: str, count: int) -> NDArray[np.int8]:
     """The fates of a row of ticks; none fits what is no such row."""
     back = {fate.glyph: number for number, fate in FATES.items()}
-    known = len(pattern) == count and all(glyph in back for glyph in pattern)
-    return np.array([back[glyph] for glyph in pattern] if known else [99] * count, dtype=np.int8)
+    is_pattern = len(pattern) == count and all(glyph in back for glyph in pattern)
+    return np.array([back[glyph] for glyph in pattern] if is_pattern else [99] * count, dtype=np.int8)
 
 
 def fact_table(sides: Sequence[Side]) -> FactTable:
@@ -162,8 +164,8 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
     order = np.argsort(first)
     identity = identity[order]
     place = np.argsort(order)  # of each sorted identity, its row
-    asked = {str(key) for side in sides for key in side.board.sheet.variants}
-    variants = tuple(key for key in VARIANTS if key in asked)
+    keys = {str(key) for side in sides for key in side.board.sheet.variants}
+    variants = tuple(key for key in VARIANTS if key in keys)
     relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
     number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
     fates = np.full((2, len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
@@ -191,3 +193,163 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
             for item in store.answers.asked(run, facts=list(wanted)):
                 facts.setdefault(wanted[item.fact], item.statement.fact)
     return facts
+
+
+# ------------------------------------------------------------------------------------------------ over models
+
+MOST_MISSED = 10
+"""Facts that are listed."""
+
+NOTHING_SHARED = "No fact was answered by all of them, so nothing can be said of any label."
+
+NOT_ENOUGH = "It takes two models, baselines not counted, that were asked the same facts."
+
+
+@dataclass(frozen=True)
+class MissedFact:
+    """A fact that models miss. missed: models that do not have all its answers right, of `models`. right: of `answers`
+    answers over all models. contradicted: in how many statements all models say the opposite of its label; 0 if not in all.
+    truth: of a false fact, the tail of the true fact that it was made from, if that was asked too.
+    """
+
+    fact: Fact
+    missed: int
+    models: int
+    right: int
+    answers: int
+    contradicted: int
+    truth: str | None
+
+    def describe(self) -> str:
+        """Models that miss it, right answers, a contradicted label, and the true fact beside a false one."""
+        counts = f"missed by {self.missed} of {counted(self.models, 'model')}, {self.right} of {self.answers} answers right"
+        against = f"; {against_in_words(self.models, self.contradicted)}" if self.contradicted else ""
+        return f"{counts}{against}{f'; true: {self.truth}' if self.truth else ''}"
+
+
+@dataclass(frozen=True)
+class OverModels:
+    """models: counted models, by the names of their runs; left_out: the other runs, each with the reason. facts: answered by
+    all models; whole: those that all answered in every way. mastered_by_none: of these, facts that every model misses.
+    contradicted: of these, facts where all models say the opposite of the label in every way. hardest: facts by the share of
+    models that miss them, largest first.
+    """
+
+    models: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    facts: int = 0
+    whole: int = 0
+    mastered_by_none: int = 0
+    contradicted: int = 0
+    hardest: tuple[MissedFact, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """As JSON: the key `over_models` of `compare RUN RUN --json`."""
+        names = ("fact_id", "head", "relation", "tail", "positive")
+        return {
+            "models": list(self.models),
+            "left_out": [{"run": name, "reason": reason} for name, reason in self.left_out],
+            "facts": self.facts,
+            "answered_in_every_way": self.whole,
+            "mastered_by_none": self.mastered_by_none,
+            "contradicted_by_all": self.contradicted,
+            "hardest": [
+                {name: getattr(row.fact, name) for name in names}
+                | {"missed": row.missed, "models": row.models, "right": row.right, "of": row.answers}
+                for row in self.hardest
+            ],
+        }
+
+    def about_models(self) -> list[str]:
+        """Models and facts that count, and runs that do not."""
+        lines = [f"{counted(len(self.models), 'model')} answered the same {counted(self.facts, 'fact')}."]
+        return lines + [f"{name} does not count here: {reason}." for name, reason in self.left_out]
+
+    def about_hardest(self) -> str:
+        """Facts that no model masters, facts whose labels all contradict, and the order of the list."""
+        if not self.whole:
+            return "No fact was answered in every way by all models."
+        whole = f"{counted(self.whole, 'fact')} answered in every way"
+        none = f"No model has all answers right on {count(self.mastered_by_none)} of {whole}."
+        order = "Listed by the share of models that miss a fact, then by right answers."
+        if not self.contradicted:
+            return f"{none} {order}"
+        return (
+            f"{none} On {counted(self.contradicted, 'fact')} all models say the opposite of the label, in every way of asking. "
+            "Perhaps they learned the same mistake or share a habit, such as “true unless denied”; perhaps the label is wrong: "
+            f"judge it before you blame the models. {order}"
+        )
+
+
+def against_in_words(models: int, ways: int) -> str:
+    """Sentence part: so many models contradict a label in so many ways of asking."""
+    every = {2: "both ways", 8: "all eight ways"}.get(ways, f"all {ways} ways")
+    return f"{'both' if models == 2 else f'all {models}'} models say the opposite of the label in {every}"
+
+
+def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tuple[str, str]]]:
+    """Name → the first run of each model that is no baseline; and the other runs, each with the reason."""
+    counted_runs: dict[str, Side] = {}
+    left_out, seen = [], set()
+    for side, name in zip(sides, names_of_runs([side.run for side in sides]), strict=True):
+        run = side.run
+        # functions of the same source may depend on different things: each run is a model of its own
+        model = (run.model, run.run if run.model.startswith(FUNCTION) else run.model_revision)
+        if provider_of(run.model).is_rule:
+            left_out.append((name, "a baseline knows no medicine"))
+        elif model in seen:
+            left_out.append((name, "its model is here already, and counts once"))
+        else:
+            counted_runs[name] = side
+        seen.add(model)
+    return counted_runs, left_out
+
+
+def _true_rows(first: Side, table: FactTable, rows: Sequence[int]) -> dict[int, int]:
+    """Row of a false fact → the row of the true fact that it was made from, where the first run asks both."""
+    pair, number = first.board.sheet.pair, table.number[0]
+    true = {int(pair[number[row]]): int(row) for row in np.flatnonzero(table.positive & (number >= 0))}
+    return {row: true[int(pair[number[row]])] for row in rows if not table.positive[row] and int(pair[number[row]]) in true}
+
+
+def over_models(sides: Sequence[Side], store: Store) -> OverModels:
+    """Facts that the models of several runs miss. A model counts once, with its first run, and a baseline not at all: it
+    knows no medicine. Of several draws of demonstrations the first counts.
+    """
+    chosen, left_out = _count_models_once(sides)
+    if not chosen:
+        return OverModels(left_out=tuple(left_out))
+    table = fact_table([*chosen.values()])
+    is_asked, is_scored = table.fate != ABSENT, table.fate >= UNREADABLE
+    whole = table.answered & is_asked.any(axis=2).all(axis=0)
+    missed = (~table.mastered).sum(axis=0)
+    negated = np.array([VARIANTS[key].negated for key in table.variants], dtype=bool)
+    # without both affirmed and denied statements, saying the opposite throughout may be mere habit
+    balanced = (is_asked[:, :, negated].any(axis=2) & is_asked[:, :, ~negated].any(axis=2)).all(axis=0)
+    contradicted = whole & balanced & ((table.fate == 0) | ~is_asked).all(axis=(0, 2)) & (len(chosen) > 1)
+    right, answers = (table.fate == 1).sum(axis=(0, 2)), is_scored.sum(axis=(0, 2))
+    order = np.lexsort((right / np.maximum(answers, 1), -missed))
+    rows = [int(row) for row in order if whole[row] and missed[row]][:MOST_MISSED] if len(chosen) > 1 else []
+    true_rows = _true_rows(next(iter(chosen.values())), table, rows)
+    facts = facts_of_rows(store, table, list({*rows, *true_rows.values()}))
+    ways = is_asked[0].sum(axis=1)
+    return OverModels(
+        models=tuple(chosen),
+        left_out=tuple(left_out),
+        facts=int(is_scored.any(axis=2).all(axis=0).sum()),
+        whole=int(whole.sum()),
+        mastered_by_none=int((whole & (missed == len(chosen))).sum()),
+        contradicted=int(contradicted.sum()),
+        hardest=tuple(
+            MissedFact(
+                fact=facts[row],
+                missed=int(missed[row]),
+                models=len(chosen),
+                right=int(right[row]),
+                answers=int(answers[row]),
+                contradicted=int(ways[row]) if contradicted[row] else 0,
+                truth=facts[true_rows[row]].tail if row in true_rows else None,
+            )
+            for row in rows
+        ),
+    )

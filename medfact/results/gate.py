@@ -17,9 +17,9 @@ from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
 from medfact.metrics.race import Differences
 from medfact.prototypes.bounds import bounds_before
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
+from medfact.results.drift import Served, changes_in_words, served_in_words, served_of
 from medfact.results.fact_table import fact_table, facts_of_rows
-from medfact.results.served import Served, changes_in_words, served_in_words, served_of
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.results.withdrawn import LeftOut
 from medfact.results.wording import bounds_in_points, counted, label_of, own_name, points
 from medfact.runs.costs import bill_of

@@ -11,7 +11,7 @@ from medfact.languages import load_language
 from medfact.metrics import record_of
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.over_languages import OverLanguages, Spoken, over_languages
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.spec import COMPARED
 from medfact.store import Run, Store
 

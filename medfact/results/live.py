@@ -16,7 +16,7 @@ from medfact.errors import StoreError, UnknownName
 from medfact.facts import Fact
 from medfact.kept import Alone
 from medfact.metrics import PENDING
-from medfact.metrics.estimand import LIKE
+from medfact.metrics.records import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, readable, report
 from medfact.runs.jobs import Jobs, Snapshot

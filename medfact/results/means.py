@@ -42,7 +42,11 @@ def _asked_alike(reports: Iterable[Report]) -> list[list[Report]]:
     asked: dict[tuple[object, ...], dict[str, Report]] = {}
     for report in reports:
         if not provider_of(report.model).is_rule:
-            asked.setdefault(_setting(report), {}).setdefault(report.model, report)
+            setting = (
+                *(report.dataset, report.facts, report.statements, report.seed, report.method, report.pool, report.shots),
+                *(report.question, report.retrieval, report.imported),
+            )
+            asked.setdefault(setting, {}).setdefault(report.model, report)
     return [list(of.values()) for of in asked.values()]
 
 
@@ -57,11 +61,6 @@ def curves_of_means(reports: Iterable[Report], curve: str) -> dict[str, tuple[Es
         steps = zip(*(getattr(report.curves, curve) for report in of), strict=False)
         found[name] = tuple(point for step in steps if (point := mean_of(step)) is not None)
     return {name: points for name, points in found.items() if points}
-
-
-def _setting(report: Report) -> tuple[object, ...]:
-    asked = (report.dataset, report.facts, report.statements, report.seed)
-    return *asked, report.method, report.pool, report.shots, report.question, report.retrieval, report.imported
 
 
 def series_of(model: str) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from medfact.answers.instructions import LLM_EVAL
-from medfact.metrics.estimand import THESE
-from medfact.metrics.hardness import FEWEST_MODELS
+from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL
 from medfact.prototypes import ORIGIN
@@ -60,7 +59,8 @@ def _each(runs: Sequence[Run], what: Callable[[Run], str]) -> str:
 
 
 def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
-    models = ", ".join(dict.fromkeys(_model(run) for run in runs))
+    revisions = {run.run: f" (revision {run.model_revision})" if run.model_revision else "" for run in runs}
+    models = ", ".join(dict.fromkeys(f"{_named(run)}{revisions[run.run]}" for run in runs))
     versions = _each(runs, lambda run: run.versions.get("medfact", VERSION))
     yield f"We asked {models} with medfact {versions} [@medfact]."
     of = {run.run: report for run, report in zip(runs, reports, strict=True)}
@@ -69,10 +69,6 @@ def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
     yield f"Demonstrations: {_each(runs, _demonstrations)}."
     if any(run.spec.retrieval != NO_RETRIEVAL for run in runs):
         yield f"Retrieved passages: {_each(runs, _passages)}."
-
-
-def _model(run: Run) -> str:
-    return f"{_named(run)}{f' (revision {run.model_revision})' if run.model_revision else ''}"
 
 
 def _named(run: Run) -> str:
@@ -248,5 +244,3 @@ def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]
         )
     if of_one_race(runs):
         yield "The race rests on confidence sequences by betting [@waudbysmith2024]."
-    if len({run.model for run in runs}) >= FEWEST_MODELS:
-        yield "Difficulties of facts come from a Rasch model [@rasch1960] with heads as testlets [@bradlow1999]."

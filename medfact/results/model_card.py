@@ -1,16 +1,21 @@
-"""A snippet for a model's page on the Hub: a table in Markdown, and the same figures as `model-index` metadata in YAML."""
+"""Figures for the Hub: a table and `model-index` metadata for a model's page, `.eval_results/*.yaml` for leaderboards."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
 
+from medfact.datasets.printable import one_line
+from medfact.errors import Mistake, UnknownName
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
-from medfact.results.wording import counted, false_on_purpose, how_it_ended, model_of, share, signed_share
+from medfact.results.wording import FROM_FILE, counted, false_on_purpose, how_it_ended, model_of, share, signed_share
 from medfact.spec import PROTOCOLS
+from medfact.store import Run
+from medfact.version import VERSION
 
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
@@ -98,3 +103,55 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
 def _cell(text: str) -> str:
     """A text as it stands in Markdown: nothing in it is markup or ends a cell."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|" else " " if c in "\r\n" else c for c in text)
+
+
+# ------------------------------------------------------------------------------------------------ leaderboards
+
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+"""OWNER/NAME, as the Hub names what it holds."""
+
+WHERE = ".eval_results/medfact.yaml"
+"""Where the file belongs in the repository of the model."""
+
+
+def eval_results(scored: Sequence[tuple[Run, Report]], benchmark: str, task: str, source: str | None) -> str:
+    """The text of the file for runs of one model. benchmark: OWNER/NAME of a data set, or OWNER/NAME@REVISION; task: the id of
+    one of its tasks, which is the name of a score; source: the address of what stands behind it.
+
+    Raises Mistake or UnknownName.
+    """
+    name, _, revision = benchmark.partition("@")
+    if not HUB_NAME.fullmatch(name):
+        raise Mistake(f"{benchmark!r} names no data set of the Hub.", "Write it as OWNER/NAME, or as OWNER/NAME@REVISION.")
+    if source is not None and not source.startswith("https://"):
+        raise Mistake(f"{source!r} is no address of a source.", "Begin it with https://.")
+    if len({report.model for _, report in scored}) > 1:
+        raise Mistake("These runs are of several models.", "Such a file belongs to one model: name runs of one.")
+    data_set = {"id": name, "task_id": task} | ({"revision": revision} if revision else {})
+    entries = [_entry(run, report, data_set, source) for run, report in scored]
+    return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+def _entry(run: Run, report: Report, data_set: dict[str, str], source: str | None) -> dict[str, Any]:
+    figures = {name: figure for name, _, _, figure in figures_of(report)}
+    if (task := data_set["task_id"]) not in figures:
+        raise UnknownName("score of this run", task, figures)
+    return {
+        "dataset": dict(data_set),
+        "value": round(figures[task].value, 4),
+        "date": (run.finished_at or run.started_at)[:10],
+        **({"source": {"url": source, "name": "medfact"}} if source else {}),
+        "notes": _notes(report),
+    }
+
+
+def _notes(report: Report) -> str:
+    """What is to be known beside the value: every figure with its n and interval, and how it came about."""
+    figures = [
+        f"{name} {share_or_points(name, figure)} of {counted(figure.n, of)}" for name, _, of, figure in figures_of(report)
+    ]
+    asked = (
+        f"{report.method}, pool {report.pool}, {counted(report.shots, 'demonstration')}, seed {report.seed}, run {report.run}"
+    )
+    ended = filter(None, (FROM_FILE if report.imported else "", how_it_ended(report.state, report.reason)))
+    return one_line("; ".join([f"{model_of(report)} on {report.dataset}", *figures, asked, f"medfact {VERSION}", *ended]))

@@ -64,10 +64,8 @@ class Pairs:
         """The pairs that pass a filter of FILTERS and are of a relation ("": any), fewest right answers first."""
         of_relation = [pair for pair in range(len(self.members)) if relation in ("", self.relation[pair])]
         found = [pair for pair in of_relation if self._passes(pair, only)]
-        return sorted(found, key=lambda pair: (not self._begun(pair), self.right(pair) - self.asked(pair)))
-
-    def _begun(self, pair: int) -> bool:
-        return bool((self.fate[list(self.members[pair])] >= UNREADABLE).any())
+        begun = {pair: bool((self.fate[list(self.members[pair])] >= UNREADABLE).any()) for pair in found}
+        return sorted(found, key=lambda pair: (not begun[pair], self.right(pair) - self.asked(pair)))
 
     def _passes(self, pair: int, only: str) -> bool:
         if only in DIAGNOSES and only != MASTERED:

@@ -219,7 +219,8 @@ def _arrow(
         return None
     run, other = row.runs[place], row.runs[base]
     if run != other:
-        return _between(run, other, across)
+        signs = ((one, 1 if (one.a, one.b) == (run, other) else -1) for one in across if {one.a, one.b} == {run, other})
+        return next((_signed(one.found, sign) for one, sign in signs), None)
     name, sign = _WITHIN[table.columns[place]]
     return _signed(known[run].contrasts.get(name), sign)
 
@@ -232,11 +233,6 @@ def _less_zero_shot(row: PaperRow, columns: Sequence[str], across: Sequence[Acro
 
 _OF_PASSAGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_accuracy": "Acc_neg"}
 """An accuracy in which passages make a difference (`evidence.Change`) → its name in MKJ."""
-
-
-def _between(run: str, less: str, across: Sequence[Across]) -> Cell:
-    signs = ((one, 1 if (one.a, one.b) == (run, less) else -1) for one in across if {one.a, one.b} == {run, less})
-    return next((_signed(one.found, sign) for one, sign in signs), None)
 
 
 def _signed(found: Contrasted | None, sign: int) -> Cell:

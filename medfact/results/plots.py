@@ -296,7 +296,10 @@ FEW = 10
 
 def _curve(block: Curve) -> Plot:
     """Lines with their bounds, as an area or at each point."""
-    traces = [_coin(block.coin)] if block.coin else []
+    traces: list[Plot] = []
+    if block.coin:
+        x, y = list(range(1, len(block.coin) + 1)), [100 * share for share in block.coin]
+        traces.append({"x": x, "y": y, "mode": "lines", "name": "a coin", "line": {"dash": "dot", "color": GREY}})
     for place, (name, line) in enumerate(block.lines.items()):
         if block.band:
             band = [(x, 100 * (one.low or 0.0), 100 * (one.high or 0.0)) for x, one in line]
@@ -308,18 +311,13 @@ def _curve(block: Curve) -> Plot:
     whole = {"tick0": 0, "dtick": 1} if longest <= FEW else {}
     x_axis = {"title": {"text": block.axes[0]}, "fixedrange": True, "zeroline": False, **whole}
     y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": False}
-    y_axis["range"] = _reach(block) if block.signed else [0, 102]
+    widest = min(105.0, 100 * half_width(next(iter(block.lines.values())))) if block.signed else 0.0
+    y_axis["range"] = [-widest, widest] if block.signed else [0, 102]
     x_axis |= {"range": [0, block.end]} if block.end else {}
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
     return specification(
         traces, xaxis=x_axis, yaxis=y_axis, shapes=[zero] if block.signed else [], height=320 if block.band else 380
     )
-
-
-def _coin(shares: Sequence[float]) -> Plot:
-    line = {"dash": "dot", "color": GREY}
-    x, y = list(range(1, len(shares) + 1)), [100 * share for share in shares]
-    return {"x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
 
 
 def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
@@ -350,11 +348,6 @@ def _marked(block: Curve) -> Plot:
         "marker": {"color": COLOURS[5], "symbol": "diamond", "size": 13},
         "hovertemplate": f"{plain(words)}<extra></extra>",
     }
-
-
-def _reach(block: Curve) -> list[float]:
-    widest = min(105.0, 100 * half_width(next(iter(block.lines.values()))))
-    return [-widest, widest]
 
 
 def half_width(line: CurveLine) -> float:

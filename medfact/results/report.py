@@ -1,8 +1,8 @@
-"""The report of a run, from its statements and answers as arrays."""
+"""Reports of runs, from statements and answers as arrays; and runs side by side, as comparisons take them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,25 +14,26 @@ from pydantic import ValidationError
 from medfact.answers.instructions import LLM_EVAL
 from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake, StoreError, UnreadableRun
+from medfact.facts import Fact
 from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
+from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
-from medfact.metrics.dropped import Dropped
-from medfact.metrics.estimand import LIKE, THESE, of_these_facts
-from medfact.metrics.measures import Estimates, fields_among, read_record
+from medfact.metrics.dropped import Dropped, dropped
+from medfact.metrics.measures import MEASURES, Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.metrics.pressure import Pressure
-from medfact.metrics.registry import MEASURES
+from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
+from medfact.metrics.uncertainty import Estimate
 from medfact.models import LENGTH, provider_of
+from medfact.results.blocks import CurveLine
 from medfact.results.categories import by_category, categories_key
-from medfact.results.labels import WellLabelled, well_labelled
-from medfact.results.once_true import dropped_of
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
-from medfact.results.withdrawn import Withdrawn, data_key, withdrawn_of
+from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
@@ -61,7 +62,7 @@ class Report(Measures):
     much better one way of asking is answered than another, fact by fact. probabilities: how good P(True) is. cut: replies that
     were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
-    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
+    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`ESTIMANDS`).
     imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
@@ -300,3 +301,70 @@ def keep(store: Store, run: Run, made: Report) -> None:
         with suppress(StoreError):  # a report is shown even where nothing can be written
             kept = {**_follows_from(run), "report": record_of(made)}
             store.answers.keep_figures(run.run, kept, run.changed)
+
+
+# ------------------------------------------------------------------------------------------------ runs side by side
+
+FEWEST, MOST = 2, 8
+"""Number of runs in a comparison."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs that are compared: its record and its rows."""
+
+    run: Run
+    board: Board
+
+    @property
+    def identity(self) -> Codes:
+        """Of each statement, a number that names its fact in every run."""
+        return self.board.sheet.identity[self.board.sheet.fact]
+
+
+def sides_of(store: Store, runs: Sequence[str]) -> list[Side]:
+    """The runs of these ids, or beginnings of ids, as they stand. Raises Mistake and UnknownName."""
+    return checked([Side(record, board_of(store, record.run)) for record in map(store.run, runs)])
+
+
+def checked(sides: list[Side]) -> list[Side]:
+    """The same sides. Raises Mistake where they are too few or too many, or one stands twice."""
+    if not FEWEST <= len(sides) <= MOST:
+        raise Mistake(f"{len(sides)} {'run is' if len(sides) == 1 else 'runs are'} given.", f"Compare {FEWEST} to {MOST}.")
+    if len({side.run.run for side in sides}) < len(sides):
+        raise Mistake("A run is given twice.", "Compare different runs.")
+    return sides
+
+
+# ------------------------------------------------------------------------------------------------ from its board and store
+
+MOST_STEPS = 60
+"""Places of the line that are drawn."""
+
+
+def standing(board: Board) -> CurveLine:
+    """Answers so far → the share of the run's facts without a wrong one among them, in the order in which they are asked."""
+    fates, fact = board.fates(), board.sheet.fact
+    answered = fates >= UNREADABLE
+    nth = np.cumsum(answered)
+    falls = np.full(len(board.sheet.positive), np.iinfo(np.int64).max)  # the answer at which each fact falls
+    wrong = answered & (fates != 1)
+    np.minimum.at(falls, fact[wrong], nth[wrong])
+    last, facts = int(nth[-1]) if len(nth) else 0, len(falls)
+    steps = np.unique(np.linspace(0, last, min(last + 1, MOST_STEPS)).round().astype(int))
+    return tuple((float(step), Estimate(float((falls > step).mean()), None, None, facts)) for step in steps if facts)
+
+
+def by_specialty(board: Board, facts: Sequence[Fact]) -> dict[str, Estimate]:
+    """Specialty → right answers to the statements about its facts. facts: by their numbers in the run."""
+    names = sorted({fact.specialty for fact in facts if fact.specialty})
+    records, of = board.records(), np.array([fact.specialty or "" for fact in facts])[board.sheet.fact]
+    return {name: records.accuracy(of == name) for name in names}
+
+
+def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:
+    """What a run says of the facts that its data call false, and true until a date; None where it asks none."""
+    numbers = store.answers.once_true(run.run)
+    if not numbers:
+        return None
+    return dropped(records.as_committed, np.isin(records.fact // run.spec.shot_draws, numbers))

@@ -76,7 +76,9 @@ def verdict(
             scores = (f"{shown.heading} {shown.of_report(report)}" for shown in map(score, first_scores([report])))
             sentences.append(f"{name}: {'; '.join(scores)}")
         sentences += _difference(ranked, [pair for pair in pairs if pair.metric == "average_accuracy"])
-    defects = {good.off.defect for report in ranked.values() if not _fails(report) and (good := report.probabilities)}
+    defects = {
+        good.off.defect for report in ranked.values() if report.stands_out not in STANDS_OUT and (good := report.probabilities)
+    }
     sentences += filter(None, ["; ".join(_together(ranked, lambda report: _failings(report, defects)))])
     sentences += _together(ranked, lambda report: _chosen(report, changes, languages))
     return " ".join(f"{text if text.startswith(tuple(ranked)) else text[:1].upper() + text[1:]}." for text in sentences)
@@ -150,11 +152,6 @@ def _rules_in_words(report: Report) -> Iterator[str]:
         both = "" if pairs is None else f" and {100 * pairs:.0f}%{of_pairs}" if pairs else " and no pair"
         yield f"“{model_name(rule)}” {verb}{100 * scores[MASTERY]:.0f}%{of_facts}{both}"
         verb = of_facts = of_pairs = ""
-
-
-def _fails(report: Report) -> bool:
-    """True where a failing of the answers stands out."""
-    return report.stands_out in STANDS_OUT
 
 
 def _failings(report: Report, defects: Container[str | None]) -> Iterator[Clause]:

@@ -1,11 +1,12 @@
-"""What a run asked of a bundled set that the set has withdrawn since. Its figures stay as recorded; those without these facts
-stand beside them.
+"""Scores of a run without part of its statements: facts that its bundled set has withdrawn since, forms that a paper mislabels.
 
-It is computed when a run is shown, from what the set says now: nothing of it is recorded.
+The figures of the run stay as recorded, and these stand beside them. Withdrawals are computed when a run is shown, from the set
+as it is now: nothing of them is recorded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,10 +16,12 @@ from medfact.datasets.bundled import files_key
 from medfact.datasets.withdrawn import TRUE, Withdrawal, withdrawals
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.metrics.clusters import Bools
 from medfact.metrics.joint import facts_of, pair_joint
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.negatives import PUBLISHED
+from medfact.prototypes import mislabelled
 from medfact.runs.plan import negative_difficulty_of
 from medfact.store import Plan, Run, Store
 
@@ -126,10 +129,36 @@ def still_held(planned: Plan, run: Run, store: Store) -> tuple[Plan, LeftOut]:
 def _without(records: Records, numbers: list[int], draws: int) -> Without:
     """The scores without some facts, by number, and without the partners of these. draws: of demonstrations."""
     pairs = np.unique(records.pair[np.isin(records.fact // draws, numbers)])
-    out = np.isin(records.pair, pairs)
+    return Without(*_scores_without(records, np.isin(records.pair, pairs)))
+
+
+def _scores_without(records: Records, out: Bools) -> tuple[int, Estimate, Estimate, Estimate]:
+    """Statements left out; average, joint and pair joint accuracy of the others."""
+    count = int(out.sum())
     if out.all():
-        return Without(int(out.sum()), NOTHING, NOTHING, NOTHING)
-    kept = records.only(~out)
-    facts = facts_of(kept)
-    every = np.ones(len(kept.fact), dtype=bool)
-    return Without(int(out.sum()), kept.accuracy(every), facts.joint(), pair_joint(kept, facts))
+        return count, NOTHING, NOTHING, NOTHING
+    rest = records.only(~out)
+    facts = facts_of(rest)
+    return count, rest.accuracy(np.ones(len(rest.fact), dtype=bool)), facts.joint(), pair_joint(rest, facts)
+
+
+@dataclass(frozen=True)
+class WellLabelled:
+    """The scores of a run over the statements whose label follows from their fact. forms: relation → form that is left out →
+    why. statements: how many are left out. With fewer statements a fact, all of them are right more easily.
+    """
+
+    forms: Mapping[str, Mapping[str, str]]
+    statements: int
+    average_accuracy: Estimate
+    joint_accuracy: Estimate
+    pair_joint_accuracy: Estimate
+
+
+def well_labelled(run: Run, records: Records) -> WellLabelled | None:
+    """The scores without the forms that the run's sentences label wrongly; None where it asks no such form."""
+    forms = mislabelled(run.pool_text, records.relations.names)
+    wrong = np.zeros(len(records.fact), dtype=bool)
+    for relation, of_relation in forms.items():
+        wrong |= records.relations.among([relation]) & records.variants.among([*of_relation])
+    return WellLabelled(forms, *_scores_without(records, wrong)) if wrong.any() else None

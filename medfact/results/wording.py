@@ -14,9 +14,8 @@ from medfact.assets import language_titles
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
-from medfact.metrics.estimand import THESE
-from medfact.metrics.measures import Chance
-from medfact.metrics.registry import MEASURES, Measure
+from medfact.metrics.measures import MEASURES, Chance, Measure
+from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.prototypes import load_pool, pool_names

@@ -1,15 +1,11 @@
-"""Which facts are up for review, in which order: drawn at random, evenly over relations; contested by models; or disputed."""
+"""Queues of facts for review, in their order: drawn at random, evenly over relations; contested by models; or disputed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from medfact.facts import Fact
-from medfact.metrics import codes
-from medfact.metrics.witnesses import FEWEST_WITNESSES, against_labels, belief
 from medfact.reviews.verdicts import FALSE, TRUE, Opinion, judged
 from medfact.statements import Statement
 
@@ -61,34 +57,22 @@ def contested(answers: Mapping[str, Mapping[str, bool]], labels: Mapping[str, bo
     return [*against, *split]
 
 
-def unanimous(
+def contradicted(
     answers: Mapping[str, Mapping[str, bool]], by_fact: Mapping[str, Sequence[Statement]]
 ) -> dict[str, tuple[int, int]]:
-    """Fact id → how many models contradict its label, in how many statements each: all that answered and whose word counts
-    (`metrics.witnesses`), the most telling first. There the label is the suspect.
+    """Fact id → how many models contradict its label, in how many statements: all models with answers do, two at least, in
+    every statement, true and false ones alike. Most models first.
 
     answers: as for `contested`, of models alone. by_fact: fact id → its statements.
     """
-    facts, models = [of[0].fact for of in by_fact.values()], list(answers.values())
-    if len(models) < FEWEST_WITNESSES or not facts:
-        return {}
-    positive = np.array([fact.positive for fact in facts])
-    counts = np.array([[_count(said, of) for of in by_fact.values()] for said in models], dtype=np.int64)
-    beliefs = np.array([belief(of[:, 0], of[:, 1], of[:, 2], of[:, 3], positive) for of in counts])
-    there = counts[:, :, :2].sum(axis=2) > 0
-    found = against_labels(beliefs, np.asarray(there, dtype=bool), positive, codes([fact.head for fact in facts]))
-    ids = list(by_fact)
-    return {
-        ids[place]: (int(many), int(counts[0, place, 2:].sum()))
-        for place, many in zip(found.facts, found.how_many, strict=True)
-    }
-
-
-def _count(said: Mapping[str, bool], statements: Sequence[Statement]) -> tuple[int, int, int, int]:
-    """How many answers to a fact's statements are right and wrong, and how many of the statements are true and false."""
-    answered = [said[one.statement_id] == one.label for one in statements if one.statement_id in said]
-    true = sum(one.label for one in statements)
-    return sum(answered), len(answered) - sum(answered), true, len(statements) - true
+    counts = {}
+    for fact_id, statements in by_fact.items():
+        labels = {statement.statement_id: statement.label for statement in statements}
+        models = [replies for replies in answers.values() if not labels.keys().isdisjoint(replies)]
+        opposite = all(replies.get(name) is (not label) for replies in models for name, label in labels.items())
+        if len(models) > 1 and opposite and len({*labels.values()}) == 2:
+            counts[fact_id] = (len(models), len(statements))
+    return dict(sorted(counts.items(), key=lambda item: -item[1][0]))
 
 
 def _right(said: Mapping[str, bool], labels: Mapping[str, bool]) -> float:

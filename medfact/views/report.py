@@ -11,17 +11,16 @@ from types import MappingProxyType
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable, shown_model
-from medfact.metrics.estimand import LIKE
+from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.pairs import pairs_of_run
-from medfact.results.report import Report, board_of, report_of
+from medfact.results.report import MOST, Report, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
-from medfact.results.sides import MOST, sides_of
 from medfact.results.verdict import verdict
 from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import Summary, summary

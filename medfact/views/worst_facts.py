@@ -9,7 +9,7 @@ from medfact.facts import Fact
 from medfact.metrics.diagnosis import meaning
 from medfact.results.fact_table import fact_table
 from medfact.results.pairs import Pairs
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.results.wording import FATES, Fate, fate
 from medfact.runs.board import Board
 from medfact.statements import ABSENT, Statement

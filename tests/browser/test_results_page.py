@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -145,6 +146,21 @@ def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
     page.locator("[data-key=table-diagnoses]").click()
     page.locator("[data-key^=row-diagnoses]", has_text="overlooks “not”").click()
     expect(page.locator("[data-key=choose-only]")).to_have_value("negation-blind")
+
+
+def test_figures_can_be_kept(opened: Opened) -> None:
+    page = opened("&tab=statistics")
+    figure = page.locator("[data-key=figure-differences]")
+    expect(figure.locator(".mf-plot")).to_have_attribute(
+        "aria-label", re.compile(f"^{re.escape(figure.locator('figcaption').inner_text())}[.] paired differences in points")
+    )
+    expect(page.get_by_role("region", name="what all models together show")).to_contain_text("missed by 2 of 2 models")
+    for kind in ("svg", "png"):
+        with page.expect_download() as download:
+            figure.get_by_role("button", name=kind.upper()).click()
+        assert download.value.suggested_filename == f"medfact-differences.{kind}"
+        image = Path(download.value.path()).read_bytes()
+        assert kind == "svg" or struct.unpack(">I", image[16:20]) == (1800,), "twice 900 pixels"
 
 
 def test_a_link_to_a_comparison_leads_to_its_facts(opened: Opened, address: str, runs: str) -> None:

@@ -18,10 +18,9 @@ from waiting import until
 
 from medfact.errors import Mistake, StoreError
 from medfact.models import Completion, Prompt, ServiceSettings, load_model
-from medfact.results.compare import races_of, sides_of
+from medfact.results.compare import race_curve, races_of, sides_of
 from medfact.results.model_card import model_card
 from medfact.results.plots import plot_of
-from medfact.results.races import race_curve
 from medfact.results.report import report_of
 from medfact.results.text import report_text
 from medfact.results.wording import how_it_ended

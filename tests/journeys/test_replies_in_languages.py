@@ -22,7 +22,7 @@ from medfact.languages import load_language
 from medfact.models import ServiceSettings
 from medfact.results.danger import danger_of
 from medfact.results.fact_table import DIAGNOSED, fact_table
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.runs.ask import StatementPrompts
 from medfact.runs.board import board_of
 from medfact.runs.plan import plan

@@ -16,9 +16,8 @@ from small_facts import write_csv
 
 from medfact.metrics import Names
 from medfact.metrics.contrasts import CONTRASTS, contrasts
-from medfact.metrics.differences import paired_difference
-from medfact.metrics.estimand import of_these_facts
 from medfact.metrics.paired import across
+from medfact.metrics.records import of_these_facts
 from medfact.results.compare import sides_of
 from medfact.results.contrasts import across_runs
 from medfact.runs.run import answer
@@ -49,27 +48,6 @@ def test_every_contrast_is_over_facts_that_are_answered_in_all_ways_of_both_side
     # b: four of the first four, six of eight
     assert shown("+dn+inv_less_+all") == pytest.approx((4 / 5, 3.75 / 5, 0.05, 5))
     assert all(one.low is one.high is None and not one.is_shown for one in found.values()), "four heads are too few"
-
-
-def test_the_interval_is_that_of_a_paired_comparison() -> None:
-    found = contrasts(forty(40))
-    one = found["plain_less_all"]
-    # 7/8 in ten of forty facts
-    assert (one.first, one.less, one.value, one.n) == (1.0, 0.78125, 0.21875, 40)
-    differences = np.repeat([7 / 8, 0.0], [10, 30])
-    expected = paired_difference(differences, np.arange(40), np.arange(40), np.zeros(40, dtype=np.int64), family=len(found))
-    assert (one.low, one.high, one.p, one.low_all, one.high_all) == pytest.approx(
-        (expected.low, expected.high, expected.p, expected.low_all, expected.high_all)
-    )
-    assert one.low_all is not None
-    assert one.low is not None
-    assert 0 < one.low_all < one.low < 0.21875
-    assert one.p_holm is not None
-    assert one.is_shown
-    assert one.p_holm >= (one.p or 0)
-    assert found["inv_less_plain"].value == -0.25
-    # the ten statements that deny are wrong as often as those that affirm otherwise: 1/4 of them against 0
-    assert found["affirmed_less_denied"].value == pytest.approx(0.25 * 0.25)
 
 
 def test_value_and_bounds_are_those_of_other_code() -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics import Records
-from medfact.metrics.estimand import LIKE, THESE, of_these_facts
+from medfact.metrics.records import LIKE, THESE, of_these_facts
 from medfact.metrics.uncertainty import wilson
 from medfact.results.report import report_of
 from medfact.results.wording import about_intervals

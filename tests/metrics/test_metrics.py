@@ -145,15 +145,6 @@ def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
 # ------------------------------------------------------------------------- joint accuracy with fewer statements
 
 
-def test_joint_accuracy_at_i_by_hand() -> None:
-    # K = 8. a: 8 right, b: 6 right. With i = 2: C(8, 2)/C(8, 2) = 1 and C(6, 2)/C(8, 2) = 15/28. With 7 or 8: b has 0.
-    made = measured(records_of(("a", "gout", "x", RIGHT), ("b", "flu", "y", "FFTTFFFF")))["joint_accuracy_at"]
-    assert len(made) == 8
-    assert made[0] == pytest.approx((1 + 6 / 8) / 2)
-    assert made[1] == pytest.approx((1 + 15 / 28) / 2)
-    assert made[6:] == [0.5, 0.5]
-
-
 def test_joint_accuracy_at_i_is_the_mean_over_all_orders() -> None:
     # Six statements per fact (the last two variants are not asked); 720 orders, counted out.
     signs = ["TTTTFF", "TFTTFT", "FFFFTT", "FTTTFF"]

@@ -1,4 +1,4 @@
-"""How far P(True) is off: against brute force, and how often a model that is calibrated is accused."""
+"""How far P(True) is off: known defects, and how often a model that is calibrated is accused."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from calibrated import NEGATED, Floats, of, sure, u_shaped, uniform
 from made_records import records_of
-from scipy import optimize
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters
@@ -17,29 +16,6 @@ from medfact.metrics.miscalibration import debiased_ece, miscalibration, smooth_
 from medfact.metrics.probability import BINS, bins_of
 from medfact.results.report import named_first, size_of_defect
 from medfact.statements import IMPLICATIONS
-
-
-def smooth_by_brute_force(p: Floats, label: Floats) -> float:
-    """∫ |Σ (p − y) K(t, p)| dt / n, where K sums a Gaussian and its reflections at 0 and 1, with σ equal to the result."""
-    places = (np.arange(4000) + 0.5) / 4000
-
-    def smoothed(width: float) -> float:
-        total = np.zeros_like(places)
-        for one, error in zip(p, p - label, strict=True):
-            for turn in range(-8, 9):
-                for image in (2 * turn + one, 2 * turn - one):
-                    total += error * np.exp(-0.5 * ((places - image) / width) ** 2) / (width * np.sqrt(2 * np.pi))
-        return float(np.abs(total).mean() / len(p))
-
-    return float(optimize.brentq(lambda width: smoothed(width) - width, 0.005, 1.0, xtol=1e-5))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_smooth_ece_is_the_integral(seed: int) -> None:
-    randomness = np.random.default_rng(seed)
-    p = randomness.beta(0.5, 0.8, 30)
-    label = (randomness.random(30) < p**1.5).astype(float)
-    assert smooth_ece(p, label) == pytest.approx(smooth_by_brute_force(p, label), abs=2e-3)
 
 
 def test_a_model_that_is_off_everywhere_by_a_tenth_has_that_error() -> None:

@@ -20,10 +20,10 @@ from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_
 from medfact.metrics.differences import holm, paired_difference
 from medfact.metrics.discrimination import Discrimination, isotonic, probabilities
 from medfact.metrics.miscalibration import smooth_ece
-from medfact.metrics.power import power
 from medfact.metrics.probability import calibration
 from medfact.metrics.race import confidence_sequence
 from medfact.metrics.uncertainty import linear_interval, mean_interval, wilson
+from medfact.results.power import power
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles"
 TABLE: dict[str, Any] = json.loads((ORACLES / "table.json").read_text(encoding="utf-8"))

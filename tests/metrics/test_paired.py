@@ -1,8 +1,7 @@
-"""Two runs on the same facts: every rule by hand, and all of them together against loops over statements."""
+"""Two runs on the same facts: all rules together against loops over statements, and special cases by hand."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -84,29 +83,6 @@ ALL, ONE_WRONG = "r" * 8, "r" * 7 + "w"
 # ------------------------------------------------------------------------- by hand
 
 
-def test_average_accuracy_is_compared_over_statements_that_both_have_scored() -> None:
-    # a: 4 statements in both; the 2nd only ours right, the 3rd only theirs. b: one failed here, one pending there; of the two
-    # left, unreadable is wrong: ours right, theirs not. c and d stand in one run alone.
-    ours = run_of(("a", "rrww"), ("b", "!rrr"), ("c", "rrrr"))
-    theirs = run_of(("d", "wwww"), ("b", "r.?r"), ("a", "rwrw"))
-    made = compare(ours, theirs)["average_accuracy"]
-    assert counts(made) == (2, 1, 6)
-    assert made["difference"] == pytest.approx(1 / 6)
-    # by head: a 0 of 4, b +1 of 2: flips give ±1
-    assert made["p"] == 1
-    assert made["low"] is made["high"] is None, "two heads are too few to say anything of others"
-
-
-def test_joint_accuracy_is_compared_over_facts_that_both_have_answered_whole() -> None:
-    facts = {"a": (ALL, ONE_WRONG), "b": (ALL, ALL), "c": (ONE_WRONG, "w" * 8), "d": ("rrr!rrrr", ALL), "e": (ALL, "rrrrrrr.")}
-    ours = run_of(*((name, fates[0]) for name, fates in facts.items()), ("f", ALL))
-    theirs = run_of(*((name, fates[1]) for name, fates in facts.items()), ("g", ALL))
-    made = compare(ours, theirs)["joint_accuracy"]
-    # a, b and c are whole in both; a only ours
-    assert counts(made) == (1, 0, 3)
-    assert made["difference"] == pytest.approx(1 / 3)
-
-
 def test_two_pools_share_facts_but_no_statements() -> None:
     ours = run_of(("a", ALL), ("b", ONE_WRONG), ("c", ALL))
     theirs = run_of(("a", ALL), ("b", ALL), ("c", "rw"), variants=OTHER_EIGHT)  # c has two statements there
@@ -133,17 +109,6 @@ def test_pair_joint_accuracy_is_compared_over_pairs_with_the_same_negatives() ->
     made = compare(ours, theirs)["pair_joint_accuracy"]
     assert counts(made) == (1, 1, 3)
     assert (made["difference"], made["p"]) == (0, 1)
-
-
-def test_each_draw_of_demonstrations_is_matched_with_its_own() -> None:
-    rows = [("a", "h", draw, variant, fate) for draw, fate in enumerate("rrw") for variant in EIGHT]
-    ours = run_of_rows(rows)
-    theirs = run_of_rows([(*row[:4], "w") for row in rows if row[2] != 1])
-    made = compare(ours, theirs)
-    # draw 0: all right here, wrong there; draw 1 only here; draw 2: wrong in both
-    assert counts(made["average_accuracy"]) == (8, 0, 16)
-    assert counts(made["joint_accuracy"]) == (1, 0, 2)
-    assert made["joint_accuracy"]["low"] is made["joint_accuracy"]["p"] is None  # one head
 
 
 def test_heads_stand_or_fall_together() -> None:
@@ -224,7 +189,7 @@ def runs(draw: st.DrawFn) -> list[Row]:
 
 
 @given(runs(), runs())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_all_rules_together_are_the_loops(ours: list[Row], theirs: list[Row]) -> None:
     made = compare(run_of_rows(ours), run_of_rows(theirs))
     assert {name: counts(found) for name, found in made.items()} == counted_out(ours, theirs)
@@ -256,20 +221,6 @@ def test_a_run_does_not_differ_from_itself(rows: list[Row]) -> None:
         if found["low"] is not None:
             assert (found["p"], -found["low"]) == (1, found["high"])
             assert found["high"] > 0.3  # three heads at most
-
-
-@given(runs(), runs(), st.randoms(use_true_random=False))
-@settings(max_examples=25)
-def test_the_order_of_rows_does_not_matter(ours: list[Row], theirs: list[Row], chance: Any) -> None:
-    a, b = run_of_rows(ours), run_of_rows(theirs)
-    made = compare(a, b)
-    turned = []
-    for records, identity in (a, b):
-        turn = np.array(chance.sample(range(len(identity)), len(identity)), dtype=np.int64)
-        columns = {name: getattr(records, name) for name in Records.__dataclass_fields__}
-        columns = {name: column[turn] for name, column in columns.items() if column is not None}
-        turned.append((replace(records, **columns), identity[turn]))
-    assert compare(*turned) == made
 
 
 def large(seed: int) -> Run:

@@ -10,13 +10,13 @@ from scipy import optimize, stats
 from medfact.facts import Fact
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.power import (
+from medfact.results.power import (
     expected_error,
     least_difference,
     least_mastery_difference,
+    points_in_words,
     power,
 )
-from medfact.results.power import points_in_words
 
 
 def test_expected_error_by_hand() -> None:
@@ -46,19 +46,6 @@ def answers(randomness: np.random.Generator, bounds: Sequence[float], facts: int
         :, :, None
     ] + math.sqrt(1 - sum(parts.values())) * noise
     return np.asarray(total < np.array(bounds)[:, None, None])
-
-
-def test_a_difference_of_five_points_is_found_as_often_as_predicted() -> None:
-    """500 facts, 300 seeds: within 8 points, of which 5 are chance (two standard errors of the share that is found)."""
-    heads, found, spread = np.repeat(np.arange(250), 2), 0, []
-    for seed in range(300):
-        a, b = answers(np.random.default_rng(seed), stats.norm.ppf([0.775, 0.725]), 500).mean(axis=2)
-        made = paired_difference(a - b, heads)
-        found += made.p is not None and made.p <= 0.05
-        spread.append(made.value)
-    predicted = power(0.05, expected_error(Clusters(heads, np.arange(500)), 8))
-    assert predicted == pytest.approx(found / 300, abs=0.08)
-    assert np.mean(spread) == pytest.approx(0.05, abs=0.005)
 
 
 def test_in_words_they_are_points() -> None:

@@ -1,4 +1,4 @@
-"""The race of two models: its bounds against brute force, and how often it is wrong, however often one looks."""
+"""The race of two models: how often it is wrong, however often one looks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,40 +14,6 @@ from medfact.metrics.paired import raced
 from medfact.metrics.probability import BINS
 from medfact.metrics.race import NEXT_LOOK, SURER, Differences, Race, band, confidence_sequence, order_of, race
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE
-
-
-def bounds_by_brute_force(values: list[float], population: int, error: float) -> tuple[float, float]:
-    """The candidates that neither gambler has grown rich against, one candidate and one value at a time."""
-    kept = []
-    for place in range(801):
-        mean, alive, more, less = place / 800, True, 1.0, 1.0
-        total = squares = 0.0
-        for t, x in enumerate(values):
-            left = (population * mean - total) / (population - t)
-            if not -1e-9 <= left <= 1 + 1e-9:
-                alive = False
-                break
-            left = min(max(left, 1e-9), 1 - 1e-9)
-            guess, variance = (0.5 + total) / (t + 1), (0.25 + squares) / (t + 1)
-            bet = (guess - left) / (variance + (guess - left) ** 2)
-            more *= 1 + min(max(bet, 0), 0.9 / left) * (x - left)
-            less *= 1 - min(max(-bet, 0), 0.9 / (1 - left)) * (x - left)
-            alive = alive and more < 2 / error and less < 2 / error
-            after = (0.5 + total + x) / (t + 2)
-            total, squares = total + x, squares + (x - after) ** 2
-        if alive:
-            kept.append(mean)
-    return kept[0], kept[-1]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_bounds_are_those_of_plain_loops(seed: int) -> None:
-    values = np.random.default_rng(seed).beta(3, 2, 40)
-    low, high = confidence_sequence(values, 60, 0.05)
-    below, above = bounds_by_brute_force(values.tolist(), 60, 0.05)
-    # a step of the grid wider on either side, since the truth may lie between two candidates
-    assert low[-1] == pytest.approx(below - 1 / 800, abs=1e-9)
-    assert high[-1] == pytest.approx(above + 1 / 800, abs=1e-9)
 
 
 def test_a_whole_population_leaves_nothing_open() -> None:

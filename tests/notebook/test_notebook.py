@@ -25,7 +25,7 @@ from medfact.models import Completion, ServiceSettings
 from medfact.notebook import Evaluated
 from medfact.notebook.evaluation import _follow
 from medfact.results.compare import sides_of
-from medfact.results.over_models import over_models
+from medfact.results.fact_table import over_models
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.events import AnswersSaved
 from medfact.runs.run import answer

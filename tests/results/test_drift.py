@@ -16,11 +16,18 @@ from small_facts import rows_of_facts, write_csv
 
 from medfact.models.prompt import Served
 from medfact.results.blocks import Note, Shares
-from medfact.results.drift import CHANGED, HEAD, MOST_DATES, Moment, drift_section, since_first
-from medfact.results.report import board_of, report
-from medfact.results.served import Served as Said
-from medfact.results.served import changes_in_words, served_in_words
-from medfact.results.sides import Side
+from medfact.results.drift import (
+    CHANGED,
+    HEAD,
+    MOST_DATES,
+    Moment,
+    changes_in_words,
+    drift_section,
+    served_in_words,
+    since_first,
+)
+from medfact.results.drift import Served as Said
+from medfact.results.report import Side, board_of, report
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store

@@ -17,8 +17,7 @@ from scripted import Scripted, key_of
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
 from medfact.metrics.paired import raced
 from medfact.results.gate import Gate, gate_of, in_words, risky_facts
-from medfact.results.report import board_of
-from medfact.results.sides import Side
+from medfact.results.report import Side, board_of
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
 from medfact.spec import RunSpec

@@ -13,8 +13,8 @@ import pytest
 from small_facts import rows_of_facts, write_csv
 
 from medfact.metrics.joint import Facts
+from medfact.metrics.measures import MEASURES, measured
 from medfact.metrics.records import Records
-from medfact.metrics.registry import MEASURES, measured
 from medfact.metrics.uncertainty import Estimate
 from medfact.notebook import open_run
 from medfact.results.blocks import Row, Section, Shares

@@ -29,8 +29,7 @@ from medfact.results import findings
 from medfact.results.compare import Pair, pairs_of
 from medfact.results.evidence import Change
 from medfact.results.recall import RELATED
-from medfact.results.report import Report, Unchecked, named_first, report_of
-from medfact.results.sides import sides_of
+from medfact.results.report import Report, Unchecked, named_first, report_of, sides_of
 from medfact.results.verdict import rules_of, verdict
 from medfact.runs.run import answer
 from medfact.runs.start import start

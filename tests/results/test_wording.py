@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import medfact
+from medfact.metrics.measures import MEASURES
 from medfact.metrics.race import Race
-from medfact.metrics.registry import MEASURES
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.results import model_card, wording
-from medfact.results.races import race_in_words
+from medfact.results.compare import race_in_words
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import DECIDED, Store

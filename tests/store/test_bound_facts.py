@@ -15,7 +15,7 @@ from run_lines import environment as environment
 
 from medfact.errors import Mistake
 from medfact.metrics import measure
-from medfact.metrics.estimand import of_these_facts
+from medfact.metrics.records import of_these_facts
 from medfact.prototypes import load_pool
 from medfact.runs.board import Board
 from medfact.store import SCHEMA_VERSION, Asked, Sheet, Store

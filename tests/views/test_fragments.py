@@ -12,14 +12,12 @@ from medfact.metrics.measures import Bin, Calibration
 from medfact.metrics.race import Differences, race
 from medfact.results.blocks import Section
 from medfact.results.compare import Raced
-from medfact.results.over_models import OverModels
+from medfact.results.fact_table import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
 from medfact.views.fragments import environment, render
 from medfact.views.sections import on_a_page
-
-NOTHING_OVER: OverModels = SimpleNamespace()  # type: ignore[assignment]
 
 
 def macro(template: str, name: str, *given: object) -> str:
@@ -37,7 +35,7 @@ def raced(a: str, b: str, heads: int = 12) -> Raced:
 
 def races(*found: Raced) -> Section:
     names = {run: run.upper() for run in "abcde"}
-    made = SECTIONS["races"].make(Figures({}, beside=Beside(names, (), found, (), NOTHING_OVER, ())))
+    made = SECTIONS["races"].make(Figures({}, beside=Beside(names, (), found, (), OverModels(), ())))
     assert made is not None
     return made
 

@@ -20,27 +20,26 @@ from medfact.results.blocks import (
     Section,
     Table,
 )
-from medfact.results.compare import MASTERY, METRICS, Pair, pairs_of, questions_of, races_of, verdict
+from medfact.results.compare import (
+    ABOUT_RACES,
+    MASTERY,
+    METRICS,
+    Pair,
+    pairs_of,
+    questions_of,
+    race_curve,
+    race_in_words,
+    races_of,
+    verdict,
+)
 from medfact.results.contrasts import ABOUT, across_runs, decision_in_words
 from medfact.results.evidence import Change, changes
+from medfact.results.fact_table import NOT_ENOUGH, NOTHING_SHARED
+from medfact.results.fact_table import over_models as over_models_of
 from medfact.results.languages import in_languages
-from medfact.results.over_models import (
-    NOT_ENOUGH,
-    NOTHING_SHARED,
-    OverModels,
-    about_models,
-    against_in_words,
-    alike_in_words,
-    hardest_in_words,
-    missed_in_words,
-    suspects_in_words,
-)
-from medfact.results.over_models import over_models as over_models_of
-from medfact.results.races import ABOUT as ABOUT_RACES
-from medfact.results.races import race_curve, race_in_words
+from medfact.results.report import Side
 from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of
 from medfact.results.sections.registry import Beside, Figures, section
-from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, percent, score, signed_decimals
 from medfact.store import Store
 
@@ -229,43 +228,22 @@ def across(figures: Figures) -> Section | None:
 
 @section("over models", 200, tab="compare", where=NOT_IN_A_PAPER)
 def over_models(figures: Figures) -> Section | None:
-    """Which facts all models miss, which labels all contradict, and whether models err alike."""
-    beside = figures.beside
-    if beside is None:
+    """Facts by the share of models that miss them."""
+    if figures.beside is None:
         return None
-    found, title = beside.over_models, "What all models together show"
+    found, title = figures.beside.over_models, "What all models together show"
     if len(found.models) < 2:
         return Section(title, (Note(lines=(NOT_ENOUGH,)),))
-    about = Note(lines=(" ".join(about_models(found)),))
+    about = Note(lines=(" ".join(found.about_models()),))
     if not found.facts:
         return Section(title, (about, Note(lines=(NOTHING_SHARED,))))
-    return Section(title, (about, *_suspects(found, figures), *_missed(found), *_alike(found)))
-
-
-def _suspects(found: OverModels, figures: Figures) -> list[Block]:
-    blocks: list[Block] = [Note(lines=(suspects_in_words(found),), heading="Possible label errors")]
-    if not found.suspects:
-        return blocks
-    blocks.append(Facts(lines=tuple(FactLine(one.fact, against_in_words(one.models, one.ways)) for one in found.suspects)))
-    if found.suspects_of > len(found.suspects):
-        first = f"The first {len(found.suspects)} of {count(found.suspects_of)}, the most telling first."
-        blocks.append(Note(lines=(first,)))
-    if address := figures.links.get("suspects"):
-        blocks.append(Note(lines=(), link=(address, "Review these first")))
-    return blocks
-
-
-def _missed(found: OverModels) -> tuple[Block, Block]:
-    lines = tuple(FactLine(one.fact, missed_in_words(one)) for one in found.hardest)
-    return Note(lines=(hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
-
-
-def _alike(found: OverModels) -> tuple[Block, Block]:
-    about = (
-        "r is the correlation of two models’ shares of right answers per fact, after subtracting the mean of true and of false "
-        "facts separately; 95% intervals come from resampling diseases. The second figure compares only facts of the same "
-        "disease, so that easy and hard diseases create no correlation. Models that miss the same facts cannot check each "
-        "other."
+    address = figures.links.get("contested") if found.contradicted else None
+    return Section(
+        title,
+        (
+            about,
+            Note(lines=(found.about_hardest(),), heading="Facts missed most"),
+            Facts(lines=tuple(FactLine(row.fact, row.describe()) for row in found.hardest)),
+            *([Note(lines=(), link=(address, "Review the contested ones first"))] if address else []),
+        ),
     )
-    pairs = tuple(alike_in_words(pair) for pair in found.pairs)
-    return Note(lines=pairs, heading="Are they right on the same facts?", listed=True), Note(lines=(about,), quiet=True)

@@ -34,7 +34,16 @@ def _of_model(number: int, one: InLanguages) -> list[Block]:
     blocks: list[Block] = [_shares(number, one), _changes(number, one), _ways(number, one)]
     if len(one.found.by_relation) > 1:
         blocks.append(_relations(number, one))
-    return [*blocks, Note(lines=tuple(_lines(one)), listed=True)]
+    of = one.found
+    lines = (
+        f"Answered alike in all languages, right or wrong: {share(of.consistent)} of {counted(of.consistent.n, 'statement')} "
+        "that can be read in all.",
+        *(
+            f"Asked in {title(language)}, it answered in {title(ENGLISH)}: {count(number)} of {count(readable)} replies."
+            for language, (number, readable) in one.in_english.items()
+        ),
+    )
+    return [*blocks, Note(lines=lines, listed=True)]
 
 
 def _shares(number: int, one: InLanguages) -> Shares:
@@ -113,15 +122,3 @@ def _ways(number: int, one: InLanguages) -> Shares:
         finding=f"{model_name(one.model)}: right answers by way, in each language",
         axis="right answers, %",
     )
-
-
-def _lines(one: InLanguages) -> list[str]:
-    of = one.found
-    return [
-        f"Answered alike in all languages, right or wrong: {share(of.consistent)} of {counted(of.consistent.n, 'statement')} "
-        "that can be read in all.",
-        *(
-            f"Asked in {title(language)}, it answered in {title(ENGLISH)}: {count(number)} of {count(readable)} replies."
-            for language, (number, readable) in one.in_english.items()
-        ),
-    ]

@@ -12,8 +12,8 @@ from medfact.results.compare import Pair, Raced
 from medfact.results.contrasts import Across
 from medfact.results.danger import Danger
 from medfact.results.evidence import Change
+from medfact.results.fact_table import OverModels
 from medfact.results.languages import InLanguages
-from medfact.results.over_models import OverModels
 from medfact.results.report import Report
 
 PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK = "page", "report", "terminal", "paper", "notebook"

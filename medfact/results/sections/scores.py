@@ -10,7 +10,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import ABSENT, Cell, Curve, Note, Row, Section, Table
 from medfact.results.means import WIDE, curves_of_means
 from medfact.results.pressed import loss_in_words
-from medfact.results.recall import SETTINGS, Evidence
+from medfact.results.recall import SETTINGS
 from medfact.results.report import Report
 from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import EVERYWHERE, PAGE, Figures, section
@@ -170,13 +170,13 @@ def retrieved(figures: Figures) -> Section | None:
     about = Note(
         lines=(
             "Before each statement the model was shown passages that were retrieved for it.",
-            *(f"{name}: {_how(one)}" for name, one in found.items()),
+            *(
+                f"{name}: {one.passages} passages of {one.corpus}, "
+                f"{'by shared words (BM25)' if one.retrieval == 'sparse' else f'by meaning ({one.encoder})'}; {one.setting}. "
+                f"{SETTINGS[one.setting]}"
+                for name, one in found.items()
+            ),
         )
     )
     table = Table(name="recall", label="recall of the fact", heading="run", rows=rows)
     return Section("Retrieved passages: was the fact among them?", (about, table))
-
-
-def _how(one: Evidence) -> str:
-    by = "by shared words (BM25)" if one.retrieval == "sparse" else f"by meaning ({one.encoder})"
-    return f"{one.passages} passages of {one.corpus}, {by}; {one.setting}. {SETTINGS[one.setting]}"

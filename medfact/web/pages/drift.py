@@ -11,7 +11,7 @@ from medfact.errors import MedfactError
 from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.drift import MOST_DATES, Moment, drift_section, line_of
-from medfact.results.sides import Side
+from medfact.results.report import Side
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page

@@ -20,8 +20,8 @@ from medfact.negatives import DIFFICULTIES
 from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
 from medfact.results.live import Live, Version
 from medfact.results.pairs import Pairs
+from medfact.results.report import Side
 from medfact.results.sections.answers import GROUPS
-from medfact.results.sides import Side
 from medfact.results.wording import counted
 from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
 from medfact.store import Asked, Run

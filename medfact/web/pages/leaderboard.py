@@ -16,8 +16,7 @@ from medfact.models.baseline import COIN
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
 from medfact.results.live import Live
-from medfact.results.report import Report
-from medfact.results.standing import standing
+from medfact.results.report import Report, standing
 from medfact.results.verdict import rules_of, verdict
 from medfact.results.wording import Score
 from medfact.views.fragments import render

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from medfact.models import provider_of
 from medfact.results import wording
+from medfact.results.compare import race_in_words
 from medfact.results.live import Live
-from medfact.results.races import race_in_words
 from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.racing import of_one_race
 from medfact.store import RUNNING, WAITING

@@ -17,10 +17,9 @@ from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import Danger, danger
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
+from medfact.results.report import Side, by_specialty
 from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.sections.answers import GROUPS
-from medfact.results.sides import Side
-from medfact.results.specialties import by_specialty
 from medfact.results.wording import false_on_purpose, remarks
 from medfact.reviews.summary import Summary, summary, told_once
 from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agreed, changes, powered_in_words, where
@@ -339,7 +338,7 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         )
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))
-    figures = Figures(_reports(lives), beside=beside, links={"suspects": f"review?run={show.run}&queue=contested"})
+    figures = Figures(_reports(lives), beside=beside, links={"contested": f"review?run={show.run}&queue=contested"})
     return render(
         "beside",
         shared=_shared(made.shared_facts, made.facts_of, lives),

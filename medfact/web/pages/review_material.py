@@ -14,10 +14,10 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import provider_of
 from medfact.prototypes import in_direction
-from medfact.results.over_models import against_in_words
+from medfact.results.fact_table import against_in_words
 from medfact.results.wording import short_name
 from medfact.reviews.invitations import OWNERS, invited_by
-from medfact.reviews.queues import at_random, contested, unanimous
+from medfact.reviews.queues import at_random, contested, contradicted
 from medfact.reviews.verdicts import REVIEWER, Opinion, opinions
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
@@ -114,7 +114,7 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
 
 def contested_facts(services: Services, material: Material) -> dict[str, str]:
     """Ids of the facts on which models contest a label, or each other, each with the reason, or "": first those whose label all
-    models contradict in every way of asking, the most telling first. Baselines are no models.
+    models contradict in every way of asking, by the number of models. Baselines are no models.
     """
     answers: dict[str, dict[str, bool]] = {}
     for run in reversed(material.runs()):
@@ -124,7 +124,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     asked = set().union(*answers.values())
     by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}
     by_fact = {fact_id: of for fact_id, of in by_fact.items() if of}
-    found = {fact_id: against_in_words(*of) for fact_id, of in unanimous(answers, by_fact).items()}
+    found = {fact_id: against_in_words(*of) for fact_id, of in contradicted(answers, by_fact).items()}
     statements = {one.statement_id: one for of in by_fact.values() for one in of}
     for name in contested(answers, {name: one.label for name, one in statements.items()}):
         found.setdefault(statements[name].fact.fact_id, "")
