@@ -36,9 +36,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """The package. `medfact.statements` is the notebook's function, although a module is called so, too: Python would put that
-    module in its place once anything imports from it.
-    """
+    """The package. Keeps `medfact.statements` the notebook's function: importing the module of that name would replace it."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "statements" or not isinstance(value, ModuleType):

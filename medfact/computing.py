@@ -1,9 +1,8 @@
-"""So many requests compute at the same time; the others wait, and whoever waits for something else lets them go on.
+"""Fair limits on concurrent CPU-bound work: a request that blocks on I/O releases its slot.
 
-A crowd's requests share one interpreter's time: forty threads at once make none of them quicker, and leave the process that
-asks the models a third of its own. Of those who wait, whoever has computed least lately comes first, so that a look never waits
-for another visitor's many runs; each second of waiting makes up for a second of computing, so that everybody's turn comes. What
-somebody waits for, or has begun already, counts as if it had waited for some seconds.
+All requests share one interpreter. Forty threads at once finish no sooner, and leave a third of the time to the process that
+asks the models. Waiters are served by recent usage minus waiting time: a short request overtakes another visitor's long ones,
+and no request starves.
 """
 
 from __future__ import annotations
@@ -16,147 +15,146 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from medfact.usage import Usage
+from cachetools import LRUCache
 
 AT_ONCE = 4
-"""More are no quicker in one interpreter, and a short request waits longer beside them (`benchmarks/README.md`)."""
+"""Concurrent slots. More are no faster in one interpreter, and delay short requests (`benchmarks/README.md`)."""
 
 HALF_LIFE_SECONDS = 60.0
-"""After so long, half of what somebody has computed is forgiven."""
-
 PATIENCE_SECONDS = 10.0
-"""After so long, whoever gave a place away, or holds a turn to read a file, goes on without one: others may wait for it."""
-
+"""Timeout after which a thread continues without its slot, or gives up its turn to read a file."""
 
 HEAD_START_SECONDS = 2.0
-"""A pressed button, a look at runs, and what had a place already and waited for something else, count as if they had waited
-so much longer.
-"""
+"""Waiting time credited to urgent requests: pressed buttons, views of results, and threads that return from I/O."""
+
+MAX_OWNERS = 10_000
+
+
+class DecayedUsage:
+    """Seconds used by each owner, with exponential decay. half_life: in seconds."""
+
+    def __init__(self, half_life: float) -> None:
+        self._half_life = half_life
+        self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MAX_OWNERS)
+
+    def add(self, owner: Hashable, seconds: float) -> None:
+        """Charges an owner."""
+        self._used[owner] = self.seconds(owner) + seconds, time.monotonic()
+
+    def seconds(self, owner: Hashable) -> float:
+        """Decayed usage of an owner."""
+        now = time.monotonic()
+        seconds, updated_at = self._used.get(owner, (0.0, now))
+        return float(seconds * 0.5 ** ((now - updated_at) / self._half_life))
 
 
 @dataclass(eq=False)
-class _Waiting:
-    who: Hashable
+class _Waiter:
+    owner: Hashable
     since: float
-    has_place: threading.Event = field(default_factory=threading.Event)
+    has_slot: threading.Event = field(default_factory=threading.Event)
 
 
-class Places:
-    """Places for those who compute, and how much each has computed lately. One place is left for somebody else, whoever takes
-    the others.
-    """
+class FairSemaphore:
+    """A semaphore that serves the owner with the least recent usage first. No owner may hold all slots."""
 
-    def __init__(self, number: int) -> None:
-        self.free = number
-        self._most = max(1, number - 1)
+    def __init__(self, slots: int) -> None:
+        self.free = slots
+        self._max_per_owner = max(1, slots - 1)
         self._lock = threading.Lock()
-        self._taken: Counter[Hashable] = Counter()
-        self._waiting: list[_Waiting] = []
-        self._usage = Usage(HALF_LIFE_SECONDS)
+        self._held: Counter[Hashable] = Counter()
+        self._waiters: list[_Waiter] = []
+        self._usage = DecayedUsage(HALF_LIFE_SECONDS)
 
-    def take(self, who: Hashable, seconds: float | None = None, head_start: float = 0.0) -> bool:
-        """Takes a place, when there is one. seconds: how long it may wait; returns whether it has one. head_start: for how many
-        seconds it counts as having waited.
-        """
-        mine = _Waiting(who, time.monotonic() - head_start)
+    def acquire(self, owner: Hashable, timeout: float | None = None, head_start: float = 0.0) -> bool:
+        """Acquires a slot; returns False after the timeout. head_start: credited waiting time, in seconds."""
+        waiter = _Waiter(owner, time.monotonic() - head_start)
         with self._lock:
-            self._waiting.append(mine)
-            self._hand_out()
-        if mine.has_place.wait(seconds):
+            self._waiters.append(waiter)
+            self._dispatch()
+        if waiter.has_slot.wait(timeout):
             return True
-        with self._lock:  # it may have been given just now
-            if not mine.has_place.is_set():
-                self._waiting.remove(mine)
-            return mine.has_place.is_set()
+        with self._lock:  # the slot may have been assigned since the timeout
+            if not waiter.has_slot.is_set():
+                self._waiters.remove(waiter)
+            return waiter.has_slot.is_set()
 
-    def give_back(self, who: Hashable, seconds: float) -> None:
-        """Gives a place to the next, or back. seconds: how long it was taken."""
+    def release(self, owner: Hashable, seconds: float, *, has_slot: bool = True) -> None:
+        """Charges an owner for computing time and releases its slot, if it has one."""
         with self._lock:
-            self._usage.add(who, seconds)
-            self._taken[who] -= 1
-            if not self._taken[who]:
-                del self._taken[who]
-            self.free += 1
-            self._hand_out()
+            self._usage.add(owner, seconds)
+            if has_slot:
+                self._held[owner] -= 1
+                self._held += Counter()  # drops owners without a slot
+                self.free += 1
+                self._dispatch()
 
-    def charge(self, who: Hashable, seconds: float) -> None:
-        """Counts what somebody has computed without a place."""
-        with self._lock:
-            self._usage.add(who, seconds)
-
-    def _hand_out(self) -> None:
-        while self.free and (may := [one for one in self._waiting if self._taken[one.who] < self._most]):
+    def _dispatch(self) -> None:
+        while self.free and (eligible := [entry for entry in self._waiters if self._held[entry.owner] < self._max_per_owner]):
             now = time.monotonic()
-            first = min(may, key=lambda one: self._usage.lately(one.who) - (now - one.since))
-            self._waiting.remove(first)
+            chosen = min(eligible, key=lambda waiter: self._usage.seconds(waiter.owner) - (now - waiter.since))
+            self._waiters.remove(chosen)
             self.free -= 1
-            self._taken[first.who] += 1
-            first.has_place.set()
+            self._held[chosen.owner] += 1
+            chosen.has_slot.set()
 
 
 @dataclass
-class _Place:
-    """What this thread computes, for whom, and since when; None while it waits for something else. has: whether it has a place,
-    or has waited too long for one.
-    """
+class _Slot:
+    owner: Hashable
+    is_held: bool = False  # False after a timeout: the thread computes without a slot
+    since: float | None = None  # start of the computation; None while the thread waits for I/O
 
-    who: Hashable
-    since: float | None
-    has: bool = True
+    def acquire(self, timeout: float | None, head_start: float) -> None:
+        self.is_held = _semaphore.acquire(self.owner, timeout, head_start)
+        self.since = time.monotonic()
+
+    def release(self) -> None:
+        if self.since is not None:
+            _semaphore.release(self.owner, time.monotonic() - self.since, has_slot=self.is_held)
+            self.since = None
 
 
-_places = Places(AT_ONCE)
-_mine: ContextVar[_Place | None] = ContextVar("mine", default=None)
+_semaphore = FairSemaphore(AT_ONCE)
+_current: ContextVar[_Slot | None] = ContextVar("current", default=None)
 
 
 @contextmanager
-def computing(who: Hashable, seconds: float | None = None, head_start: float = 0.0) -> Iterator[None]:
-    """Within it this thread is one of AT_ONCE that compute. Waits for a place, unless it takes part already.
+def computing(owner: Hashable, timeout: float | None = None, head_start: float = 0.0) -> Iterator[None]:
+    """Holds a compute slot. Reentrant. After the timeout the thread continues without a slot.
 
-    who: for whom; those who have computed little come first. seconds: after so long it goes on without a place. head_start: for
-    how many seconds it counts as having waited.
+    owner: charged for the time. head_start: credited waiting time, in seconds.
     """
-    if _mine.get() is not None:
+    if _current.get() is not None:
         yield
         return
-    has = _places.take(who, seconds, head_start)
-    token = _mine.set(mine := _Place(who, time.monotonic(), has))
+    slot = _Slot(owner)
+    slot.acquire(timeout, head_start)
+    token = _current.set(slot)
     try:
         yield
     finally:
-        _mine.reset(token)
-        _give_back(mine)
+        _current.reset(token)
+        slot.release()
 
 
 @contextmanager
 def waiting_elsewhere() -> Iterator[None]:
-    """Within it a thread that computes has given its place away: it waits for a service, or for another process."""
-    mine = _mine.get()
-    if mine is None or mine.since is None:
+    """Releases the thread's compute slot while it waits for a service or another process."""
+    slot = _current.get()
+    if slot is None or slot.since is None:
         yield
         return
-    _give_back(mine)
+    slot.release()
     try:
         yield
     finally:
-        _take_again(mine, HEAD_START_SECONDS)
+        slot.acquire(PATIENCE_SECONDS, HEAD_START_SECONDS)
 
 
 def give_way() -> None:
-    """Lets those go on who have computed less; for what takes long, now and then."""
-    mine = _mine.get()
-    if mine is not None and mine.since is not None:
-        _give_back(mine)
-        _take_again(mine, 0.0)
-
-
-def _take_again(mine: _Place, head_start: float) -> None:
-    mine.has = _places.take(mine.who, PATIENCE_SECONDS, head_start)
-    mine.since = time.monotonic()
-
-
-def _give_back(mine: _Place) -> None:
-    if mine.since is not None:
-        end = _places.give_back if mine.has else _places.charge
-        end(mine.who, time.monotonic() - mine.since)
-        mine.since = None
+    """Yields the thread's slot to waiters with less usage. For long loops."""
+    slot = _current.get()
+    if slot is not None and slot.since is not None:
+        slot.release()
+        slot.acquire(PATIENCE_SECONDS, 0.0)

@@ -97,5 +97,5 @@ def _part_missing(module: str) -> PartMissing | None:
 
 
 def install_command(extra: str) -> str:
-    """What a person types to install a part, beside a checkout or beside an installed medfact."""
+    """Shell command that installs an extra, in a checkout or an environment."""
     return f'pip install "medfact[{extra}]"' if IS_INSTALLED else f"pip install -r {_FILES.get(extra, 'requirements.txt')}"

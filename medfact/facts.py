@@ -1,6 +1,6 @@
-"""The fact, a triplet (head, relation, tail), and the knowledge base of everything known to be true.
+"""The fact, a triplet (head, relation, tail), its normalized names, and the knowledge base of true facts.
 
-Names identify entities. Identifiers (UMLS CUIs, DOIDs, …) may repeat; they only add to what counts as known.
+Entities are identified by name. Identifiers (UMLS CUIs, DOIDs, …) may repeat; they only merge names of one entity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def digest(*parts: str | None) -> str:
 
 
 ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
-"""Whether tables of facts have a column: always, where a fact has a value in it, or never."""
+"""Presence of a column in exported tables: always, if a fact has a value in it, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Column:
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
-    """A field of `Fact` that is a column of this kind."""
+    """A dataclass field of `Fact` with its column metadata."""
     return field(default=default, metadata={"column": about}, **others)
 
 
@@ -110,11 +110,11 @@ class Fact:
 
     @property
     def tail_key(self) -> str:
-        """What tells its tail from others: its name. Tails that are not known are not one tail: each is its own."""
+        """Key of the tail: its name. Unknown tails have distinct keys."""
         return self.tail or f"\n{self.fact_id}"
 
     def turned(self, relation: str) -> Fact:
-        """The fact said from its other end: head and tail exchanged, under this relation, with the id of what it says now."""
+        """The inverse fact under the given relation: head and tail exchanged, with an id of its own."""
         ends: dict[str, Any] = {
             "head": self.tail, "tail": self.head, "head_type": self.tail_type, "tail_type": self.head_type,
             "head_id": self.tail_id, "tail_id": self.head_id,
@@ -122,28 +122,28 @@ class Fact:
         return replace(self, **ends, relation=relation, turned_from=self.relation, fact_id="")
 
     def as_written(self) -> Fact:
-        """The fact as its file has it: a turned one the other way round, with the relation that stands there."""
+        """The fact as its file states it: an inverted fact is inverted back to the file's relation."""
         return self if self.turned_from is None else replace(self.turned(self.turned_from), turned_from=None)
 
     def stated_as(self, ready_sentence: str) -> Fact:
-        """The same fact with the id it has where its file states it in this sentence.
+        """The same fact with the id of its ready sentence.
 
-        One triplet may have several ready sentences; `source_id` separates entries that share the sentence too.
+        One triplet may have several ready sentences; `source_id` distinguishes entries that share the sentence too.
         """
         return replace(self, fact_id=self._id(ready_sentence))
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
-        own: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
-        return replace(self, positive=False, difficulty=None, presumed=None, **_OF_NO_SOURCE, **own)
+        changes: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
+        return replace(self, positive=False, difficulty=None, presumed=None, **_WITHOUT_SOURCE, **changes)
 
 
-COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields(Fact)}
-"""Everything that is recorded of a fact: its fields, as databases and files name them."""
+COLUMNS: dict[str, Column] = {field.name: field.metadata["column"] for field in fields(Fact)}
+"""Columns of databases and files, by name."""
 
 FACT_COLUMNS = tuple(COLUMNS)
 
-_OF_NO_SOURCE: dict[str, Any] = dict.fromkeys(name for name, about in COLUMNS.items() if about.of_the_source)
+_WITHOUT_SOURCE: dict[str, Any] = dict.fromkeys(name for name, column in COLUMNS.items() if column.of_the_source)
 
 _INVISIBLE = dict.fromkeys(
     code
@@ -153,24 +153,24 @@ _INVISIBLE = dict.fromkeys(
     )
     for code in range(first, last + 1)
 )  # fmt: skip
-"""Characters that only say how others are joined, broken, ordered or drawn: soft hyphens, zero-width and direction marks."""
+"""Control characters of layout: soft hyphens, zero-width characters, direction marks, variation selectors."""
 
 _PUNCTUATION = {**str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`")}), **_INVISIBLE}
-"""Hyphens and dashes become spaces; apostrophes and invisible characters go."""
+"""Translation table: hyphens and dashes become spaces; apostrophes and invisible characters are removed."""
 
 _BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
 
 
 @lru_cache(maxsize=1 << 17)
 def visible(name: str) -> str:
-    """A name as it is seen: without invisible characters, its accents joined to their letters, its spaces plain."""
+    """A name without invisible characters, composed (NFC), its white space collapsed."""
     if name.isascii():
         return " ".join(name.split())
     return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
 
 
 _SIGNS = re.compile(r"[^\w\s'’,-]|\A['’-]|[,_]\s*\Z|[a-z][A-Z]|[A-Z][\d_]\d?[0-9A-Z]|\d{6}|DB\d")
-"""Signs that a name may carry something beside itself. Of most names that is only such a word as "unspecified" behind it."""
+"""Quick test for affixes. Most names have only a suffix such as "unspecified", which it does not cover."""
 
 _REGISTERS = (
     r"DOID|HPO?|MONDO|OMIM|ORPHA(?:NET)?|MESH|UMLS|CUI|SYMP|RXCUI|RXNORM|CHEBI|GO|UBERON|NCIT|EFO|SNOMED(?: ?CT)?|SCTID|"
@@ -181,7 +181,7 @@ _SHORT = r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?"
 _CODE = rf"(?:{_REGISTERS})[ :_-]{{1,2}}[A-Z]{{0,5}}\d[\w.]*|[A-Za-z][\w.-]{{0,20}}:[A-Za-z]{{0,5}}\d[\w.]*|{_DOTTED}"
 
 IDENTIFIER = re.compile(rf"\A(?:{_CODE}|(?!B12$|P53$){_SHORT}|[A-Z]{{2,10}}_\d+|D\d{{6,9}}|ENSG\d{{11}}|https?://\S+)")
-"""Names that are identifiers: of UMLS, SNOMED CT, ICD-10, Wikidata or DrugBank, CURIEs and addresses."""
+"""Names that are identifiers: of UMLS, SNOMED CT, ICD-10, Wikidata or DrugBank, CURIEs and URLs."""
 
 _CODE_FIRST = re.compile(rf"[#*%+^]?(?:{_CODE}|{_SHORT}(?= ?[-–—:|\t]|\s+[A-Z][a-z]))(?: ?[-–—:|]| ?\t|\s)\s*(?=\w|\|)")
 _CODE_LAST = re.compile(rf"(?!\d)(?:{_CODE})\Z|(?<=[-–—|,] )(?:{_SHORT}|\d{{6,18}})\Z")
@@ -192,32 +192,33 @@ _ADDRESS = re.compile(r"\A(?:https?://\S+[/#]|[a-z]{2,8}:)(?=[A-Za-z][\w-]*\Z)")
 _CAMEL_CASE = re.compile(r"\A[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _QUOTES = "\"'`*“”„«»‹›‘’‚「」『』"
-_MOST_LAYERS, _LONGEST_NAME = 6, 1_000
+_MAX_AFFIXES, _MAX_NAME_LENGTH = 6, 1_000
 
 
 @cache
-def _beside() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
-    """The tags in brackets; the words behind names, the longest first, and their last words."""
-    behind = tuple(sorted(map(str.casefold, table_words()["behind"]), key=len, reverse=True))
-    last = frozenset(word.rpartition(" ")[2] for word in behind)
-    return frozenset(map(str.casefold, table_words()["tags"])), behind, last
+def _affixes() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
+    """Semantic tags; suffixes, the longest first; and the last words of the suffixes."""
+    suffixes = tuple(sorted(map(str.casefold, table_words()["behind"]), key=len, reverse=True))
+    last_words = frozenset(suffix.rpartition(" ")[2] for suffix in suffixes)
+    return frozenset(map(str.casefold, table_words()["tags"])), suffixes, last_words
 
 
 def core_name(name: str) -> str:
-    """A name without what it carries beside itself: semantic tags, codes, quotation marks, markup, a language, NOS, final dots;
-    with the words round a comma in their natural order, and those in CamelCase apart. Unchanged where nothing would be left.
+    """A name without affixes, its words in natural order ("asthma, acute" → "acute asthma"), CamelCase split.
+
+    Affixes are semantic tags, codes, quotation marks, markup, language tags, "NOS" and final dots. A name of nothing
+    else is unchanged.
     """
-    core = _bare(name)
+    core = _without_affixes(name)
     if ", " in core and len(parts := core.split(", ")) <= 4:
         return " ".join(reversed(parts))
     return _HUMP.sub(" ", core) if _CAMEL_CASE.fullmatch(core) else core
 
 
-def _bare(name: str) -> str:
-    """A name without what stands before and behind it."""
-    may_carry = carries_signs(name) and len(name) <= _LONGEST_NAME
-    for _ in range(_MOST_LAYERS if may_carry else 0):
-        inner = _peeled(name)
+def _without_affixes(name: str) -> str:
+    may_have_affixes = carries_signs(name) and len(name) <= _MAX_NAME_LENGTH
+    for _ in range(_MAX_AFFIXES if may_have_affixes else 0):
+        inner = _strip_affix(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break
         name = inner
@@ -225,20 +226,20 @@ def _bare(name: str) -> str:
 
 
 def carries_signs(name: str) -> bool:
-    """Whether a name may carry something beside itself."""
-    return bool(_SIGNS.search(name)) or name.rpartition(" ")[2].casefold() in _beside()[2]
+    """Returns False if a name certainly has no affixes."""
+    return bool(_SIGNS.search(name)) or name.rpartition(" ")[2].casefold() in _affixes()[2]
 
 
 def tag_of(name: str) -> str:
-    """The semantic tag, with its brackets, the code or the word that a name carries beside itself; "" where it carries none."""
-    if (bare := _bare(name)) == name:
+    """First affix of a name: a semantic tag with its brackets, a code or a word; "" if it has none."""
+    if (core := _without_affixes(name)) == name:
         return ""
-    before, _, behind = name.partition(bare)
-    return next((tag for part in (before, behind) if any(map(str.isalnum, tag := part.strip(" ,;:|-–—")))), "")
+    prefix, _, suffix = name.partition(core)
+    return next((affix for part in (prefix, suffix) if any(map(str.isalnum, affix := part.strip(" ,;:|-–—")))), "")
 
 
-def _peeled(name: str) -> str:
-    """A name without its outer layer of what it carries beside itself."""
+def _strip_affix(name: str) -> str:
+    """A name without its outermost affixes."""
     core = name.strip().lstrip("•·").strip()
     if "<" in core:
         core = _MARKUP.sub("", core)
@@ -258,12 +259,16 @@ def _peeled(name: str) -> str:
         core = _ADDRESS.sub("", core, count=1)
     if first := _CODE_FIRST.match(core):
         core = core[first.end() :]
-    return _without_last_code(_untagged(core)).strip()
+    core = _without_tag(core)
+    at = core.rfind(" ") if core[-1:].isalnum() else 0
+    if at > 0 and _CODE_LAST.search(core, at + 1):
+        core = core[:at].rstrip(" ,-–—|:")
+    return core.strip()
 
 
-def _untagged(name: str) -> str:
-    """A name without a tag or a code in brackets at its end, or before it, and without the words behind it."""
-    tags, behind, last = _beside()
+def _without_tag(name: str) -> str:
+    """A name without a tag or code in brackets, or without a suffix."""
+    tags, suffixes, last_words = _affixes()
     for opening, closing in ("()", "[]"):
         if name.endswith(closing) and (at := name.rfind(opening)) > 0:
             within = name[at + 1 : -1].strip()
@@ -272,29 +277,21 @@ def _untagged(name: str) -> str:
     if name.startswith("[") and (end := name.find("]")) > 0 and name[1:end].strip().casefold() in tags:
         return name[end + 1 :].lstrip()
     folded = name.casefold()
-    if len(folded) == len(name) and folded.rpartition(" ")[2] in last:
-        for words in behind:
-            if folded.endswith(words) and not folded[: -len(words)][-1:].isalnum():
-                return name[: -len(words)].rstrip(" ,-(")
+    if len(folded) == len(name) and folded.rpartition(" ")[2] in last_words:
+        for suffix in suffixes:
+            if folded.endswith(suffix) and not folded[: -len(suffix)][-1:].isalnum():
+                return name[: -len(suffix)].rstrip(" ,-(")
     return name
-
-
-def _without_last_code(name: str) -> str:
-    """A name without a code behind it: the last word, or what follows the last comma or dash."""
-    at = name.rfind(" ") if name[-1:].isalnum() else 0
-    return name[:at].rstrip(" ,-–—|:") if at > 0 and _CODE_LAST.search(name, at + 1) else name
 
 
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
-    """One key for all spellings of a name, whatever it carries beside itself (`core_name`)."""
+    """Key of a name: equal for all spellings and affixes."""
     return spelled(core_name(name))
 
 
 def spelled(text: str) -> str:
-    """One spelling of a text: it ignores case, white space, hyphens, apostrophes, accents, and the difference between British
-    and American spelling.
-    """
+    """A text with normalized spelling: no case, white space, hyphens, apostrophes, accents or British spelling."""
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
@@ -305,69 +302,54 @@ def spelled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A candidate tail. The knowledge base holds one per fact, so that a tail is drawn as often as it is true."""
+    """A candidate tail. The knowledge base has one per fact, so that frequent tails are drawn more often."""
 
     name: str
     identifier: str | None
 
 
 class _Links(NamedTuple):
-    """Entity → the entities that a pair links to it, those that are tails of it, and the names that these have there."""
+    """Adjacency of entities."""
 
-    both_ways: Mapping[str, frozenset[str]]
-    tails: Mapping[str, frozenset[str]]
-    tail_names: Mapping[str, frozenset[str]]
+    both_ways: Mapping[str, frozenset[str]]  # entity -> heads and tails linked to it
+    tails: Mapping[str, frozenset[str]]  # head -> its tails
+    tail_names: Mapping[str, frozenset[str]]  # head -> names of its tails
 
 
 _NONE = frozenset[str]()
 
 
 class Elsewhere(NamedTuple):
-    """What other sets know in a relation, as facts name it: no draw of it calls that false.
-
-    meaning: what the other sets call the relation. pairs: (head, tail), names of the facts. common: tails that are true of so
-    many heads that they are false only of one of `familiar`, of which the other sets list what is true; those of `vague`, which
-    the other sets do not have, of none.
-    """
+    """External knowledge of one relation, from other data sets. It is never drawn as false."""
 
     relation: str
-    meaning: str
-    pairs: tuple[tuple[str, str], ...]
-    common: tuple[str, ...] = ()
-    vague: tuple[str, ...] = ()
-    familiar: tuple[str, ...] = ()
+    meaning: str  # the relation's name in the other sets
+    pairs: tuple[tuple[str, str], ...]  # (head, tail), as the facts name them
+    common: tuple[str, ...] = ()  # tails true of many heads; candidates only for `familiar` heads
+    vague: tuple[str, ...] = ()  # common tails that the other sets lack; never candidates
+    familiar: tuple[str, ...] = ()  # heads whose true tails the other sets list
 
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """All known facts and names; more than the facts under test.
+    """All known facts and names; more than the facts under test."""
 
-    facts:      known positive facts.
-    also_true:  further (head, tail) pairs, of any relation, that are true or too close to true to be called false.
-    synonyms:   groups of names for one entity.
-    is_a:       pairs (narrower name, broader name) of a known hierarchy.
-    judged:     negative facts that a source expressly states.
-    elsewhere:  what other sets know in each relation. No part of the fingerprint, which is that of the source.
-    learned:    (head, tail) pairs that proved true, or too close to it, after facts were drawn: passed over in the order of the
-                draw, so that no other draw changes.
-    """
-
-    facts: tuple[Fact, ...]
-    also_true: tuple[tuple[str, str], ...] = ()
-    synonyms: tuple[tuple[str, ...], ...] = ()
-    is_a: tuple[tuple[str, str], ...] = ()
-    judged: tuple[Fact, ...] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
-    learned: tuple[tuple[str, str], ...] = ()
+    facts: tuple[Fact, ...]  # positive facts
+    also_true: tuple[tuple[str, str], ...] = ()  # (head, tail) of any relation, true or too close to true to be called false
+    synonyms: tuple[tuple[str, ...], ...] = ()  # groups of names of one entity
+    is_a: tuple[tuple[str, str], ...] = ()  # (narrower name, broader name)
+    judged: tuple[Fact, ...] = ()  # negative facts that a source states
+    elsewhere: tuple[Elsewhere, ...] = ()  # not part of the fingerprint
+    learned: tuple[tuple[str, str], ...] = ()  # (head, tail) found true after draws; skipped, so that other draws do not change
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What others computed from this knowledge base, kept for as long as it lives."""
+        """Cache of derived data, with the lifetime of this knowledge base."""
         return {}
 
     @cached_property
     def _entity_of(self) -> dict[str, str]:
-        """Name key → the key that represents all names with the same identifier or synonym group (union–find)."""
+        """Name key → key of its equivalence class by identifiers and synonyms (union–find)."""
         parent: dict[str, str] = {}
 
         def find(node: str) -> str:
@@ -391,20 +373,21 @@ class KnowledgeBase:
         return {node: find(node) for node in list(parent)}
 
     def entity(self, name: str) -> str:
-        """One key for all known names of an entity."""
+        """Key of the entity of a name."""
         key = name_key(name)
         return self._entity_of.get(key, key)
 
     @cached_property
     def _names_of(self) -> dict[str, frozenset[str]]:
         names: dict[str, set[str]] = defaultdict(set)
-        of_facts = (name for fact in self.facts for name in (fact.head, fact.tail) if name is not None)
-        for name in (*of_facts, *(name for group in self.synonyms for name in group)):
-            names[self.entity(name)].add(name)
+        for group in (*((fact.head, fact.tail) for fact in self.facts), *self.synonyms):
+            for name in group:
+                if name is not None:
+                    names[self.entity(name)].add(name)
         return {entity: frozenset(group) for entity, group in names.items()}
 
     def names(self, name: str) -> frozenset[str]:
-        """All known names of the entity of this name, itself among them."""
+        """All known names of an entity, including the given one."""
         return self._names_of.get(self.entity(name), frozenset()) | {name}
 
     @cached_property
@@ -412,65 +395,63 @@ class KnowledgeBase:
         return self._links(self.pairs())
 
     @cached_property
-    def _elsewhere_of(self) -> Mapping[str, _Links]:
-        """Relation → what other sets link in it."""
-        return {one.relation: self._links(one.pairs) for one in self.elsewhere}
+    def _external_links(self) -> Mapping[str, _Links]:
+        """Links of the other sets, by relation."""
+        return {external.relation: self._links(external.pairs) for external in self.elsewhere}
 
     @cached_property
     def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
-        """Relation → its common tails, the vague ones of them, and the heads that other sets know in it."""
+        """Relation → its common tails, its vague tails, and its familiar heads, as entities."""
         return {
-            one.relation: [frozenset(map(self.entity, names)) for names in (one.common, one.vague, one.familiar)]
-            for one in self.elsewhere
+            relation: [frozenset(map(self.entity, names)) for names in (common, vague, familiar)]
+            for relation, _, _, common, vague, familiar in self.elsewhere
         }
 
     def too_common(self, head: str, relation: str) -> frozenset[str]:
-        """The tails of a relation that are true of so many heads that nobody may call them false of this one."""
+        """Tails of a relation that are too common to be called false of this head."""
         common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
         return vague if self.entity(head) in familiar else common
 
     def _links(self, pairs: Iterable[tuple[str, str]]) -> _Links:
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
-        entity = cache(self.entity)  # each name stands in many pairs
+        entity = cache(self.entity)  # names repeat
         for head, tail in pairs:
             a, b = entity(head), entity(tail)
             links[a].add(b)
             links[b].add(a)
             tails[a].add(b)
             names[a].add(tail)
-        return _Links(*({entity: frozenset(them) for entity, them in of.items()} for of in (links, tails, names)))
+        return _Links(*({key: frozenset(group) for key, group in groups.items()} for groups in (links, tails, names)))
 
     def _known_in(self, relation: str | None) -> tuple[_Links, ...]:
-        """What this source links, and what other sets know in a relation."""
-        more = self._elsewhere_of.get(relation or "") if self.elsewhere else None
-        return (self._linked_names,) if more is None else (self._linked_names, more)
+        """Links of this source in any relation, and of the other sets in the given one."""
+        external = self._external_links.get(relation or "") if self.elsewhere else None
+        return (self._linked_names,) if external is None else (self._linked_names, external)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """All heads and tails that this source links, by facts or without one."""
+        """All linked (head, tail) of this source, from facts and `also_true`."""
         for fact in self.facts:
             if fact.tail is not None:
                 yield fact.head, fact.tail
         yield from self.also_true
 
     def linked(self, name: str, relation: str | None = None) -> frozenset[str]:
-        """Entities linked to this one by any relation, in either direction, under any name; by what other sets know in this
-        relation, too.
-        """
+        """Entities linked to this one in either direction: in any relation here, in the given one in other sets."""
         entity = self.entity(name)
-        return _NONE.union(*(of.both_ways.get(entity, _NONE) for of in self._known_in(relation)))
+        return _NONE.union(*(links.both_ways.get(entity, _NONE) for links in self._known_in(relation)))
 
     @cached_property
     def _learned_links(self) -> Mapping[str, frozenset[str]]:
         return self._links(self.learned).both_ways
 
     def learned_of(self, name: str) -> frozenset[str]:
-        """Entities that `learned` links to this one, and their relatives in the known hierarchy."""
-        found = self._learned_links.get(self.entity(name), _NONE)
-        return found | self._relatives(found)
+        """Entities that `learned` links to this one, and their relatives."""
+        learned = self._learned_links.get(self.entity(name), _NONE)
+        return learned | self._relatives(learned)
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """Entity → those directly above it, and → those directly below it."""
+        """Parents by entity, and children by entity."""
         above: defaultdict[str, set[str]] = defaultdict(set)
         below: defaultdict[str, set[str]] = defaultdict(set)
         for narrow, broad in self.is_a:
@@ -479,21 +460,21 @@ class KnowledgeBase:
         return above, below
 
     def relatives(self, name: str) -> frozenset[str]:
-        """All ancestors and descendants of this entity in the known hierarchy, without itself."""
+        """Ancestors and descendants of an entity, without itself."""
         return self._relatives({self.entity(name)})
 
     def relatives_around(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """The relatives of a head and of all its known tails, as `known_tails` has them."""
+        """Relatives of a head and of its `known_tails`."""
         entity = self.entity(head)
-        return self._relatives(_NONE.union([entity], *(of.tails.get(entity, _NONE) for of in self._known_in(relation))))
+        return self._relatives(_NONE.union([entity], *(links.tails.get(entity, _NONE) for links in self._known_in(relation))))
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
         above, below = self.hierarchy
         placed = {entity for entity in entities if entity in above or entity in below}
-        found: dict[str, frozenset[str]] = self.memo.setdefault("relatives", {})
-        for entity in placed - found.keys():
-            found[entity] = frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
-        return frozenset[str]().union(*(found[entity] for entity in placed))
+        relatives: dict[str, frozenset[str]] = self.memo.setdefault("relatives", {})
+        for entity in placed - relatives.keys():
+            relatives[entity] = frozenset((_reachable(entity, above) | _reachable(entity, below)) - {entity})
+        return _NONE.union(*(relatives[entity] for entity in placed))
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
@@ -504,13 +485,13 @@ class KnowledgeBase:
         return {key: tuple(sorted(group, key=lambda t: (t.name, t.identifier or ""))) for key, group in tails.items()}
 
     def tails(self, relation: str, tail_type: str | None) -> tuple[Tail, ...]:
-        """The sorted tails of a relation whose semantic type is `tail_type`, one per fact. None stands for untyped tails."""
+        """Sorted tails of a relation with the semantic type `tail_type` (None: untyped), one per fact."""
         return self._tails.get((relation, tail_type or ""), ())
 
     def known_tails(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """Names of all tails known for this head, under any of its names, in any relation; those of other sets in this one."""
+        """Names of the known tails of a head: in any relation here, in the given one in other sets."""
         entity = self.entity(head)
-        return _NONE.union(*(of.tail_names.get(entity, _NONE) for of in self._known_in(relation)))
+        return _NONE.union(*(links.tail_names.get(entity, _NONE) for links in self._known_in(relation)))
 
     @cached_property
     def _facts_of(self) -> dict[str, list[Fact]]:
@@ -520,7 +501,7 @@ class KnowledgeBase:
         return facts
 
     def facts_of(self, head: str) -> list[Fact]:
-        """The known facts of a head, under any of its names."""
+        """Known facts of a head, under all its names."""
         return self._facts_of.get(self.entity(head), [])
 
     @cached_property
@@ -532,14 +513,14 @@ class KnowledgeBase:
                 head = self.entity(fact.head)
                 heads[fact.relation].add(head)
                 heads_of_tail[fact.relation, self.entity(fact.tail)].add(head)
-        return {key: len(having) / len(heads[key[0]]) for key, having in heads_of_tail.items()}
+        return {(relation, tail): len(group) / len(heads[relation]) for (relation, tail), group in heads_of_tail.items()}
 
     def share_of_heads(self, relation: str, tail: str) -> float:
-        """Share, from 0 to 1, of the relation's heads that have this tail."""
+        """Fraction of a relation's heads that have this tail."""
         return self._share_of_heads.get((relation, self.entity(tail)), 0.0)
 
     def fingerprint(self, ready: Mapping[str, str]) -> str:
-        """A hash of everything known, whatever the order. ready: fact id → the sentence in which the file states the fact."""
+        """Order-independent hash of the content. ready: fact id → ready sentence."""
         facts = sorted(digest(described(fact, ready)) for fact in self.facts)
         links = sorted(map("\x1f".join, self.also_true))
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
@@ -569,8 +550,8 @@ def described(fact: Fact, ready: Mapping[str, str]) -> str:
     return f"{told} until {fact.until!r}" if fact.until else told
 
 
-def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:
-    """Everything reachable in one step or more. The steps may form cycles."""
+def _reachable(start: str, steps: Mapping[str, set[str]]) -> set[str]:
+    """Nodes reachable in one step or more. The graph may have cycles."""
     reached: set[str] = set()
     queue = [start]
     while queue:

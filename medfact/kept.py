@@ -1,6 +1,6 @@
-"""Results that are kept for all visitors. Whoever needs one that is being computed waits for it, and computes nothing.
+"""Shared caches: concurrent callers share one computation.
 
-A server answers in few threads. There nobody waits in one: `MustWait` says what for, and the request comes back after that.
+A server has few threads. There a caller does not block: `MustWait` names the result that it needs, and the request is retried.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
+from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -19,11 +20,11 @@ from cachetools.keys import hashkey
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_may_wait: ContextVar[bool] = ContextVar("may_wait", default=True)
+_may_block: ContextVar[bool] = ContextVar("may_block", default=True)
 
 
 class MustWait(Exception):
-    """What is asked for needs something that others do just now. until: done when they have done it."""
+    """Another thread is computing the result. until: done when that thread has finished."""
 
     def __init__(self, until: Future[None]) -> None:
         super().__init__()
@@ -32,103 +33,94 @@ class MustWait(Exception):
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """Within it nothing here waits for others: MustWait is raised instead."""
-    token = _may_wait.set(False)
+    """Raises MustWait instead of blocking on another thread."""
+    token = _may_block.set(False)
     try:
         yield
     finally:
-        _may_wait.reset(token)
+        _may_block.reset(token)
 
 
 class Alone:
-    """What is done by one at a time, for each key."""
+    """A lock per key."""
 
     def __init__(self) -> None:
-        self._busy: dict[Hashable, Future[None]] = {}
+        self._held: dict[Hashable, Future[None]] = {}
         self._lock = Lock()
 
     @contextmanager
     def at(self, key: Hashable = None, seconds: float | None = None) -> Iterator[None]:
-        """Meanwhile nobody else is at this key. Waits for whoever is, so many seconds at most: then raises TimeoutError."""
-        while (other := self._taken(key)) is not None:
-            if not _may_wait.get():
-                raise MustWait(other)
-            other.result(seconds)
+        """Holds the lock of a key. Raises TimeoutError if it is not released within `seconds`."""
+        while (holder := self._try_acquire(key)) is not None:
+            if not _may_block.get():
+                raise MustWait(holder)
+            holder.result(seconds)
         try:
             yield
         finally:
             with self._lock:
-                done = self._busy.pop(key)
-            done.set_result(None)
+                released = self._held.pop(key)
+            released.set_result(None)
 
-    def _taken(self, key: Hashable) -> Future[None] | None:
-        """Takes a key; who is at it, where somebody is."""
+    def _try_acquire(self, key: Hashable) -> Future[None] | None:
+        """Acquires a key; returns the future of its holder if it is locked."""
         with self._lock:
-            other = self._busy.get(key)
-            if other is None:
-                self._busy[key] = Future()
-            return other
+            holder = self._held.get(key)
+            if holder is None:
+                self._held[key] = Future()
+            return holder
 
 
-def _one(_: Any) -> float:
-    return 1
-
-
-_NOTHING = object()
-
-
-def _no(_: Exception) -> bool:
-    return False
-
-
+@dataclass
 class _Failure:
-    """An error as a result."""
+    error: Exception
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+
+_MISSING = object()
 
 
 def keep(
-    most: float,
-    size: Callable[[Any], float] = _one,
+    max_size: float,
+    size: Callable[[Any], float] = lambda _: 1,
     key: Callable[..., Hashable] = hashkey,
-    fails: Callable[[Exception], bool] = _no,
+    fails: Callable[[Exception], bool] = lambda _: False,
 ) -> Callable[[Function], Function]:
-    """Decorates a function: its latest results are kept while their sizes sum up to at most `most`. A larger one is kept alone.
+    """Decorates a function with an LRU cache. A result larger than `max_size` is cached as the only entry.
 
-    key: what stands for the arguments, where they cannot be hashed themselves. fails: whether an error would come again, and is
-    kept as a result is. The function's `cache` holds what is kept.
+    key: maps the arguments to a hashable key. fails: returns True for a permanent error, which is cached like a result.
     """
-    room: LRUCache[Any, Any] = LRUCache(most, getsizeof=lambda one: 1 if isinstance(one, _Failure) else min(size(one), most))
-    alone, lock = Alone(), Lock()
+    cache: LRUCache[Any, Any] = LRUCache(
+        max_size, lambda result: 1 if isinstance(result, _Failure) else min(size(result), max_size)
+    )
+    key_lock, lock = Alone(), Lock()
 
-    def found(place: Hashable) -> Any:
+    def lookup(entry: Hashable) -> Any:
         with lock:
-            return room.get(place, _NOTHING)
+            return cache.get(entry, _MISSING)
 
-    def kept(function: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*arguments: Any, **named: Any) -> Any:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def compute(*arguments: Any, **named: Any) -> Any:
             try:
                 return function(*arguments, **named)
             except Exception as error:
                 if not fails(error):
                     raise
-                return _Failure(copy(error))  # without what led to it
+                return _Failure(copy(error))  # without its traceback and cause
 
         @wraps(function)
-        def once(*arguments: Any, **named: Any) -> Any:
-            place = key(*arguments, **named)
-            if (result := found(place)) is _NOTHING:
-                with alone.at(place):
-                    if (result := found(place)) is _NOTHING:
-                        result = made(*arguments, **named)
+        def cached(*arguments: Any, **named: Any) -> Any:
+            entry = key(*arguments, **named)
+            if (result := lookup(entry)) is _MISSING:
+                with key_lock.at(entry):
+                    if (result := lookup(entry)) is _MISSING:
+                        result = compute(*arguments, **named)
                         with lock:
-                            room[place] = result
+                            cache[entry] = result
             if isinstance(result, _Failure):
                 raise copy(result.error)
             return result
 
-        once.cache, once.cache_clear = room, room.clear  # type: ignore[attr-defined]
-        return once
+        cached.cache, cached.cache_clear = cache, cache.clear  # type: ignore[attr-defined]
+        return cached
 
-    return cast(Callable[[Function], Function], kept)
+    return cast(Callable[[Function], Function], decorate)

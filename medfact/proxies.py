@@ -1,4 +1,4 @@
-"""Proxies that the environment names, and that the HTTP client cannot use: a SOCKS proxy without its package, or no address."""
+"""Detects proxy variables that the HTTP client cannot use: invalid URLs, and SOCKS proxies without the package socksio."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SOCKS = {"socks5", "socks5h"}
 
 
 def unusable_proxies() -> dict[str, str]:
-    """The names of the variables, each with what is wrong with its proxy. A proxy's address may hold a password."""
-    named = {name: value.strip() for name, value in os.environ.items() if name.lower() in _VARIABLES and value.strip()}
-    return {name: problem for name, value in sorted(named.items()) if (problem := _problem(value))}
+    """Environment variable → problem. The address is not quoted: it may contain a password."""
+    proxies = {name: value.strip() for name, value in os.environ.items() if name.lower() in _VARIABLES and value.strip()}
+    return {name: problem for name, value in sorted(proxies.items()) if (problem := _problem(value))}
 
 
 def _problem(proxy: str) -> str:
@@ -33,14 +33,14 @@ def _problem(proxy: str) -> str:
 
 
 def check_proxies() -> None:
-    """Raises Mistake where the environment names a proxy that cannot be used."""
+    """Raises Mistake if the environment names an unusable proxy."""
     for name, problem in unusable_proxies().items():
         raise Mistake(f"The environment variable {name} {problem}.", f"Run `pip install socksio`, or unset {name}.")
 
 
 @contextmanager
 def without_unusable_proxies() -> Iterator[None]:
-    """Hides them meanwhile, from libraries that make an HTTP client when they are imported."""
+    """Hides unusable proxies from libraries that create an HTTP client on import."""
     hidden = {name: os.environ.pop(name) for name in unusable_proxies()}
     try:
         yield

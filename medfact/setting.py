@@ -1,6 +1,4 @@
-"""What a field of a run's settings says of itself, once. Command line, page, notebook, files of runs, comparisons and the
-documentation read it here: nobody else lists the fields.
-"""
+"""Metadata of the fields of a run's settings, for command line, page, notebook, run files, comparisons and documentation."""
 
 from __future__ import annotations
 
@@ -17,33 +15,29 @@ METHOD = "method"
 RETRIEVAL = "retrieval (passages that stand beside each statement; MKJ, Section 4.6)"
 LOCAL = "local models"
 SERVICE = "models behind a service"
-"""Groups of options: the title of each in a help text."""
+"""Groups of options, by their title in a help text."""
 
 ALL, LAST_PART, OF_MODEL, ADDRESS, NOTHING = "all", "last part", "last part of a folder", "address", "nothing"
-"""What of a field's value goes into a run's file: all of it; of a path, its last part alone; the same of a model that is a
-folder; an address without secrets; nothing, so that it is at its default elsewhere."""
+"""Export policies, from a field's value to a run's file: the value; the last part of a path; the same for a model that is a
+folder; an address without secrets; the default.
+"""
 
-
-_LONGEST_BITS = 128
+_MAX_BITS = 128
 
 
 class Bounds(NamedTuple):
-    """Between what a number lies, wherever it enters. Recorded runs are not held to it: an older version may have allowed more,
-    and what was recorded stays readable.
-
-    of: what the number is of, as a message names it.
-    """
+    """Range of a number, checked on input. Recorded runs may be outside it: an older version may have allowed more."""
 
     least: float
     most: float
-    of: str
+    of: str  # noun of the number in messages
 
     def hold(self, value: float | None) -> bool:
-        """Whether they hold of a value; None leaves it to others. What is no number is in no bounds."""
+        """Returns True if a value is within the range or None. NaN is outside."""
         return value is None or self.least <= value <= self.most
 
     def check(self, value: float | None) -> None:
-        """Raises Mistake where a number is too small, too large or none."""
+        """Raises Mistake if a number is out of range."""
         if not self.hold(value):
             raise Mistake(
                 f"The {self.of} is {in_words(value).replace(',', '')}.",
@@ -57,75 +51,50 @@ TOKENS = Bounds(1, 131_072, "number of tokens in a reply")
 
 @dataclass(frozen=True)
 class Need:
-    """What a setting needs beside it, or it would change nothing.
+    """A condition on the other settings, without which a setting has no effect."""
 
-    is_met: whether a `RunSpec` has it.
-    problem: what is wrong where it has not; may name the {flag}.
-    everywhere: whether a run without it is refused. Otherwise only whoever types the option is told.
-    """
-
-    is_met: Callable[[Any], object]
-    problem: str
+    is_met: Callable[[Any], object]  # takes a `RunSpec`
+    problem: str  # message if it is not met; may contain {flag}
     hint: str
-    everywhere: bool = False
+    everywhere: bool = False  # refuses the run; otherwise only the command line objects to the option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a field says of itself. One without a flag is set by medfact alone, or along with another.
-
-    group: the group of options that has it; "" for one that single commands offer.
-    place: where it stands in its group: lower ones first, equal ones in the order of the fields.
-    parse: reads what was typed; by default, the field's type does.
-    along: the path of another field that the option sets too.
-    excludes: the path of the option before it that it excludes.
-    shares: the path of the field whose option sets this one instead, where what is typed stands in capital letters and is
-    none of that field's choices.
-    several: whether its option and its input take several values: each makes runs of its own.
-    resumable: whether `resume` takes another value than the run recorded.
-    label: what the page calls its input.
-    info: what the page says below the label.
-    has_input: whether the page draws its input from its kind, its bounds and its choices, with no line of its own.
-    choices: all that it may be, where these are few.
-    of: what the choices are, as a message names them.
-    travels: what of it goes into a run's file, and is believed of one.
-    asks: whether it is part of what a run asks: the record of a run fixes it, and the command that repeats a run has it.
-    is_source: whether it says which facts are read.
-    compared: what comparisons call it, where runs that differ in it are not alike; "" where its value need not be named.
-    """
+    """Metadata of a field. A field without a flag is set by medfact, or along with another field."""
 
     flag: str = ""
     metavar: str = ""
     help: str = ""
-    group: str = ""
-    place: int = 9
-    parse: Callable[[str], Any] | None = None
-    along: str = ""
-    excludes: str = ""
-    shares: str = ""
-    several: bool = False
-    resumable: bool = False
-    label: str = ""
-    info: str = ""
-    has_input: bool = False
+    group: str = ""  # group of options; "" for an option of single commands
+    place: int = 9  # order within the group, ascending; ties in the order of the fields
+    parse: Callable[[str], Any] | None = None  # from command-line text; None: the field's type
+    along: str = ""  # path of another field that the option sets too
+    excludes: str = ""  # path of an earlier option; the two are mutually exclusive
+    shares: str = ""  # path of a field with the same flag; upper-case values that are not its choices go to this one
+    several: bool = False  # each of several values starts a run of its own
+    resumable: bool = False  # `resume` may change the recorded value
+    label: str = ""  # of the page's input
+    info: str = ""  # below the label
+    has_input: bool = False  # the page generates the input from type, bounds and choices
     bounds: Bounds | None = None
     choices: Collection[str] = ()
-    of: str = ""
+    of: str = ""  # noun of the choices in messages
     needs: Need | None = None
-    travels: str = ALL
-    asks: bool = True
-    is_source: bool = False
-    compared: str = ""
+    travels: str = ALL  # export policy of a run's file
+    asks: bool = True  # affects prompts and answers: recorded, and part of the command that repeats a run
+    is_source: bool = False  # determines which facts are read
+    compared: str = ""  # name in comparisons; runs that differ in it are not comparable. "" if it needs no mention
 
     def check_choice(self, value: str | tuple[str, ...] | None) -> None:
-        """Raises UnknownName where a value, or one of several, is none of the choices. None leaves it to the method."""
-        for one in values_of(value) if self.choices else ():
-            if one not in self.choices:
-                raise UnknownName(self.of, one, self.choices)
+        """Raises UnknownName if a value, or one of several, is not a choice. None means the method's default."""
+        for choice in values_of(value) if self.choices else ():
+            if choice not in self.choices:
+                raise UnknownName(self.of, choice, self.choices)
 
 
 def values_of(value: Any) -> tuple[Any, ...]:
-    """What a field that has choices says: one value, several, or none."""
+    """A setting's values as a tuple: one, several, or none."""
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
@@ -135,19 +104,19 @@ _KEY = "setting"
 def setting(
     default: Any, flag: str = "", metavar: str = "", help_: str = "", *, repr_: bool = True, compare: bool = True, **more: Any
 ) -> Any:
-    """A field of a dataclass with its default, and what it says of itself. more: of `Setting`."""
-    said = Setting(flag=flag, metavar=metavar, help=help_, **more)
-    return field(default=default, repr=repr_, compare=compare, metadata={_KEY: said})
+    """A dataclass field with its default and metadata. more: further fields of `Setting`."""
+    metadata = {_KEY: Setting(flag=flag, metavar=metavar, help=help_, **more)}
+    return field(default=default, repr=repr_, compare=compare, metadata=metadata)
 
 
 def setting_of(field_: dataclasses.Field[Any]) -> Setting:
-    """What a field says of itself."""
+    """Metadata of a field."""
     return field_.metadata.get(_KEY) or Setting()
 
 
 def settings_in(record: Any) -> dict[str, Setting]:
-    """Name → what that field of a record, or of a class of records, says of itself."""
-    return {one.name: setting_of(one) for one in dataclasses.fields(record)}
+    """Metadata of a dataclass or an instance, by field name."""
+    return {field_.name: setting_of(field_) for field_ in dataclasses.fields(record)}
 
 
 _KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
@@ -160,28 +129,26 @@ _KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
 }
 
 
-def checked_value(field_: dataclasses.Field[Any], value: Any, of: str = "") -> Any:
-    """A setting's value, as a program or a page gives it. of: the mapping that it is in. Raises Mistake where it is of another
-    kind; never shows a key.
-    """
+def checked_value(field_: dataclasses.Field[Any], value: Any, prefix: str = "") -> Any:
+    """Validates the type of a setting's value. prefix: of the field's name in messages. Raises Mistake; never quotes a key."""
     kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
     if value is None and field_.type.endswith("| None"):
         return None
     texts = not isinstance(value, list | tuple) or _are_texts(value, pairs="pairs" in name)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds) or not texts:
-        shown = f"={value!r}" if field_.repr else ""
-        raise Mistake(f"{of}{field_.name}{shown} is not {name}.", f"Give {name}.")
+        quoted = f"={value!r}" if field_.repr else ""
+        raise Mistake(f"{prefix}{field_.name}{quoted} is not {name}.", f"Give {name}.")
     return tuple(value) if isinstance(value, list) else value
 
 
 def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
     if pairs:
         return all(isinstance(pair, list | tuple) and len(pair) == 2 and _are_texts(pair, False) for pair in values)
-    return all(isinstance(one, str) for one in values)
+    return all(isinstance(text, str) for text in values)
 
 
 def in_words(value: float | None) -> str:
-    """A number as a message gives it, short however long it is."""
+    """A number in a message, abbreviated if it has very many digits."""
     if isinstance(value, int):
-        return f"{value:,}" if value.bit_length() <= _LONGEST_BITS else "a number of very many digits"
+        return f"{value:,}" if value.bit_length() <= _MAX_BITS else "a number of very many digits"
     return f"{value:g}"

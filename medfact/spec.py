@@ -1,4 +1,4 @@
-"""What defines a run, as names and numbers without behaviour."""
+"""The settings of a run: protocols, and every option with its metadata."""
 
 from __future__ import annotations
 
@@ -39,41 +39,27 @@ from medfact.setting import (
 
 @dataclass(frozen=True)
 class Protocol:
-    """A named method: a paper's, or the project's own.
-
-    pools: its prototype pools; a relation is stated by the first pool that has it.
-    negatives: negative facts per positive one.
-    shots: demonstrations before each statement.
-    heads_aside: heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last.
-    question: the name of the question format.
-    reading: the name of the rule that reads replies.
-    first: names of the figures shown first.
-    rephrases: whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).
-    rephraser: the model that rephrased them in the paper.
-    services: decoding of commercial models in the paper: greedy, or the service's default settings (`decoded_as_published`).
-    one_tail: whether to test one tail per head and relation (a seeded draw) instead of all.
-    negative_difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
-    """
+    """A named method: a paper's, or the project's own."""
 
     name: str
     title: str
     explanation: str
-    pools: tuple[str, ...]
-    negatives: int
-    shots: int
-    heads_aside: int
-    question: str = "paper"
-    reading: str = "committed"
-    first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
-    rephrases: bool = True
-    rephraser: str | None = None
-    services: str = "greedy"
-    one_tail: bool = False
-    negative_difficulty: str = ANY
+    pools: tuple[str, ...]  # prototype pools; a relation is stated by the first pool that has it
+    negatives: int  # negative facts per positive one
+    shots: int  # demonstrations before each statement
+    heads_aside: int  # held-out heads per relation, for demonstrations; without shots a limit may reach them, last
+    question: str = "paper"  # key of `answers.FORMATS`
+    reading: str = "committed"  # key of `answers.READINGS`
+    first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")  # headline metrics
+    rephrases: bool = True  # a run without rephrasing is -LMReph (PretextTrans, Table 13)
+    rephraser: str | None = None  # model that rephrased the prototypes in the paper
+    services: str = "greedy"  # decoding of commercial models in the paper; or "default" (`decoded_as_published`)
+    one_tail: bool = False  # tests one tail per head and relation (a seeded draw) instead of all
+    negative_difficulty: str = ANY  # negatives that are drawn first (`negatives.PREFERENCES`)
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The figures where there is room for few: mastery and right answers if it shows them first, else all that it does."""
+        """Metrics for small displays: mastery and average accuracy if they are headline metrics, else all headline metrics."""
         few = ("joint_accuracy", "average_accuracy")
         return few if set(few) <= set(self.first) else self.first
 
@@ -149,9 +135,6 @@ PROTOCOLS = {
 LOCAL_OWNER = "local"
 
 NO_RETRIEVAL = "none"
-"""No passages are retrieved."""
-
-
 ORIGIN_POOL = "origin"
 
 
@@ -171,22 +154,6 @@ def _usd(text: str) -> float:
 
 
 # fmt: off
-_OF_A_FILE = Need(
-    lambda spec: spec.facts is not None,
-    "{flag} names a column of a file of facts, and none is given.", "Add --facts FILE.",
-)
-_POOL_ORIGIN = Need(
-    lambda spec: spec.pool == ORIGIN_POOL,
-    f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.", f"Add --pool {ORIGIN_POOL}.",
-)
-_SHOTS = Need(
-    lambda spec: spec.shots != 0,
-    "No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.", everywhere=True,
-)
-_DRAWN_SHOTS = Need(
-    lambda spec: shots_of(spec) and not spec.demonstrations,
-    "Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.", everywhere=True,
-)
 _PASSAGES = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
     "{flag} is for retrieval, and there is none.", "Leave it out, or add --retrieval sparse or dense.",
@@ -195,48 +162,13 @@ _PASSAGES_OF_DOCUMENTS = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
     "Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.", everywhere=True,
 )
-_NO_REPEATS = Need(
-    lambda spec: not spec.service.repeats,
-    "P(True) is either stated or comes from repeated answers.", "Leave out --stated or --repeats.", everywhere=True,
-)
-_OWN_WORDS = Need(
-    lambda spec: spec.protocol == "medfact" and not (
-        spec.pool or spec.question or spec.templates or spec.stated or spec.pressure or spec.task or spec.writer
-        or spec.retrieval != NO_RETRIEVAL
-    ),
-    "Only the method medfact, with its own sentences and question, is worded in other languages than English; passages, "
-    "pushes, rephrasing and its guards are not.",
-    "Leave out --language, or the other method, pool, question, --retrieval, --stated, --pressure.", everywhere=True,
-)
 # fmt: on
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that defines what one model is asked. None for pool, negatives, negative_difficulty, shots or question means
-    the protocol's own. A new field is declared here; the order of the fields is that of recorded specs.
-
-    facts: a file or folder; replaces `dataset`.
-    columns: pairs of our column name and the file's.
-    limit: number of positive facts that have all their negatives, in total.
-    shot_draws: how often each statement is asked, each time with other demonstrations.
-    demonstrations: a file that replaces the drawn demonstrations.
-    task: what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
-    entailment: guards what is written, beside the guards over words; None for none.
-    writing: the run whose sentences are asked, or are tried again.
-    writer: the model that wrote the sentences that are asked.
-    corpus: a file or folder of documents; None means the known facts in plain sentences.
-    passages: passages shown with a statement, at most.
-    leave_out: whether passages that state the fact under test are left out of the corpus (`runs.corpus`).
-    encoder_url: of a service that encodes; None means the address of the service that answers.
-    service: how a model behind a service is asked; its key is never recorded.
-    budget: None means any sum.
-    placement: how a local model is loaded.
-    pressure: kinds of pushes; a control is asked with them. () asks each statement alone.
-    race: an id that the runs of one race share: they are asked side by side, disease by disease, until it is decided.
-    racers: how many models race, 0 where none do.
-    imported: the fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name is
-    never opened (`opened`) and joins no runs. () for a run that was planned here.
+    """Settings of one run of one model. None for pool, negatives, negative_difficulty, shots or question means the protocol's
+    default. Recorded specs keep the order of the fields.
     """
 
     # fmt: off
@@ -245,13 +177,18 @@ class RunSpec:
     dataset: str = setting(
         "clinical-core", "--dataset", "NAME", "a bundled data set", group=FACTS, is_source=True, label="Facts"
     )
-    facts: str | None = setting(
+    facts: str | None = setting(  # replaces `dataset`
         None, "--facts", "FILE", "your own facts: a table, hf:NAME, or a MedLAMA, MKJ, DiseK or UMLS folder",
         group=FACTS, excludes="spec.dataset", is_source=True, travels=LAST_PART,
     )
-    columns: tuple[tuple[str, str], ...] = setting(
+    columns: tuple[tuple[str, str], ...] = setting(  # (our name, the file's)
         (), "--column", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT",
-        group=FACTS, parse=_column, needs=_OF_A_FILE, is_source=True,
+        group=FACTS, parse=_column,
+        needs=Need(
+            lambda spec: spec.facts is not None,
+            "{flag} names a column of a file of facts, and none is given.", "Add --facts FILE.",
+        ),
+        is_source=True,
     )
     rela: tuple[str, ...] = setting((), "--rela", "NAME", "a relation to read", group=UMLS, is_source=True)
     sab: tuple[str, ...] = setting((), "--sab", "NAME", "a source to read (default: all)", group=UMLS, is_source=True)
@@ -273,7 +210,7 @@ class RunSpec:
     sourced: bool = setting(
         False, "--sourced", "", "test only facts that a source states, with their false partners", group=FACTS
     )
-    limit: int | None = setting(
+    limit: int | None = setting(  # positive facts, with all their negatives
         None, "--limit", "N", "test N true facts and their false partners",
         group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="True facts, each with its false ones",
     )
@@ -303,15 +240,32 @@ class RunSpec:
     )
     shot_draws: int = setting(
         1, "--shot-draws", "N", "ask each statement with N different draws of demonstrations",
-        group=METHOD, bounds=Bounds(1, 20, "number of shot draws"), needs=_DRAWN_SHOTS, compared="draws of demonstrations",
+        group=METHOD, bounds=Bounds(1, 20, "number of shot draws"),
+        needs=Need(
+            lambda spec: shots_of(spec) and not spec.demonstrations,
+            "Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.",
+            everywhere=True,
+        ),
+        compared="draws of demonstrations",
     )
     demonstrations: str | None = setting(
         None, "--demonstrations", "FILE", "your own: a table of relation, variant, statement, label",
-        group=METHOD, needs=_SHOTS, travels=LAST_PART,
+        group=METHOD,
+        needs=Need(
+            lambda spec: spec.shots != 0,
+            "No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.",
+            everywhere=True,
+        ),
+        travels=LAST_PART,
     )
     templates: str | None = setting(
         None, "--templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin",
-        group=METHOD, place=2, needs=_POOL_ORIGIN, travels=LAST_PART,
+        group=METHOD, place=2,
+        needs=Need(
+            lambda spec: spec.pool == ORIGIN_POOL,
+            f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.", f"Add --pool {ORIGIN_POOL}.",
+        ),
+        travels=LAST_PART,
     )
     question: str | None = setting(
         None, "--question", "FORMAT", "paper, code or mkj (default: the protocol's)", group=METHOD, place=2
@@ -321,17 +275,17 @@ class RunSpec:
         group=METHOD, place=1,
     )
 
-    task: str | None = None
-    entailment: str | None = setting(
+    task: str | None = None  # instruction for a text (`answers.INSTRUCTIONS`); None asks whether statements are true
+    entailment: str | None = setting(  # a guard over written sentences, besides those over words
         None, "--entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard", travels=LAST_PART
     )
-    writing: str | None = None
-    writer: str | None = None
+    writing: str | None = None  # id of the run whose written sentences are asked, or rewritten
+    writer: str | None = None  # model that wrote the sentences
     retrieval: str = setting(
         NO_RETRIEVAL, "--retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)",
         group=RETRIEVAL, choices=(NO_RETRIEVAL, *RETRIEVERS), of="retrieval", label="Passages are looked up",
     )
-    corpus: str | None = setting(
+    corpus: str | None = setting(  # None for the known facts in plain sentences
         None, "--corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)",
         group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, travels=LAST_PART,
     )
@@ -342,7 +296,7 @@ class RunSpec:
         5, "--passages", "K", "passages shown with a statement",
         group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_PASSAGES,
     )
-    leave_out: bool = setting(
+    leave_out: bool = setting(  # see `runs.corpus`
         False, "--leave-out-fact", "", "leave out passages that state the fact or name both its ends",
         group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS,
     )
@@ -355,7 +309,7 @@ class RunSpec:
         None, "--encoder-url", "URL", "address of that service (default: that of --base-url)",
         group=RETRIEVAL, needs=_PASSAGES, travels=ADDRESS,
     )
-    service: ServiceSettings = DEFAULTS
+    service: ServiceSettings = DEFAULTS  # its key is never recorded
     budget: float | None = setting(
         None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
         group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
@@ -374,11 +328,16 @@ class RunSpec:
     )
     stated: bool = setting(
         False, "--stated", "", "P(True) as the model states it: a second turn asks “How sure are you, 0 to 100?”",
-        group=METHOD, place=3, needs=_NO_REPEATS, compared="stated P(True)", label="Ask each time how sure the model is",
+        group=METHOD, place=3,
+        needs=Need(
+            lambda spec: not spec.service.repeats,
+            "P(True) is either stated or comes from repeated answers.", "Leave out --stated or --repeats.", everywhere=True,
+        ),
+        compared="stated P(True)", label="Ask each time how sure the model is",
         has_input=True, info="A second question after each answer: its P(True) is then what the model states.",
     )
 
-    pressure: tuple[str, ...] = setting(
+    pressure: tuple[str, ...] = setting(  # a control condition comes with them
         (), "--pressure", "KINDS",
         f"push against each answer in two further turns, and ask again: {', '.join(PRESSURES)}, with commas",
         group=METHOD, place=3, choices=PRESSURES, of="kind of pressure", compared="pressure",
@@ -389,28 +348,38 @@ class RunSpec:
         ENGLISH, "--language", "CODES",
         f"language of statements, question and answers: {', '.join(language_titles())}; several, with commas or "
         "repeated, make a run each (of a UMLS folder: that of its names, such as SPA)",
-        group=METHOD, place=1, choices=language_titles(), of="language", needs=_OWN_WORDS, compared="language", several=True,
+        group=METHOD, place=1, choices=language_titles(), of="language",
+        needs=Need(
+            lambda spec: spec.protocol == "medfact" and not (
+                spec.pool or spec.question or spec.templates or spec.stated or spec.pressure or spec.task or spec.writer
+                or spec.retrieval != NO_RETRIEVAL
+            ),
+            "Only the method medfact, with its own sentences and question, is worded in other languages than English; "
+            "passages, pushes, rephrasing and its guards are not.",
+            "Leave out --language, or the other method, pool, question, --retrieval, --stated, --pressure.", everywhere=True,
+        ),
+        compared="language", several=True,
         label="Language of statements and answers", has_input=True,
         info="Tick several to compare them over the same facts, a run each; none for the language of the facts.",
     )
 
-    race: str | None = None
+    race: str | None = None  # id shared by the runs of a race: asked in step, disease by disease, until it is decided
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)
+    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)  # fields from an untrusted run file (`opened`)
     # fmt: on
 
     @property
     def writes(self) -> bool:
-        """Whether the model is told to write instead of being asked whether statements are true."""
+        """Returns True if the model writes texts instead of judging statements."""
         return self.task is not None
 
     @property
     def is_batched(self) -> bool:
-        """Whether calls go to the service in batches. A run's file decides nothing of that."""
+        """Returns True if calls go to the service in batches. An imported value is ignored."""
         return self.batch and "batch" not in self.imported
 
     def opened(self, name: str) -> Any:
-        """The value of a field, for whoever opens or contacts what it names. Raises Mistake where it came in a run's file."""
+        """The value of a field that names a file or an address to open. Raises Mistake if it comes from a run's file."""
         value = getattr(self, name)
         if name in self.imported and value != getattr(RunSpec, name, None):
             raise Mistake(
@@ -420,12 +389,12 @@ class RunSpec:
         return value
 
     def chosen(self, **values: Any) -> RunSpec:
-        """The spec with values for some fields that somebody has chosen here."""
+        """The spec with values from a local user, which are trusted even if the rest is imported."""
         return replace(self, **values, imported=tuple(name for name in self.imported if name not in values))
 
     def from_a_file(self) -> RunSpec:
-        """The spec, all of which came in a run's file."""
-        return replace(self, imported=tuple(one.name for one in dataclasses.fields(self) if one.name != "imported"))
+        """The spec with all fields marked as imported."""
+        return replace(self, imported=tuple(field.name for field in dataclasses.fields(self) if field.name != "imported"))
 
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
@@ -468,77 +437,71 @@ def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
     return {**service, "base_url": without_secrets(service["base_url"])} if "base_url" in service else {**service}
 
 
-# ------------------------------------------------------------------------------------------------ the settings of a run
-
-
 RECORDS = {"spec": RunSpec, "service": ServiceSettings, "placement": Placement}
-"""The records that hold the settings of a run, by the first part of a field's path."""
+"""Dataclasses with settings, by the first part of a field's path."""
 
 FIELDS: Mapping[str, dataclasses.Field[Any]] = {
     f"{name}.{field.name}": field for name, record in RECORDS.items() for field in dataclasses.fields(record)
 }
-"""Every field, by its path: "spec.limit", "service.timeout"."""
+"""All fields by path: "spec.limit", "service.timeout"."""
 
 SETTINGS: Mapping[str, Setting] = {path: setting_of(field) for path, field in FIELDS.items()}
-"""What each of them says of itself."""
+COMPARED: Mapping[str, Setting] = {name: setting for name, setting in settings_in(RunSpec).items() if setting.compared}
+"""Fields in which comparable runs agree."""
 
-COMPARED: Mapping[str, Setting] = {name: one for name, one in settings_in(RunSpec).items() if one.compared}
-"""The fields that tell runs apart by their values alone."""
-
-BOUNDS: Mapping[str, Bounds] = {path: one.bounds for path, one in SETTINGS.items() if one.bounds}
+BOUNDS: Mapping[str, Bounds] = {path: setting.bounds for path, setting in SETTINGS.items() if setting.bounds}
 
 
 def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
-    """The numbers of a spec, of its service and of its placement: the path of each and its value."""
+    """Path and value of each bounded number of a spec, its service and its placement."""
     for path in BOUNDS:
         part, _, name = path.partition(".")
         yield path, getattr(spec if part == "spec" else getattr(spec, part), name)
 
 
 def check_numbers(spec: RunSpec) -> None:
-    """Raises Mistake where a number of a spec is out of its bounds."""
+    """Raises Mistake if a number is out of its bounds."""
     for path, value in numbers_of(spec):
         BOUNDS[path].check(value)
 
 
 def check_choices(spec: RunSpec) -> None:
-    """Raises UnknownName where a spec has a name that is none of those to choose from."""
+    """Raises UnknownName if a value is not among the choices of its setting."""
     for name, declared in settings_in(spec).items():
         declared.check_choice(getattr(spec, name))
 
 
 def changed_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """Name, value and declaration of the fields of a spec that are not at their defaults."""
+    """Name, value and metadata of the fields that differ from their defaults."""
     for field in dataclasses.fields(spec):
         if (value := getattr(spec, field.name)) != field.default and value is not None:
             yield field.name, value, setting_of(field)
 
 
 def check_needs(spec: RunSpec) -> None:
-    """Raises Mistake where a spec says something that has no meaning beside the rest of it."""
-    for _, _, told in changed_settings(spec):
-        if told.needs and told.needs.everywhere and not told.needs.is_met(spec):
-            raise Mistake(told.needs.problem, told.needs.hint)
+    """Raises Mistake if a setting contradicts another one."""
+    for _, _, option in changed_settings(spec):
+        if option.needs and option.needs.everywhere and not option.needs.is_met(spec):
+            raise Mistake(option.needs.problem, option.needs.hint)
 
 
 def repeated_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """The settings that whoever asks the same again has to give: those that are no default, and change something. A service's
-    address is left out, since keys hang on it.
-    """
-    for name, value, told in changed_settings(spec):
-        is_used = told.needs is None or told.needs.everywhere or told.needs.is_met(spec)
-        if told.group and told.asks and told.travels != ADDRESS and is_used and (name != "encoder" or spec.retrieval == DENSE):
-            yield name, value, told
+    """Name, value and metadata of the options that reproduce a run, without the address of a service: it implies a key."""
+    for name, value, option in changed_settings(spec):
+        is_used = option.needs is None or option.needs.everywhere or option.needs.is_met(spec)
+        is_used = is_used and (name != "encoder" or spec.retrieval == DENSE)
+        if option.group and option.asks and option.travels != ADDRESS and is_used:
+            yield name, value, option
 
 
 def shots_of(spec: RunSpec) -> int:
-    """Demonstrations before each statement, at most: the spec's own number, or else its protocol's, which is known."""
+    """Maximum number of demonstrations before a statement: the spec's, or the default of its protocol."""
     return PROTOCOLS[spec.protocol].shots if spec.shots is None else spec.shots
 
 
 def chosen_in_words(spec: RunSpec, shots: int) -> dict[str, str]:
-    """Setting → its value in words, of those that change what scores mean and are not as usual. shots: worked examples."""
-    words = {
+    """Descriptions of the unusual settings that change the meaning of scores, by name. shots: number of worked examples."""
+    descriptions = {
         "language": f"In {language_titles().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
         "pressure": f"Pushed: {', '.join(PRESSURES.get(kind, kind) for kind in spec.pressure)}" if spec.pressure else "",
         "passages": f"With passages{', the fact left out' * spec.leave_out}" if spec.retrieval != NO_RETRIEVAL else "",
@@ -546,23 +509,22 @@ def chosen_in_words(spec: RunSpec, shots: int) -> dict[str, str]:
         "confidence": "Confidence as stated" if spec.stated else "",
         "effort": f"Reasoning effort {spec.effort}" if spec.effort else "",
     }
-    return {name: said for name, said in words.items() if said}
+    return {name: description for name, description in descriptions.items() if description}
 
 
 def method_label(spec: RunSpec, pool: str) -> str:
-    """A run's name beside the papers' figures. pool: as it was asked. "PretextTrans −LMReph": without the rephrasing that the
-    method includes. "MKJ, sparse retrieval, fact left out": with passages, none of which states the fact.
+    """Name of a run next to the papers' results, such as "PretextTrans −LMReph" or "MKJ, sparse retrieval, fact left out".
+
+    pool: the pool that was asked. −LMReph: without the rephrasing that belongs to the method.
     """
-    if spec.retrieval == NO_RETRIEVAL:
-        return _method(spec.protocol, pool, spec.writer)
-    left_out = ", fact left out" if spec.leave_out else ""
-    return f"{_method(spec.protocol, pool, spec.writer)}, {spec.retrieval} retrieval{left_out}"
-
-
-def _method(protocol: str, pool: str, writer: str | None) -> str:
-    title = PROTOCOLS[protocol].title
+    protocol = PROTOCOLS[spec.protocol]
+    label = protocol.title
     if pool == "llmeval":
-        return "LLMEval"
-    if pool == ORIGIN_POOL:
-        return f"{title}, Origin"
-    return f"{title} \u2212LMReph" if PROTOCOLS[protocol].rephrases and writer is None else title
+        label = "LLMEval"
+    elif pool == ORIGIN_POOL:
+        label += ", Origin"
+    elif protocol.rephrases and spec.writer is None:
+        label += " \u2212LMReph"
+    return (
+        label if spec.retrieval == NO_RETRIEVAL else f"{label}, {spec.retrieval} retrieval{', fact left out' * spec.leave_out}"
+    )

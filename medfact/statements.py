@@ -1,4 +1,4 @@
-"""Variants and statements: the eight ways of stating a fact, and the label of each.
+"""Variants and statements: eight ways of stating a fact, and their labels.
 
 A variant is an implication (none, inversion, instantiation, or both) with or without negation (PretextTrans, Section 3.2.1
 and Table 1). The label of a statement follows from its fact: label = fact.positive XOR variant.negated.
@@ -13,22 +13,16 @@ from medfact.facts import Fact, digest
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way of stating a fact.
+    """One way of stating a fact."""
 
-    key:       the papers' key by structure (`inv+ins+dn`), not a table's printed heading.
-    form:      the key of the affirmed variant: its own, or that of the variant it denies.
-    plain:     the name shown to clinicians.
-    predicate: the paper's predicate form; h is the head, t the tail, x a patient.
-    """
-
-    key: str
-    form: str
-    plain: str
-    predicate: str
+    key: str  # the papers' key by structure (`inv+ins+dn`), not a table's printed heading
+    form: str  # key of the affirmed variant: its own, or that of the variant it denies
+    plain: str  # name for clinicians
+    predicate: str  # the paper's predicate form; h is the head, t the tail, x a patient
 
     @property
     def negated(self) -> bool:
-        """Whether the variant is false for a fact that holds."""
+        """Returns True if the variant denies its fact."""
         return self.key != self.form
 
 
@@ -46,7 +40,7 @@ IMPLICATIONS = _by_key(
     Variant("ins+dn", "ins", "in a patient, denied", "¬(P(h, x) ⇒ Q(x, t))"),
     Variant("inv+ins+dn", "inv+ins", "in a patient, reversed, denied", "¬(Q(x, t) ⇒ P(h, x))"),
 )
-"""The eight variants of PretextTrans (its Table 1), which the project's own pool shares."""
+"""Variants of PretextTrans (its Table 1) and of the project's own pool."""
 
 TRUTH_PRESERVING = _by_key(
     Variant("S1", "S1", "plain", "R(h, t)"),
@@ -58,29 +52,29 @@ TRUTH_PRESERVING = _by_key(
     Variant("S7", "S3", "a patient with only this disease, denied", "¬(Has(h) → P(t))"),
     Variant("S8", "S4", "with it, unlikely only this disease", "¬(¬P(t) → ¬Has(h))"),
 )
-"""The eight expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
+"""Expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
 
 WRITTEN = _by_key(*(Variant(f"L{number}", f"L{number}", f"sentence {number}", "") for number in range(1, 9)))
-"""The eight sentences of LLMEval: whatever a model wrote, all of them affirmed. They follow from no implication."""
+"""Sentences of LLMEval, written by a model: all affirmed, without a logical structure."""
 
 VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING, **WRITTEN}
-"""All variants, in the order of every page and file."""
+"""All variants, in the order of pages and files."""
 
 FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated and key not in WRITTEN}
-"""Key → plain name of the affirmed variants. Figures by form count an affirmed and its denied variant together."""
+"""Key → plain name of the affirmed variants. Scores by form pool a variant with its denial."""
 
 UNREADABLE, FAILED, PENDING, ABSENT = -1, -2, -3, -4
-"""What arrays and queries have for a statement beside an answer's 1 and 0: a reply that cannot be read, a call that failed, a
-statement that is not asked yet, and one that a run does not ask.
+"""Outcome codes in arrays and queries, besides 1 (true) and 0 (false): unreadable reply, failed call, not asked yet, not in the
+run.
 """
 
 PROTOTYPE = "prototype"
-"""The origin of a statement that is a filled prototype, not rephrased."""
+"""Origin of a statement that is a filled prototype, not rephrased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence about a fact, and whether it is true. Reviews attach to `statement_id`, never to a run."""
+    """A sentence about a fact, with its truth label. Reviews attach to `statement_id`, never to a run."""
 
     fact: Fact
     pool: str
@@ -96,5 +90,5 @@ class Statement:
 
     @property
     def label(self) -> bool:
-        """Whether the statement is true."""
+        """Truth of the statement."""
         return self.fact.positive != VARIANTS[self.variant].negated

@@ -1,4 +1,4 @@
-"""The formats of tables, each declared once: readers, writers, folders, uploads, downloads and messages take them from here."""
+"""Registry of table formats, for readers, writers, folders, uploads, downloads and messages."""
 
 from __future__ import annotations
 
@@ -10,20 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format of tables.
+    """A table format. Readers and writers are given as `module:function` and imported on use."""
 
-    reader: `module:function`, imported when it is used: from a file, limits and the columns needed to a `Table`.
-    writer: the same, from rows and a file to the number of rows written.
-    is_text: whether its files are text, which may be in several encodings.
-    media_type: what a server calls it; "" where the page has no downloads of it.
-    is_linked: whether the page has a link to it beside each table.
-    """
-
-    reader: str
-    writer: str
-    is_text: bool = True
-    media_type: str = ""
-    is_linked: bool = False
+    reader: str  # (file, limits, required columns) -> `Table`
+    writer: str  # (rows, file) -> number of rows written
+    is_text: bool = True  # in one of several encodings
+    media_type: str = ""  # of downloads; "" if the page offers none
+    is_linked: bool = False  # the page links to it next to each table
 
     @property
     def read(self) -> Callable[..., Any]:
@@ -62,26 +55,26 @@ FORMATS = {
         is_linked=True,
     ),
 }
-"""Ending of a file → its format, in the order in which messages and documents name them."""
+"""File ending → format, in the order of messages and documents."""
 
 
 def _function(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
+    module, _, attribute = name.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), attribute)
+    return function
 
 
 def endings_in_words() -> str:
-    """All endings: ".csv, .tsv, .jsonl, .parquet or .xlsx"."""
+    """All endings for a message: ".csv, .tsv, .jsonl, .parquet or .xlsx"."""
     *others, last = FORMATS
     return f"{', '.join(others)} or {last}"
 
 
 def media_type(kind: str) -> str:
-    """What a server calls a format that it sends (`csv`: an ending without its dot); "" of one that it does not send."""
+    """Media type of a format (`csv`: an ending without its dot); "" if there are no downloads of it."""
     return FORMATS[f".{kind}"].media_type if f".{kind}" in FORMATS else ""
 
 
 def linked_kinds() -> list[str]:
-    """The endings, without their dots, to which the page has links."""
-    return [ending.removeprefix(".") for ending, one in FORMATS.items() if one.is_linked]
+    """Endings of the linked formats, without their dots."""
+    return [ending.removeprefix(".") for ending, table_format in FORMATS.items() if table_format.is_linked]

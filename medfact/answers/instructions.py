@@ -1,105 +1,153 @@
-"""What a model is told to write: the papers' instructions word for word, and our own for further attempts and for templates."""
+"""Prompts as plain text or chat messages: the questions of the papers and of their code, and instructions to write a text.
+
+The texts are data in `assets/instructions.yaml`.
+"""
 
 from __future__ import annotations
 
-from medfact.answers.formats import QuestionFormat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import yaml
+
+from medfact.answers.reading import COMMITTED, READINGS, answer_by, position_by
+from medfact.answers.spoken import ReadAnswer
+from medfact.assets import ASSETS
+from medfact.models import REPLY_TOKENS, Message, Prompt, is_settled
+from medfact.statements import VARIANTS, Statement
+
+CHOICES = (("True", "Yes"), ("False", "No"))
+"""True and False words whose probabilities are read at the answer position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A shot: a statement's text with its label."""
+
+    text: str
+    label: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFormat:
+    """Layout of a prompt."""
+
+    question: str  # about one statement
+    source: str = ""  # paper, and place in it
+    answer: str = " {word}\n"  # after a question in a demonstration; stripped, a turn of a chat
+    words: tuple[str, str] = ("True", "False")  # answers of a demonstration
+    preface: str = ""  # opening text: once in a plain prompt, in each question of a chat
+    full_stop: bool = False  # keeps the full stop of a statement
+    chat: bool = True  # sends messages to chat models; else plain text
+    stop: str = ""  # stop sequence of plain text
+    shots_stop: str = "\n"  # stop sequence after demonstrations
+    max_tokens: int = REPLY_TOKENS  # of a reply, for all models
+    enough_tokens: int = 16  # see `Prompt`; for plain text
+    writes: bool = False  # the reply is a text to use, not an answer
+    documents: str = ""  # heading of retrieved passages; "" if the format has no place for them
+    choices: tuple[tuple[str, ...], tuple[str, ...]] = CHOICES  # True and False words whose probabilities are read
+    reader: Callable[[str], ReadAnswer] | None = None  # parses replies; None: by the method's reading
+    settles: Callable[[str], bool] = is_settled  # returns True if a reply opens with its final answer
+
+    def reply(self, label: bool) -> str:
+        """The answer in a demonstration."""
+        return self.answer.format(word=self.words[0 if label else 1])
+
+    def ask(self, text: str, passages: Sequence[str] = ()) -> str:
+        """The question about a statement, with retrieved passages."""
+        text = text.rstrip()
+        question = self.question.format(statement=text if self.full_stop else text.removesuffix(".").rstrip())
+        return question + self.documents + "\n".join(passages) if passages else question
+
+
+def _format(fields: Mapping[str, Any], **common: Any) -> QuestionFormat:
+    question = "".join(fields["question"])
+    return QuestionFormat(**{**fields, **common, "question": question, "words": tuple(fields.get("words", ("True", "False")))})
+
+
+_DATA = yaml.safe_load((ASSETS / "instructions.yaml").read_text(encoding="utf-8"))
+
+FORMATS = {name: _format(fields) for name, fields in _DATA["questions"].items()}
+"""Formats of questions about statements, by name."""
+
+PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
 
 REPHRASE, AGAIN, LAST = "rephrase", "rephrase-again", "rephrase-last"
 LLM_EVAL, EIGHT = "llmeval", 8
-"""LLMEval, and how many statements it writes about a fact."""
+"""LLMEval, and its number of statements about a fact."""
 
-TERMS = "terms"
-"""MKJ's medical terms of a question."""
+TERMS, TEMPLATE, TEMPLATES = "terms", "template", "templates"
 
-TEMPLATE, TEMPLATES = "template", "templates"
-"""MKJ's one template of a relation, and our own eight."""
+INSTRUCTIONS = {name: _format(fields, full_stop=True, writes=True) for name, fields in _DATA["instructions"].items()}
+"""Formats of instructions to write a text, by name."""
 
-_PARAPHRASE = (
-    "Please paraphrase the following statement to present the same concept in a different way. DO NOT change the basic "
-    "sentence structure. Directly output the paraphrased statement without other text. Statement: {statement}"
-)
-"""PretextTrans, Appendix B, word for word."""
+HOW_SURE: str = _DATA["confidence"]["question"]
+"""Question of the second turn, for a stated P(True)."""
 
-_EIGHT = (
-    "Based on the given knowledge triplet, generate 8 statement to express the underlying knowledge in different ways. Output "
-    "one statement per line. Directly output the statements without other text. Knowledge triplet: {statement}"
-)
-"""PretextTrans, Appendix D, word for word."""
 
-_TERMS = """Question: {statement}
+def make_prompt(
+    statement: Statement | str,
+    demonstrations: Sequence[Demonstration],
+    *,
+    chat: bool,
+    question: str | QuestionFormat = PAPER,
+    reading: str = COMMITTED,
+    passages: Sequence[str] = (),
+) -> Prompt:
+    """The prompt for a statement.
 
-You are interacting with a knowledge graph that contains definitions and relational information of medical terminologies. To \
-provide a precise and relevant answer to this question, you are expected to:
+    Args:
+        passages: retrieved texts, best first; only a question with documents shows them.
+        chat: whether the model takes messages. question: a key of FORMATS, or a format. reading: a key of READINGS; all but the
+            committed one need the complete reply.
+    """
+    record, text = (None, statement) if isinstance(statement, str) else (statement, statement.text)
+    layout = FORMATS[question] if isinstance(question, str) else question
+    messages = chat and layout.chat
+    shots = tuple(demonstrations)
+    replies = (layout.reply(True).rstrip(), layout.reply(False).rstrip())
+    position, answer = (_no_answer, _no_answer) if layout.writes else _parsers(layout.reader or READINGS[reading])
+    return Prompt(
+        triplet=(record.fact.head, record.fact.relation, record.fact.tail or "") if record else ("", "", ""),
+        denied=record is not None and VARIANTS[record.variant].negated,
+        content=_messages(layout, layout.ask(text, passages), shots)
+        if messages
+        else layout.preface + _shots_text(layout, shots) + layout.ask(text, passages),
+        choices=layout.choices,
+        statement=text,
+        stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
+        max_tokens=layout.max_tokens,
+        enough_tokens=None if messages or layout.writes else layout.enough_tokens,
+        settled_after=None if layout.writes or reading != COMMITTED else 1 if demonstrations else 2,
+        answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
+        place=position,
+        reads=answer,
+        settles=layout.settles,
+    )
 
-1. Understand the Question Thoroughly: Analyze the question deeply to identify which specific medical terminologies and their \
-interrelations, as extracted from the knowledge graph, are crucial for formulating an accurate response.
-2. Extract Key Terminologies: Return the 3-5 most relevant medical terminologies based on their significance to the question.
-3. Format the Output: Return in a structured JSON format with the key as "medical_terminologies". For example:
-[
- {{
- "medical_terminologies": ["term1", "term2", ...]
- }}
-]"""
-"""MKJ, Figure 6, word for word."""
 
-_TEMPLATE = """Now given a triplet consisting of subject, object and predicate, your task is to generate a statement that \
-checks the object has predicate with the subject.
-Here are some examples.
+@lru_cache(maxsize=64)
+def _parsers(read: Callable[[str], ReadAnswer]) -> tuple[Callable[[str], int | None], Callable[[str], bool | None]]:
+    """Position and answer by a reading. Cached: prompts with the same reading must compare equal."""
+    return partial(position_by, read), partial(answer_by, read)
 
-Example 1
-The triplet is: {{"subject": "Noonan Syndrome", "predicate": "related to genetic biomarker", "object": "SOS1 Gene"}}
-Your generated statement: Genetic biomarker SOS1 Gene is related to Noonan Syndrome.
 
-Example 2
-The triplet is: {{"subject": "Leukemia", "predicate": "disease has associated gene", "object": "HCK Gene"}}
-Your generated statement: HCK Gene has associated disease Leukemia.
+def _no_answer(reply: str) -> None:
+    return None
 
-Example 3
-The triplet is: {{"subject": "Muscle Cramp", "predicate": "may be prevented by", "object": "quinine salicylate"}}
-Your generated statement: Quinine salicylate may prevent Muscle Cramp.
 
-Now it is your turn.
-The triplet is: {statement}
-Your generated statement:"""
-"""MKJ, Figure 7, word for word."""
+@lru_cache(maxsize=1024)
+def _shots_text(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
+    """Demonstrations as plain text: the common prefix of a group of prompts."""
+    return "".join(layout.ask(shot.text) + layout.reply(shot.label) for shot in demonstrations)
 
-_TEMPLATES = """Write eight sentences about a medical relation between [X] and [Y], as templates: [X] and [Y] stand for names.
-Sentences 1 to 4 affirm the relation, all with the same strength:
-1. plainly; 2. the other way round; 3. of patients; 4. of patients, the other way round.
-Sentences 5 to 8 deny sentences 1 to 4, in this order. Each changes one verb only: "is" to "is not", "include" to "do not \
-include".
-Each sentence holds [X] once and [Y] once, without an article before them, and ends with a full stop.
-The condition or the drug anchors the link ("as a symptom of it", "to treat it"), so that a second illness cannot make it true.
-Do not write "should", "always" or "likely". Write one sentence per line, without other text.
 
-The relation of [X] to [Y], with an example: ("asthma", "symptoms", "wheezing")
-[Y] is a common symptom of [X].
-Common symptoms of [X] include [Y].
-In patients with [X], [Y] is a common symptom of it.
-[X] is one of the diseases of which [Y] is a common symptom in patients.
-[Y] is not a common symptom of [X].
-Common symptoms of [X] do not include [Y].
-In patients with [X], [Y] is not a common symptom of it.
-[X] is not one of the diseases of which [Y] is a common symptom in patients.
-
-The relation of [X] to [Y], with an example: {statement}"""
-
-_KEEP = "\nKeep all medical terms exactly as they are. Write one sentence, without quotation marks."
-_KEEP_ALL = _KEEP + " Change as few words as you can: add nothing, leave nothing out, and keep every “not”."
-
-HOW_SURE = (
-    "How sure are you, 0 to 100? 0 means that your answer is surely wrong, 100 that it is surely right. Answer with the number "
-    "alone."
-)
-"""What a model is asked in a second turn, where its P(True) is the one that it states; our own."""
-
-INSTRUCTIONS = {
-    REPHRASE: QuestionFormat(question=_PARAPHRASE, full_stop=True, max_tokens=128, writes=True),
-    AGAIN: QuestionFormat(question=_PARAPHRASE + _KEEP, full_stop=True, max_tokens=128, writes=True),
-    LAST: QuestionFormat(question=_PARAPHRASE + _KEEP_ALL, full_stop=True, max_tokens=128, writes=True),
-    LLM_EVAL: QuestionFormat(question=_EIGHT, full_stop=True, max_tokens=768, writes=True),
-    TERMS: QuestionFormat(question=_TERMS, full_stop=True, max_tokens=256, writes=True),
-    TEMPLATE: QuestionFormat(question=_TEMPLATE, full_stop=True, max_tokens=128, writes=True),
-    TEMPLATES: QuestionFormat(question=_TEMPLATES, full_stop=True, max_tokens=512, writes=True),
-}
-"""Name → instruction. Decoding is greedy, as in the paper: each attempt asks in other words, or it would read the same."""
+def _messages(layout: QuestionFormat, question: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
+    """One turn of the user and one of the assistant per demonstration, then the question."""
+    turns: list[Message] = []
+    for shot in demonstrations:
+        turns.append({"role": "user", "content": layout.preface + layout.ask(shot.text)})
+        turns.append({"role": "assistant", "content": layout.reply(shot.label).strip()})
+    return (*turns, {"role": "user", "content": layout.preface + question})

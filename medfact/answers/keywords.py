@@ -1,20 +1,128 @@
-"""What one keyword of a reply says: whether of the statement, how firmly, and whether it is turned round or left open."""
+"""The claim of one keyword in a reply: its subject, its firmness, its negation; or none if the reply leaves it open.
+
+The phrases are data in `phrases.yaml`.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from medfact.answers import phrases
-from medfact.answers.spoken import FLAGS
+import yaml
+
+from medfact.answers.spoken import FLAGS, WORDS
+
+_DATA = yaml.safe_load(Path(__file__).with_name("phrases.yaml").read_text(encoding="utf-8"))
+_FRAGMENT = re.compile(r"@(\w+)@")
+
+
+def _expression(phrases: list[str]) -> str:
+    """Alternation of the phrases, with their fragments expanded."""
+    alternation = "|".join(phrases).replace("’", "'").replace(" ", r"\s+")
+    return f"(?:{_FRAGMENT.sub(lambda name: _expression(_DATA['fragments'][name[1]]), alternation)})"
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    group: dict[str, Any] = _DATA["patterns"][name]
+    return re.compile(group.get("begin", r"\b") + _expression(group["phrases"]) + group.get("end", r"\b"), FLAGS)
+
+
+# ---------------------------------------------------------------------------------------------------------- keywords
+
+_SAYS_TRUE = re.compile(rf"(?:true|entailed|correct|yes|{_expression(_DATA['says_true'])})\Z", FLAGS)
+KEYWORD = re.compile(rf"\b(?:{WORDS}|{_expression(_DATA['says_true'])}|{_expression(_DATA['says_false'])})\b", FLAGS)
+"""The papers' keywords, and synonyms."""
+
+PLAIN = frozenset(_DATA["plain"])
+"""Keywords whose subject, as predicates, is a statement; others may have any subject ("the dose is wrong")."""
+
+_VERB = re.compile(r"(?:(?:dis)?agree|concur|holds?|checks?)\b", FLAGS)
+"""Keywords with a subject and without a copula."""
+
+# ------------------------------------------------------------------------------------------- the subject of a keyword
+
+ABOUT_THE_STATEMENT = _pattern("about_the_statement")
+OPENS_WITH_IT = re.compile(rf"\W*{_expression(['@statement@'])}\b", FLAGS)
+ITS_NOUN = _pattern("its_noun")
+ATTRIBUTE = _pattern("attribute")
+PART_OF_A_WORD = re.compile(r"-\w|\s+\d", FLAGS)
+"""Text after a keyword that makes it part of a name or an idiom ("false positive", "no doubt")."""
+
+FOLLOWS = re.compile(rf"[\"'”)\]}}>|\s]*(?:\Z|[.,;:!?\n(\[{{–—|/✅❌✓✗<&…-]|{_expression(['@follows@'])}\b)|(?-i:[A-Z])", FLAGS)
+"""Text that may follow a keyword about the statement; a noun would make it an attribute ("a true symptom")."""
+
+# --------------------------------------------------------------------------------------------- leading words and negation
+
+_LEADING = frozenset(_DATA["leading"].replace("’", "'").split())
+LINK = re.compile(r"[a-z]+(?:'[a-z]+)?|,(?!\s*(?:or|nor|and)\b)|[(:–—]", FLAGS)
+"""A word, or a sign that ends the backward scan from a keyword."""
+
+PARENTHESES = _pattern("parentheses")
+
+
+def is_leading(word: str) -> bool:
+    """Returns True for a word that introduces a keyword; others are content of the statement ("gout")."""
+    word = word.lower()
+    return word in _LEADING or word.endswith("ly")
+
+
+_SURE, _FLATLY_NOT, _DENIAL = _pattern("sure"), _pattern("flatly_not"), _pattern("denial")
+NEGATED_AFTER = _pattern("denied_after")
+NOT_ALL_AFTER = _pattern("not_all_after")
+
+
+def normalize_negations(words: str) -> str:
+    """Removes neutral idioms ("no doubt") and replaces emphatic negations by "not"."""
+    return _FLATLY_NOT.sub(" not ", _SURE.sub(" ", words))
+
+
+def count_negations(words: str) -> int:
+    """Number of negations before a keyword; two cancel out."""
+    return len(_DENIAL.findall(normalize_negations(words)))
+
+
+# ------------------------------------------------------------------------------------------------------- hedges
+
+OPEN = _pattern("open")
+REFUSAL, REFUSED_AFTER = _pattern("refusal"), _pattern("refused_after")
+DECLINES = _pattern("declines")
+NO_ANSWER_BEFORE = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
+"""Text before a label without an answer."""
+
+OPEN_AFTER, CONDITION_AFTER = _pattern("open_after"), _pattern("condition_after")
+TO_SAY, TO_SAY_FIRMLY = _pattern("to_say"), _pattern("to_say_firmly")
+IF, IDIOM_OF_IF = _pattern("if"), _pattern("idiom_of_if")
+HEARSAY, SPEECH = _pattern("hearsay"), _pattern("speech")
+OWN_SPEECH = re.compile(
+    rf"\b(?:i|we|it|this|that|which|(?<!used\s)to|be|is|are|was|been|not|can|cannot|you|having|evidence|guidelines?|studies|trials?"
+    rf"|literature|data|research|consensus|experts|gut|instinct|hunch|feeling|inclination|label|let|{_expression(['@statement@'])})\b[\w\s',]{{0,30}}\Z"
+    r"|\b(?:the|an?|your|its|correct|right|wrong|final|negative|above|original|no|full|whole|first|second|my|our)\s*\Z",
+    FLAGS,
+)
+"""Subject of a verb of speech: the model itself, or its evidence; or an article, so that the verb is a noun ("the claim")."""
+
+ODDS_AFTER = re.compile(
+    r"[\"'\s]*(?:[:=|]|\bat\b|\bwith\s+(?:a\s+)?probability(?:\s+of)?)\s*[\"']?(?:0?\.\d|1\.0|\d+(?:\.\d+)?\s*%|[01]\b)", FLAGS
+)
+ODDS_BEFORE = re.compile(
+    r"\d\s*(?:%|percent|per\s+cent)(?:\s+(?!sure|certain|confiden)\w+){0,6}\s*\Z"
+    r"|\b(?:probability|chances?|likelihood|odds)\b(?!\s+are)[^.!?\n]{0,80}\Z"
+    r"|\bp\s*\(\s*\Z|\b\d+\s+(?:to|in|out\s+of)\s+\d+\b[^.!?\n]{0,30}\Z",
+    FLAGS,
+)
+ODDS_OF_BOTH = re.compile(
+    r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS
+)
+"""Probabilities in place of an answer."""
 
 EXPLICIT, MEANT, RESTATED, ASIDE = range(4)
-"""How firmly a keyword is said of the statement: by its name; of "it" or alone; of its content, restated; in a side clause."""
+"""Firmness of a claim, descending, by its subject: the statement by name; "it", or none; its content; in a side clause."""
 
-_MOST_WORDS, _MOST_CHARACTERS, _MOST_AFTER = 40, 400, 200
-"""How far a clause is read before a keyword, and behind it."""
+_MAX_WORDS, _MAX_BEFORE, _MAX_AFTER = 40, 400, 200
+"""Context of a keyword, in words and characters."""
 
-# ---------------------------------------------------------------------------------------------------- words before a keyword
+# ---------------------------------------------------------------------------------------------------- text before a keyword
 
 _PREDICATE = re.compile(
     r"(?:\b(?:is|are|was|were|be|been|being|isn't|aren't|wasn't|seems?|appears?|looks?|sounds?|as|considered?|deem(?:ed)?|call(?:ed)?"
@@ -23,7 +131,7 @@ _PREDICATE = re.compile(
     r"|\s+(?:in\s+fact|of\s+course|in\s+all\s+\w+|to\s+be)){0,7}\s*\Z",
     FLAGS,
 )
-"""A copula, and no new subject after it: the keyword is a predicate."""
+"""A copula without a new subject after it: the keyword is a predicate."""
 
 _NAMED = re.compile(r"\b(?:as|called?|considered?|deem(?:ed)?|judged?|rated?|find|found)\b(?:\s+\w+)?\s*\Z", FLAGS)
 _ARTICLE = re.compile(r"\b(?:an?|the|any|this|my|our|your|some)\s*\Z", FLAGS)
@@ -51,7 +159,7 @@ _SUBJECT = re.compile(r"\b(?:it|this|that|is|are|was|were|i|we)\b|'s\b", FLAGS)
 _LEADS_TO_CONTENT = re.compile(r"\b(?:that|how|why|to|call|say|consider|deem|declare|mark|rate|label)\s*\Z", FLAGS)
 _OWN = re.compile(r"\W*(?:(?:but|and|so|as\s+an\s+ai)\W+)?(?:i|we|nobody|no\s+one|there)\b", FLAGS)
 
-# ----------------------------------------------------------------------------------------------------- words after a keyword
+# ----------------------------------------------------------------------------------------------------- text after a keyword
 
 _RESTATES = re.compile(r"\s+(?:that|to|of)\b(?!\s+(?:statement|say))", FLAGS)
 _TO_SAY_SO = re.compile(r"\s+to\s+(?:\w+ly\s+)?(?:say|claim|call|state|describe|conclude|consider)\b", FLAGS)
@@ -63,160 +171,159 @@ _ENDS = re.compile(r"[\s\"'”)\]]*(?:\Z|[.,!?:;–—-])")
 
 
 class Clause(NamedTuple):
-    """A clause of a sentence.
+    """A clause of a sentence."""
 
-    start:         its index in the reply. before, after: its sentence up to it, and from its end.
-    turns:         how many "but" or "so" stood before it. aside: whether it is a reason or a concession.
-    declined:      whether an earlier sentence declines to answer.
-    """
-
-    start: int
+    start: int  # index in the reply
     text: str
-    before: str
-    after: str
-    turns: int
-    aside: bool
-    declined: bool
+    before: str  # the sentence before it
+    after: str  # the sentence after it
+    contrasts: int  # number of "but" or "so" before it
+    is_subordinate: bool  # a reason or a concession
+    declined: bool  # an earlier sentence declines to answer
 
 
 class Claim(NamedTuple):
-    """What a keyword says of the statement, and how firmly."""
+    """The answer that a keyword asserts, and its firmness."""
 
     firmness: int
     answer: bool
 
 
-def claim_of(clause: Clause, keyword: re.Match[str]) -> Claim | None:
-    """What a keyword of a clause says of the statement; None if it says nothing of it, or leaves it open."""
-    before = clause.text[: keyword.start()][-_MOST_CHARACTERS:]
-    after = clause.text[keyword.end() :][:_MOST_AFTER]
-    lead, chain = _led(before)
+def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
+    """The claim of a keyword about the statement; None if it has another subject or is hedged."""
+    before = clause.text[: keyword.start()][-_MAX_BEFORE:]
+    after = clause.text[keyword.end() :][:_MAX_AFTER]
+    introduction, chain = _leading_words(before)
     firmness = _firmness(keyword.group().lower(), before, after, chain)
-    if firmness is None or (clause.declined and firmness >= RESTATED) or _is_open(clause, before, after, (lead, chain)):
+    if (
+        firmness is None
+        or (clause.declined and firmness >= RESTATED)
+        or _is_hedged(clause, before, after, (introduction, chain))
+    ):
         return None
-    denials = phrases.denials(chain) + _denied_closely(before, chain)
-    if _LEADS_TO_CONTENT.search(lead):
-        denials += phrases.denials(lead)
-    if denials and phrases.NOT_ALL_AFTER.match(after):
+    negations = count_negations(chain) + _is_adverb_negated(before, chain)
+    if _LEADS_TO_CONTENT.search(introduction):
+        negations += count_negations(introduction)
+    if negations and NOT_ALL_AFTER.match(after):
         return None
-    turned = denials + (_OPPOSITE.search(before) is not None) + (phrases.DENIED_AFTER.match(after) is not None)
-    return Claim(firmness, phrases.says_true(keyword.group()) != bool(turned % 2))
+    negations += (_OPPOSITE.search(before) is not None) + (NEGATED_AFTER.match(after) is not None)
+    says_true = _SAYS_TRUE.match(keyword.group()) is not None
+    return Claim(firmness, says_true != bool(negations % 2))
 
 
-def _led(before: str) -> tuple[str, str]:
-    """The words that lead to a keyword: those at the start of its clause if they lead to content, and those just before it."""
-    words = [*phrases.LINK.finditer(before)]
+def _leading_words(before: str) -> tuple[str, str]:
+    """Leading words at the start of a clause if they introduce content, and those directly before a keyword."""
+    words = [*LINK.finditer(before)]
     start = len(words)
-    while start and len(words) - start < _MOST_WORDS and phrases.leads(words[start - 1].group()):
+    while start and len(words) - start < _MAX_WORDS and is_leading(words[start - 1].group()):
         start -= 1
     chain = before[words[start].start() :] if start < len(words) else ""
     end = 0
     for word in words[:start]:
-        if not phrases.leads(word.group()):
+        if not is_leading(word.group()):
             break
         end = word.end()
-    lead = before[:end]
-    return lead if _OWN.match(before) or _LEADS_TO_CONTENT.search(lead) else "", chain
+    introduction = before[:end]
+    return introduction if _OWN.match(before) or _LEADS_TO_CONTENT.search(introduction) else "", chain
 
 
-def _denied_closely(before: str, chain: str) -> bool:
-    """Whether a "not" stands before an adverb that is not known to lead to a keyword."""
+def _is_adverb_negated(before: str, chain: str) -> bool:
+    """Returns True for "not" before an adverb that is not a leading word."""
     return _JUST_DENIED.search(before[: len(before) - len(chain)]) is not None and not _SUBJECT.search(chain)
 
 
-# --------------------------------------------------------------------------------------------------------- how firmly
+# ------------------------------------------------------------------------------------------------------------- firmness
 
 
 def _firmness(word: str, before: str, after: str, chain: str) -> int | None:
-    """How firmly a keyword is said of the statement; None if it is not said of it."""
+    """Firmness of a keyword's claim; None if its subject is not the statement."""
     if _SECOND_HALF.search(before):
         return None
     alone = not before.strip(_ALONE) or (before.rstrip(" \"'“").endswith((":", "–", "—")) and _CLOSES.match(after) is not None)
     if word in {"yes", "no"}:
-        apart = _ENDS.match(after) or (alone and _PRONOUN.match(after.lstrip()))
-        return RESTATED if apart and (chain or alone) else None
-    if phrases.is_verb(word):
-        return _of_a_verb(word, after, chain)
+        is_separate = _ENDS.match(after) or (alone and _PRONOUN.match(after.lstrip()))
+        return RESTATED if is_separate and (chain or alone) else None
+    if _VERB.match(word):
+        return _firmness_of_verb(word, after, chain)
     exclaimed = alone or _EXCLAIMED.match(before) is not None
     predicate = exclaimed or _PREDICATE.search(before) is not None
-    if phrases.ITS_NOUN.match(after):
+    if ITS_NOUN.match(after):
         return EXPLICIT if predicate or _ARTICLE.search(chain) else None
-    if phrases.ATTRIBUTE.match(after) or phrases.PART_OF_A_WORD.match(after):
+    if ATTRIBUTE.match(after) or PART_OF_A_WORD.match(after):
         return None
     if word in {"fact", "truth"}:
-        told = _IS_A_FACT.search(before) and (_PREDICATE.search(before) or phrases.denials(chain))
-        return MEANT if told else None
-    describes = phrases.FOLLOWS.match(after) is None and (exclaimed or _describes(before, predicate))
-    if describes or (word not in phrases.PLAIN and not predicate):
+        return MEANT if _IS_A_FACT.search(before) and (_PREDICATE.search(before) or count_negations(chain)) else None
+    is_attribute = FOLLOWS.match(after) is None and (exclaimed or _is_attributive(before, predicate))
+    if is_attribute or (word not in PLAIN and not predicate):
         return None
-    return _of_a_predicate(word, before, after, chain, alone=exclaimed)
+    return _firmness_of_predicate(word, before, after, chain, alone=exclaimed)
 
 
-def _describes(before: str, predicate: bool) -> bool:
-    """Whether a keyword before a noun describes that noun ("a true symptom"), instead of the statement."""
+def _is_attributive(before: str, predicate: bool) -> bool:
+    """Returns True if a keyword before a noun describes that noun ("a true symptom")."""
     return not predicate or (_ARTICLE.search(before) or _NAMED.search(before)) is not None
 
 
-def _of_a_verb(word: str, after: str, chain: str) -> int | None:
-    """How firmly "I agree" and "it holds up" are said of the statement."""
+def _firmness_of_verb(word: str, after: str, chain: str) -> int | None:
+    """Firmness of "I agree" and "it holds up"."""
     if word.endswith(("agree", "concur")):
         return MEANT if re.search(r"\b(?:i|we)\b", chain, FLAGS) and _OF_IT.match(after) else None
-    stands = _OF_IT.match(after) is not None and (_PRONOUN.search(chain) or phrases.ABOUT_THE_STATEMENT.search(chain))
-    return MEANT if stands else None
+    has_subject = _PRONOUN.search(chain) or ABOUT_THE_STATEMENT.search(chain)
+    return MEANT if _OF_IT.match(after) and has_subject else None
 
 
-def _of_a_predicate(word: str, before: str, after: str, chain: str, *, alone: bool) -> int | None:
+def _firmness_of_predicate(word: str, before: str, after: str, chain: str, *, alone: bool) -> int | None:
     if _TO_SAY_SO.match(after):
         return ASIDE
     if _RESTATES.match(after):
         return RESTATED
     if _HYPOTHETICAL.search(before):
         return None
-    if phrases.ABOUT_THE_STATEMENT.search(before) or phrases.OPENS_WITH_IT.match(before):
+    if ABOUT_THE_STATEMENT.search(before) or OPENS_WITH_IT.match(before):
         return EXPLICIT
     if _READER.search(chain) or _A_PART.search(before):
         return ASIDE
     if alone or _PRONOUN.search(chain) or not before[: len(before) - len(chain)].strip():
         return MEANT
-    return RESTATED if word in phrases.PLAIN else None
+    return RESTATED if word in PLAIN else None
 
 
-# ------------------------------------------------------------------------------------------------------------ left open
+# --------------------------------------------------------------------------------------------------------------- hedges
 
 
-def _is_open(clause: Clause, before: str, after: str, led: tuple[str, str]) -> bool:
-    """Whether a condition, odds, hearsay, possibility, or not being able to say leaves open what a keyword is about."""
-    sentence = (clause.before + before)[-_MOST_CHARACTERS:]
+def _is_hedged(clause: Clause, before: str, after: str, leading: tuple[str, str]) -> bool:
+    """Returns True if a condition, odds, hearsay, possibility or refusal applies to a keyword."""
+    sentence = (clause.before + before)[-_MAX_BEFORE:]
     return bool(
-        _is_conditional(sentence, after + clause.after[:_MOST_AFTER])
-        or phrases.ODDS_AFTER.match(after)
-        or phrases.ODDS_BEFORE.search(phrases.plainly(before))
-        or phrases.REFUSAL.search(sentence)
-        or phrases.REFUSED_AFTER.search(after)
-        or phrases.OPEN_AFTER.match(after)
+        _is_conditional(sentence, after + clause.after[:_MAX_AFTER])
+        or ODDS_AFTER.match(after)
+        or ODDS_BEFORE.search(normalize_negations(before))
+        or REFUSAL.search(sentence)
+        or REFUSED_AFTER.search(after)
+        or OPEN_AFTER.match(after)
         or _is_hearsay(before)
-        or _is_only_to_say(before, after, led[1])
-        or any(phrases.OPEN.search(phrases.plainly(words).rstrip()) for words in led)
+        or _is_unasserted(before, after, leading[1])
+        or any(OPEN.search(normalize_negations(words).rstrip()) for words in leading)
     )
 
 
 def _is_conditional(before: str, after: str) -> bool:
-    condition = phrases.CONDITION_AFTER.match(after)
-    if condition and not phrases.IDIOM_OF_IF.match(after.lstrip(" ,;:")):
+    condition = CONDITION_AFTER.match(after)
+    if condition and not IDIOM_OF_IF.match(after.lstrip(" ,;:")):
         return True
-    return phrases.IF.search(phrases.IDIOM_OF_IF.sub(" ", before)) is not None
+    return IF.search(IDIOM_OF_IF.sub(" ", before)) is not None
 
 
-def _is_only_to_say(before: str, after: str, chain: str) -> bool:
-    """Whether words speak of saying what the keyword says ("to call it true is up to you"), and nobody says it."""
-    speaks = phrases.TO_SAY.search(chain) is not None
-    return speaks and not (phrases.TO_SAY_FIRMLY.search(before) or phrases.DENIED_AFTER.match(after))
+def _is_unasserted(before: str, after: str, chain: str) -> bool:
+    """Returns True if a claim is mentioned but not made: "to call it true is up to you"."""
+    is_mentioned = TO_SAY.search(chain) is not None
+    return is_mentioned and not (TO_SAY_FIRMLY.search(before) or NEGATED_AFTER.match(after))
 
 
 def _is_hearsay(before: str) -> bool:
-    """Whether the words before a keyword say what others say of it."""
-    if phrases.HEARSAY.search(before):
+    """Returns True if the words before a keyword attribute the claim to others."""
+    if HEARSAY.search(before):
         return True
-    speech = phrases.SPEECH.search(before)
+    speech = SPEECH.search(before)
     speaker = before[: speech.start()] if speech else ""
-    return bool(speaker.strip(" \"'“”,.-–—")) and not phrases.OWN_SOURCE.search(speaker)
+    return bool(speaker.strip(" \"'“”,.-–—")) and not OWN_SPEECH.search(speaker)

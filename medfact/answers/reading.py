@@ -1,33 +1,315 @@
-"""Reads replies as True, False, or unreadable (None), in three ways: the project's own, PretextTrans', and MKJ's."""
+"""Reads replies as True, False, or unreadable (None): the project's own reading, PretextTrans', and MKJ's.
+
+The project's own finds the answer to which a reply commits, sentence by sentence and clause by clause. A keyword counts if its
+subject is the statement. The words before it may negate it ("I doubt that it is true") or leave it open ("it could be true").
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from medfact.answers.committed import committed
-from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, ReadAnswer, meaning, spoken
-from medfact.models.thinking import without_thinking
+from medfact.answers import keywords
+from medfact.answers.keywords import ASIDE, Clause, read_claim
+from medfact.answers.spoken import (
+    FLAGS,
+    UNREADABLE,
+    WORDS,
+    ReadAnswer,
+    boxes,
+    collapse_whitespace,
+    ends_of,
+    meaning,
+    spoken,
+    without,
+    without_latex,
+    without_markup,
+)
+from medfact.models.thinking import end_of_thinking, without_thinking
 
 SHORT = 200
-"""Characters of a reply whose reading is kept."""
+"""Maximum length of a reply whose answer is cached."""
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
 
-_TURNED = r"(?:\b(?:not|never|cannot|hardly)|n['’]t)(?:\s+(?:a|at|all|be|considered|\w+ly)){0,3}\s+"
-_NEGATED = re.compile(rf"(?P<negation>{_TURNED})?\b(?P<word>{WORDS})\b", FLAGS)
+_MAX_CORRECTIONS, _MAX_KEYWORDS, _MAX_BEFORE_LABEL = 5, 60, 400
+
+# ---------------------------------------------------------------------------------------------------- ignored parts
+
+_UNCHOSEN = re.compile(r"~~.*?~~|(?:\[ \]|[☐□⬜])\s*\w+", FLAGS)
+_RUN_ON = re.compile(
+    r"(?<=\S)(?=\s*?\n)\s++Statement\s*:(?!\W*(?:true|false|correct|incorrect)\b\W*(?:\n|\Z)).*", re.DOTALL | FLAGS
+)
+_FORMULA = re.compile(r"\$+|\\[a-z]{0,12}\s*[{(\[]|\\[)\]]", re.IGNORECASE)
+_QUOTE = "[\"'“”]?"
+_ECHO = re.compile(
+    r"\b[a1]\s*[).:]\s*true\W{1,6}[b2]\s*[).:]\s*false\b|\btrue\s+or\s+f\w{0,4}\Z|\byes\s+or\s+no\b"
+    rf"|(?:\bno\s+)?{_QUOTE}true{_QUOTE}\s*(?:\bor\b|\band\b|[/|])\s*{_QUOTE}false\b{_QUOTE}"
+    rf"|{_QUOTE}false{_QUOTE}\s*(?:\bor\b|\band\b|[/|])\s*{_QUOTE}true\b{_QUOTE}",
+    FLAGS,
+)
+_QUOTED = re.compile(r"[\"“](?:[^\"“”\s]{1,40}[^\S\n]+){3,80}[^\"“”\s]{1,40}[\"”]")
+_FIELD = re.compile(r"[\"']\w+[\"']\s*:\s*(?:true|false|null)\b", FLAGS)
+_IN_CASES = r"(?:in|for|if|when|with|under)"
+_REJECTED = re.compile(
+    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|than|over)\s+(?:that\s+)?"
+    r"(?:(?:it|this)(?:\s+is|'s|\s+being)\s+|to\s+be\s+|being\s+)?(?:(?:by|in|of)\s+)?[\"“]?"
+    r"(?:true|false|not|correct|incorrect|wrong|yes|no)\b"
+    r"|\b(?:both|neither)\s+\w+\s+(?:and|nor)\s+\w+[^.!?\n,]{0,40}|\bas\s+(?:true|false)\s+as\b[^.!?\n,]{0,40}"
+    rf"|\b(?:true|false)\s+{_IN_CASES}\b[^.!?\n]{{0,80}}(?:[,;]\s*|\s)(?:but\s+|and\s+|yet\s+)?(?:false|true)\s+(?:{_IN_CASES}|otherwise)\b"
+    r"|\bnot\s+(?:true|false)\b[^.!?\n]{0,30}\bnot\s+(?:true|false)\s+either\b"
+    r"|\b(?:true|false)\b[^.!?\n]{0,60}\bnor\b[^.!?\n]{0,60}\b(?:true|false)\b",
+    FLAGS,
+)
+"""A rejected alternative, or both alternatives at once."""
+
+# ------------------------------------------------------------------------------------------------- explicit answers
+
+_CORRECTED = re.compile(
+    r"(?:\A\s?|[.!?…\n—–-]\s?|,\s)(?:hmm\W{1,20})?(?:(?:oh|no|but)\W{1,5})?"
+    r"(?:wait|correction|(?:edit|update)(?=:)|actually(?!\s+(?:true|false|correct))|or\s+rather|oops|sorry|(?:scratch|scrap|strike)\s+that"
+    r"|h(?:old|ang)\s+on|i\s+apologi[sz]e|my\s+mistake|on\s+(?:second\s+thoughts?|reflection|reconsideration)|let\s+me\s+correct"
+    r"|i\s+(?:take\s+(?:that|it)\s+back|misread|misspoke|was\s+wrong))\b",
+    FLAGS,
+)
+"""A correction: the text after it replaces the text before it."""
+
+_BOTH = re.compile(
+    r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z|\W*(?:yes\s+and\s+no|no\s+and\s+yes)\b",
+    FLAGS,
+)
+_OPENING = re.compile(
+    r"\W*(?:(?:a|ans|answer|verdict|tl;?\s?dr)\s*[:=]\W*)?(?P<word>true|false)(?:\b|(?-i:(?=[A-Z][a-z])))", FLAGS
+)
+_OPENING_CLAUSE = re.compile(
+    rf"\W*(?:(?P<word>{WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no)(?:{WORDS}))\s*(?:,|[-–—]\s))", FLAGS
+)
+_DISQUALIFIED = re.compile(
+    r"\?|[\"']\s*:|\W*\b[b2]\s*[.:)]\s*(?:true|false)\b|\s+as\s+(?:it|that|this)\s+(?:is|may)\b"
+    rf"|[^.!?\n]{{0,80}}[,;]\s*(?:but\s+|and\s+|yet\s+)?(?:false|true)\s+(?:{_IN_CASES}|otherwise|at|during|among)\b",
+    FLAGS,
+)
+_LABEL = re.compile(
+    r"(?:\b(?:(?:final|correct|right|my|short|overall|best|(?P<wrong>wrong|incorrect))\s*)?"
+    r"(?:answer|verdict|conclusion|judge?ment|determination|decision|assessment|evaluation|respuesta|r[ée]ponse|antwort|classification|label|selected|choice|chosen"
+    r"|prediction|ruling|truth\s?value|is(?:true|correct)|statement(?:\s+(?:is\s+)?(?:true|correct))?(?=\s*:)|response|result|output|final|ans)"
+    r"[\"'”)\]*]*\s*(?:[:：=→|>]+|[-–—]+\s|\bis\b\s*:?|\b(?:would|should|must|will)\s+be\b\s*:?|\n)|(?:\A\s*|\n[^\S\n]*)(?:[=-]>|[→⇒∴]))",
+    FLAGS,
+)
+_LABELLED = re.compile(
+    r"[\W_]*(?:(?:that|it\s+is|it's|the\s+statement\s+is|this\s+is|clearly|definitely|probably|likely)\s+)*"
+    rf"(?P<not>not\s+)?(?P<word>{WORDS})\b",
+    FLAGS,
+)
+_AND_THE_OTHER = re.compile(rf"\W{{0,20}}(?:and|or|,|/)\W{{0,20}}(?:{WORDS})\b", FLAGS)
+_ASKED = re.compile(
+    r"(?:\A|\n|[.!?]\s)\W*+(?:(?:is\s+(?:it|this|that|the\s+statement)\s+)?(?P<word>true|false)\?[\"'”*\s]*"
+    r"(?P<reply>no\b|not\b|hardly|never|(?:i\s+think|certainly|absolutely|definitely|surely|of\s+course|clearly|obviously)\s+not\b"
+    r"|yes\b|indeed\b|certainly\b|absolutely\b|definitely\b|of\s+course\b)|)",
+    FLAGS,
+)
+"""Also matches other sentence starts, without a word, so that matching stays linear."""
+
+_DENIES = re.compile(r"no|hardly|never|(?:\w+\s+){1,2}not", FLAGS)
+_TAGGED = re.compile(
+    r"<(?:answer|final_answer|verdict|label|judge?ment|conclusion|result)>"
+    r"[\s\"'*]{0,20}(?:(?:the\s+statement|it)\s+is\s+)?\b(?P<word>true|false)\b(?!\s*(?:or|and|/))",
+    FLAGS,
+)
+_KEY = re.compile(r"[\"'](?P<word>true|false)[\"']\s*:\s*true\b", FLAGS)
+_RATED = re.compile(
+    r"[\"'](?:label|answer|class)[\"']\s*:\s*[\"'](true|false)[\"']\s*,\s*[\"'](?:score|prob\w*|p|confidence|weight)\b", FLAGS
+)
+
+# --------------------------------------------------------------------------------------------- sentences and clauses
+
+_SENTENCE = re.compile(r"(?:[^.!?…;\n]|\.(?=\d|\w\.)|(?<=\bvs)\.|(?<=\bdr)\.)+[.!?…;\n]*", FLAGS)
+_CONTRASTS = (
+    r"however|yet|nevertheless|nonetheless|that\s+(?:being\s+)?said|therefore|thus|hence|consequently|overall|in\s+short"
+)
+_CONTRAST = re.compile(
+    rf"(?:[,–—-]|(?<![,\s–—-])\s)\s*+(?:(?<!anything )(?<!nothing )(?<!all )(?<!help )but|{_CONTRASTS}"
+    r"|so(?!\s+(?:far|that|called)\b)|accordingly|ultimately|in\s+(?:conclusion|summary)|which\s+(?:means|makes)"
+    r"|(?P<aside>because|since|as(?=\s+(?:it|this|the|there|they|we|many|most|some)\s)(?!\s+\w+\s+(?:stands|is\s+(?:true|false)))"
+    r"|given\s+that|although|(?<!as )though(?=\s\w)|even\s+though|even\s+if|while|whereas|despite))\b",
+    FLAGS,
+)
+_OPENS_WITH_CONTRAST = re.compile(rf"\W*(?:but|so|{_CONTRASTS})\b", FLAGS)
+_SUBORDINATE_FIRST = re.compile(
+    r"\W*(?:because|since|although|though|even\s+though|while|whereas|despite|granted|admittedly|contrary\s+to|unlike)\b[^,]{0,400},",
+    FLAGS,
+)
+_CONDITION = re.compile(r"\b(?:if|unless|when|provided)\b[^;]{0,200}\b(?:true|false|correct|wrong)\b[^;]{0,80};\s*\Z", FLAGS)
+"""A condition with its answer, before a semicolon; another condition follows."""
+
+
+class _Vote(NamedTuple):
+    answer: ReadAnswer
+    firmness: int
+    contrasts: int  # number of "but" or "so" before it
+
+
+def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) -> ReadAnswer:
+    """The answer to which a reply commits.
+
+    Decided by the first of: a box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an opening
+    "Correct." or "No."; else a vote of clauses. Clauses that name the statement precede those with "it" or without a subject,
+    and those precede clauses that restate its content. Of equally firm ones those after the last "but" or "so" must agree.
+
+    shortened: result of `ends_of(reply)`, if it is known.
+    """
+    text, indices = shortened or ends_of(reply)
+    for begin, end in boxes(text):
+        if (boxed := _explicit_or_voted(without_latex(text[begin:end]))).at is not None:
+            return ReadAnswer(boxed.answer, indices[begin + boxed.at])
+    thought_until = end_of_thinking(reply)
+    if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
+        return _answer_at(tags[-1])
+    answer = _explicit_or_voted(text)
+    return answer if answer.at is None else ReadAnswer(answer.answer, indices[answer.at])
+
+
+def _explicit_or_voted(reply: str) -> ReadAnswer:
+    """The answer of a reply without thinking, or of the content of a box: that of its last correction with an answer."""
+    without_quotes = without(_RUN_ON, without(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
+    text, indices = collapse_whitespace(without(_ECHO, without(_FORMULA, without_markup(without_quotes))))
+    corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
+    for begin in (*reversed(corrections), 0):
+        answer = _uncorrected(text[begin:])
+        if answer.at is not None:
+            return ReadAnswer(answer.answer, indices[begin + answer.at])
+    return UNREADABLE
+
+
+def _uncorrected(text: str) -> ReadAnswer:
+    """The answer of a text without corrections."""
+    if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
+        return UNREADABLE
+    has_odds = keywords.ODDS_OF_BOTH.search(text) is not None
+    opening = _OPENING.match(text)
+    if opening and not has_odds and not _is_disqualified(text, opening.end()):
+        return _answer_at(opening)
+    text = without(keywords.PARENTHESES, text)
+    text = without(_QUOTED, text) if _QUOTED.sub("", text).strip(" \n\t.") else text
+    if labelled := _labelled(text):
+        return labelled
+    if has_odds:
+        return UNREADABLE
+    clause = _OPENING_CLAUSE.match(text)
+    group = "word" if clause and clause["word"] else "other"
+    if clause and not _is_disqualified(text, clause.end(group)):
+        return _answer_at(clause, group)
+    return _elected(_votes(without(_FIELD, without(_REJECTED, text))))
+
+
+def _answer_at(match: re.Match[str], group: str = "word", *, negated: bool = False) -> ReadAnswer:
+    return ReadAnswer(meaning(match[group]) != negated, match.start(group))
+
+
+def _is_disqualified(text: str, end: int) -> bool:
+    """Returns True if a question, a condition, odds or a noun follows a word, so that it is not an answer."""
+    rest = text[end : end + 200]
+    return bool(
+        _DISQUALIFIED.match(rest)
+        or (keywords.CONDITION_AFTER.match(rest) and not keywords.IDIOM_OF_IF.match(rest.lstrip(" ,;:")))
+        or keywords.ODDS_AFTER.match(rest)
+        or keywords.ATTRIBUTE.match(rest)
+        or keywords.PART_OF_A_WORD.match(rest)
+    )
+
+
+def _labelled(text: str) -> ReadAnswer | None:
+    """The last answer that is a JSON key, answers a question, or follows a label; None without any."""
+    if keys := [*_KEY.finditer(text)]:
+        return _answer_at(keys[-1])
+    if questions := [question for question in _ASKED.finditer(text) if question["word"]]:
+        return _answer_at(questions[-1], negated=_DENIES.match(questions[-1]["reply"]) is not None)
+    for label in reversed([*_LABEL.finditer(text)]):
+        word = _LABELLED.match(text, label.end())
+        before = text[max(0, label.start() - _MAX_BEFORE_LABEL) : label.start()]
+        before = before[max(before.rfind(end) for end in (".", "!", "?", "\n", "but ", "however")) + 1 :]
+        if word and not _is_disqualified(text, word.end()) and not keywords.NO_ANSWER_BEFORE.search(before):
+            other = _AND_THE_OTHER.match(text, word.end())
+            return UNREADABLE if other else _answer_at(word, negated=bool(word["not"]) != bool(label["wrong"]))
+    return None
+
+
+def _elected(votes: list[_Vote]) -> ReadAnswer:
+    """The answer of the firmest votes after the last contrast, if they agree."""
+    firmest = [vote for vote in votes if vote.firmness == min(vote.firmness for vote in votes)]
+    latest = [vote.answer for vote in firmest if vote.contrasts == max(vote.contrasts for vote in firmest)]
+    return _agreed(latest)
+
+
+def _votes(text: str) -> list[_Vote]:
+    """Claims of the last keywords, in their order."""
+    matches = [(clause, keyword) for clause in _clauses(text) for keyword in _keywords(clause.text)]
+    votes = []
+    for clause, keyword in matches[-_MAX_KEYWORDS:]:
+        if (claim := read_claim(clause, keyword)) is not None:
+            answer = ReadAnswer(claim.answer, clause.start + keyword.start())
+            votes.append(_Vote(answer, ASIDE if clause.is_subordinate else claim.firmness, clause.contrasts))
+    return votes
+
+
+def _keywords(clause: str) -> Iterator[re.Match[str]]:
+    """Keywords of a clause, without those that deny another one: "to say that it is true would be wrong"."""
+    denied_until = 0
+    for keyword in keywords.KEYWORD.finditer(clause):
+        if keyword.start() >= denied_until:
+            denied = keywords.NEGATED_AFTER.match(clause, keyword.end())
+            denied_until = denied.end() if denied else denied_until
+            yield keyword
+
+
+def _clauses(text: str) -> Iterator[Clause]:
+    contrasts, condition, declined = 0, "", False
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group()
+        if sentence.rstrip("\n \"'”)").endswith("?"):
+            continue
+        opens_with_contrast = _OPENS_WITH_CONTRAST.match(sentence) is not None
+        contrasts, declined = contrasts + opens_with_contrast, declined and not opens_with_contrast
+        context_start, was_first = 0, False
+        for begin, end, mark in _parts(sentence):
+            contrasts += mark == ""
+            context_start = begin if mark == "" or (was_first and mark is None) else context_start
+            was_first = mark == "first"
+            before = sentence[context_start:begin] if context_start else condition + sentence[:begin]
+            yield Clause(match.start() + begin, sentence[begin:end], before, sentence[end:], contrasts, bool(mark), declined)
+        declined = declined or keywords.DECLINES.search(sentence) is not None
+        condition = sentence if _CONDITION.search(sentence) else ""
+
+
+def _parts(sentence: str) -> Iterator[tuple[int, int, str | None]]:
+    """Start, end and mark of each clause: its subordinating conjunction; "first" before a main clause; "" after a contrast."""
+    begin, mark = 0, None
+    if first := _SUBORDINATE_FIRST.match(sentence):
+        yield 0, first.end(), "first"
+        begin = first.end()
+    for contrast in (*_CONTRAST.finditer(sentence, max(begin - 1, 0)), None):
+        end = contrast.start() if contrast else len(sentence)
+        comma = sentence.find(",", begin, end) if mark else -1
+        if comma >= 0:  # end of a subordinate clause
+            yield begin, comma, mark
+            begin, mark = comma + 1, None
+        yield begin, end, mark
+        if contrast:
+            begin, mark = contrast.end(), contrast["aside"] or ""
+
+
+# ----------------------------------------------------------------------------------------------------- papers' readings
+
+_NEGATION = r"(?:\b(?:not|never|cannot|hardly)|n['’]t)(?:\s+(?:a|at|all|be|considered|\w+ly)){0,3}\s+"
+_NEGATED = re.compile(rf"(?P<negation>{_NEGATION})?\b(?P<word>{WORDS})\b", FLAGS)
 _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _verdict(found: re.Match[str]) -> ReadAnswer:
-    """The answer of a matched keyword, reversed if the match includes its negation."""
-    return ReadAnswer(meaning(found["word"]) != (found.groupdict().get("negation") is not None), found.start("word"))
-
-
-def _agreed(verdicts: Sequence[ReadAnswer]) -> ReadAnswer:
-    """The first of several verdicts, if all have the same answer."""
-    return verdicts[0] if len({verdict.answer for verdict in verdicts}) == 1 else UNREADABLE
+def _agreed(answers: Sequence[ReadAnswer]) -> ReadAnswer:
+    """The first of several answers, if they agree."""
+    return answers[0] if len({answer.answer for answer in answers}) == 1 else UNREADABLE
 
 
 def _keyword(reply: str) -> ReadAnswer:
@@ -35,33 +317,37 @@ def _keyword(reply: str) -> ReadAnswer:
 
     A keyword after "not" counts for the other side.
     """
-    return _agreed([_verdict(found) for found in _NEGATED.finditer(spoken(reply))])
+    matches = _NEGATED.finditer(spoken(reply))
+    return _agreed([_answer_at(match, negated=match["negation"] is not None) for match in matches])
 
 
 def _last_word(reply: str) -> ReadAnswer:
     """MKJ: the last "true" or "false" of the reply. Without either, MKJ's code read False; here the reply is unreadable."""
-    found = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
-    return _verdict(found[-1]) if found else UNREADABLE
+    matches = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
+    return _answer_at(matches[-1]) if matches else UNREADABLE
 
 
 READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: committed, KEYWORD: _keyword, LAST_WORD: _last_word}
-"""Name → a function from a reply's text to its verdict."""
+"""Readings by name."""
 
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
     """The answer of a reply; None if it is unreadable: no answer, both answers, a refusal, or empty."""
-    return _short_answer(reply, reading) if len(reply) <= SHORT else READINGS[reading](reply).answer
+    return answer_by(READINGS[reading], reply)
 
 
-@lru_cache(maxsize=4096)
-def _short_answer(reply: str, reading: str) -> bool | None:
-    """Models give the same short replies again and again: reading them took a fifth of a small run's time."""
-    return READINGS[reading](reply).answer
+def answer_by(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+    """The answer of a reply by a reading. Cached for short replies: parsing them took a fifth of the time of a small run."""
+    return (_short_answer if len(reply) <= SHORT else _answer)(read, reply)
 
 
-def _place(reading: str, reply: str) -> int | None:
-    return READINGS[reading](reply).at
+def position_by(read: Callable[[str], ReadAnswer], reply: str) -> int | None:
+    """Index of the deciding word in a reply by a reading, if there is one."""
+    return read(reply).at
 
 
-PLACES: dict[str, Callable[[str], int | None]] = {name: partial(_place, name) for name in READINGS}
-"""Name → a function from a reply to the index where its deciding word starts, or None."""
+def _answer(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+    return read(reply).answer
+
+
+_short_answer = lru_cache(maxsize=4096)(_answer)

@@ -1,6 +1,6 @@
 """The answer that a reply in another language commits to, by the words that its language's file lists.
 
-The order is that of the reading in English (`answers.committed`): what follows a correction; an opening answer; the last answer
+The order is that of the reading in English (`answers.reading`): what follows a correction; an opening answer; the last answer
 behind a label; then, clause by clause, the words that say it of the statement, or stand alone behind a colon, of which those
 after the last "but" count. A sentence that refuses or doubts answers nothing.
 """

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from medfact.answers.committed import committed
-from medfact.answers.reading import SHORT
+from medfact.answers.reading import SHORT, committed
 from medfact.answers.spoken import ReadAnswer, boxes, ends_of, without, without_latex
 from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.languages.reading import Words, reader_of, words_in

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from medfact.answers import FORMATS
-from medfact.answers.formats import WITH_DOCUMENTS
+from medfact.answers.instructions import WITH_DOCUMENTS
 from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source

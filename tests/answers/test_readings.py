@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from medfact.answers import read_answer
-from medfact.answers.committed import committed
+from medfact.answers.reading import committed
 
 
 class Labelled(NamedTuple):

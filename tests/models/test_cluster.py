@@ -19,8 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.answers import make_prompt
-from medfact.answers.formats import Demonstration
+from medfact.answers import Demonstration, make_prompt
 from medfact.cli.commands import parser
 from medfact.cli.evaluate import loader
 from medfact.errors import Mistake, ModelError, PartMissing, ServiceAway

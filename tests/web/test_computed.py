@@ -63,12 +63,12 @@ def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int
     thread = threading.Thread(target=lambda: answers.append(asked(services, run)), daemon=True)
     with ExitStack() as taken:
         for n in range(AT_ONCE):
-            assert places._places.take(f"{n}", SOON)
-            taken.callback(places._places.give_back, f"{n}", 0.0)
+            assert places._semaphore.acquire(f"{n}", SOON)
+            taken.callback(places._semaphore.release, f"{n}", 0.0)
         thread.start()
         thread.join(1.0)
         assert thread.is_alive()
         assert not answers
     thread.join(SOON)
     assert answers == [status]
-    assert places._places.free == AT_ONCE
+    assert places._semaphore.free == AT_ONCE

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medfact import computing as places
-from medfact.computing import AT_ONCE, HEAD_START_SECONDS, Places, computing, give_way, waiting_elsewhere
+from medfact.computing import AT_ONCE, HEAD_START_SECONDS, FairSemaphore, computing, give_way, waiting_elsewhere
 from medfact.datasets.isolated import count_passages, in_turn
 from medfact.errors import ModelError
 from medfact.models.services.policy import check_public_url
@@ -59,23 +59,23 @@ def test_one_place_is_left_for_somebody_else() -> None:
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE + 1)), "those of “a” that waited come, too"
     for thread in threads:
         thread.join(SOON)
-    assert places._places.free == AT_ONCE
+    assert places._semaphore.free == AT_ONCE
 
 
 def test_what_is_computed_without_a_place_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has waited too long for a place goes on, and comes later the next time."""
     monkeypatch.setattr(places, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(places, "_places", mine := Places(1))
+    monkeypatch.setattr(places, "_semaphore", mine := FairSemaphore(1))
     over, here = threading.Event(), threading.Semaphore(0)
     with computing("a"):
         with waiting_elsewhere():
             thread = begun(busy(over, here, "b"))
             assert here.acquire(timeout=SOON)
-        before = mine._usage.lately("a")
+        before = mine._usage.seconds("a")
         until = time.monotonic() + 0.2
         while time.monotonic() < until:
             pass
-    assert mine._usage.lately("a") - before >= 0.15
+    assert mine._usage.seconds("a") - before >= 0.15
     assert mine.free == 0, "of “b” nothing was given back"
     over.set()
     thread.join(SOON)
@@ -100,7 +100,7 @@ def test_who_waits_for_a_service_takes_no_place() -> None:
         thread.join(SOON)
         assert not thread.is_alive()
     with computing("a"):  # and all places are there again
-        assert places._places.free == AT_ONCE - 1
+        assert places._semaphore.free == AT_ONCE - 1
 
 
 def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.Monk
     over.set()
     for one in [thread, *others]:
         one.join(SOON)
-    assert places._places.free == AT_ONCE
+    assert places._semaphore.free == AT_ONCE
 
 
 def test_who_holds_what_others_wait_for_goes_on_without_a_place() -> None:
@@ -133,12 +133,12 @@ def test_who_holds_what_others_wait_for_goes_on_without_a_place() -> None:
     others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
     assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
     with computing("a", 0.05):
-        assert places._places.free == 0
-    assert places._places.free == 0, "none was taken, and none is given back"
+        assert places._semaphore.free == 0
+    assert places._semaphore.free == 0, "none was taken, and none is given back"
     over.set()
     for one in others:
         one.join(SOON)
-    assert places._places.free == AT_ONCE
+    assert places._semaphore.free == AT_ONCE
 
 
 def test_to_look_a_host_up_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_to_look_a_host_up_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> No
     free: list[int] = []
 
     def looked_up(*_: object, **__: object) -> list[object]:
-        free.append(places._places.free)
+        free.append(places._semaphore.free)
         raise OSError
 
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
@@ -167,7 +167,7 @@ def test_a_long_file_lets_others_compute() -> None:
 
     with computing("a"):
         thread = begun(waits)
-        while not places._places._waiting:
+        while not places._semaphore._waiters:
             thread.join(0.01)
         rows = _giving_way({"row": n} for n in range(2 * ROWS_AT_ONCE))
         assert [next(rows)["row"] for _ in range(ROWS_AT_ONCE)][-1] == ROWS_AT_ONCE - 1
@@ -223,16 +223,16 @@ class Taken:
         self.ended.set()
 
 
-def comes(who: str, one: Places, came: list[str], got: threading.Semaphore, head_start: float = 0.0) -> None:
+def comes(who: str, one: FairSemaphore, came: list[str], got: threading.Semaphore, head_start: float = 0.0) -> None:
     """Somebody waits for a place of these, and says when it has come."""
 
     def work() -> None:
-        one.take(who, head_start=head_start)
+        one.acquire(who, head_start=head_start)
         came.append(who)
         got.release()
 
     thread = begun(work)
-    while not any(waiting.who == who for waiting in one._waiting):
+    while not any(waiter.owner == who for waiter in one._waiters):
         thread.join(0.01)
 
 
@@ -244,17 +244,17 @@ def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypa
     monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
 
     def order(seconds_before: float) -> list[str]:
-        one, came, got = Places(1), list[str](), threading.Semaphore(0)
+        one, came, got = FairSemaphore(1), list[str](), threading.Semaphore(0)
 
         for who, seconds in (("many", 8.0), ("few", 1.0)):
-            one.take(who)
-            one.give_back(who, seconds)
-        one.take("other")
+            one.acquire(who)
+            one.release(who, seconds)
+        one.acquire("other")
         comes("many", one, came, got)
         now[0] += seconds_before
         comes("few", one, came, got)
         for who in ("other", "many"):
-            one.give_back(who, 0.0)
+            one.release(who, 0.0)
             assert got.acquire(timeout=SOON)
         return came
 
@@ -273,13 +273,13 @@ def test_a_look_counts_as_if_it_had_waited_two_seconds_longer(
     assert HEAD_START_SECONDS == 2.0
     now = [100.0]
     monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
-    one, came, got = Places(1), list[str](), threading.Semaphore(0)
+    one, came, got = FairSemaphore(1), list[str](), threading.Semaphore(0)
 
-    one.take("other")
+    one.acquire("other")
     comes("press", one, came, got)
     now[0] += seconds_before
     comes("look", one, came, got, HEAD_START_SECONDS)
-    one.give_back("other", 0.0)
+    one.release("other", 0.0)
     assert got.acquire(timeout=SOON)
     assert came == [first]
 
@@ -287,7 +287,7 @@ def test_a_look_counts_as_if_it_had_waited_two_seconds_longer(
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One place, which “a” gives away while “b” computes; “c” comes meanwhile. Nobody has computed for as long as 2 s."""
-    monkeypatch.setattr(places, "_places", one := Places(1))
+    monkeypatch.setattr(places, "_semaphore", one := FairSemaphore(1))
     came, left, over, here = list[str](), threading.Event(), threading.Event(), threading.Semaphore(0)
 
     def a() -> None:
@@ -295,11 +295,11 @@ def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: b
             if goes_on:
                 with waiting_elsewhere():
                     left.set()
-                    while len(one._waiting) < 1:  # until “c” waits, too
+                    while len(one._waiters) < 1:  # until “c” waits, too
                         threading.Event().wait(0.01)
             else:
                 left.set()
-                while len(one._waiting) < 2:  # “b”, who takes the place, and “c”
+                while len(one._waiters) < 2:  # “b”, who takes the place, and “c”
                     threading.Event().wait(0.01)
                 give_way()
             came.append("a")
@@ -316,7 +316,7 @@ def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: b
     threads.append(begun(c))
     if not goes_on:
         assert here.acquire(timeout=SOON)
-    while len(one._waiting) < 2:
+    while len(one._waiters) < 2:
         threads[0].join(0.01)
     over.set()
     for thread in threads:

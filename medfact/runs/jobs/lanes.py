@@ -7,9 +7,9 @@ from collections import Counter
 
 from cachetools import LRUCache
 
+from medfact.computing import DecayedUsage
 from medfact.models import BASELINE, LOCAL, SERVICE, provider_of
 from medfact.runs.jobs.job import Job
-from medfact.usage import Usage
 
 HALF_LIFE_SECONDS = 600.0
 """After so long, half of what an owner has used is forgiven."""
@@ -72,7 +72,7 @@ class Lane:
 
     def __init__(self, most: int, most_of_owner: int, calm_seconds: float = CALM_SECONDS) -> None:
         self.running: list[Job] = []
-        self._usage, self._today = Usage(HALF_LIFE_SECONDS), UsedToday()
+        self._usage, self._today = DecayedUsage(HALF_LIFE_SECONDS), UsedToday()
         self._waiting: list[Job] = []
         self._most, self._most_of_owner, self._calm_seconds = most, most_of_owner, calm_seconds
         self._last_came: tuple[str, float] | None = None
@@ -148,7 +148,7 @@ class Lane:
 
     def used(self, owner: str) -> float:
         """Seconds that runs of an owner took lately, those under way among them."""
-        return self._usage.lately(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
+        return self._usage.seconds(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
 
     def used_today(self, owner: str) -> float:
         """Seconds that runs of an owner took since midnight, UTC."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from medfact.answers.formats import make_prompt
+from medfact.answers import make_prompt
 from medfact.errors import MedfactError, Mistake
 from medfact.extras import importing
 from medfact.limits import acting_for, is_restricted
