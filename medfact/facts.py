@@ -216,8 +216,7 @@ def core_name(name: str) -> str:
 
 
 def _without_affixes(name: str) -> str:
-    may_have_affixes = carries_signs(name) and len(name) <= _MAX_NAME_LENGTH
-    for _ in range(_MAX_AFFIXES if may_have_affixes else 0):
+    for _ in range(_MAX_AFFIXES if carries_signs(name) and len(name) <= _MAX_NAME_LENGTH else 0):
         inner = _strip_affix(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break
@@ -392,12 +391,12 @@ class KnowledgeBase:
 
     @cached_property
     def _linked_names(self) -> _Links:
-        return self._links(self.pairs())
+        return self._adjacency(self.pairs())
 
     @cached_property
     def _external_links(self) -> Mapping[str, _Links]:
         """Links of the other sets, by relation."""
-        return {external.relation: self._links(external.pairs) for external in self.elsewhere}
+        return {external.relation: self._adjacency(external.pairs) for external in self.elsewhere}
 
     @cached_property
     def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
@@ -412,7 +411,7 @@ class KnowledgeBase:
         common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
         return vague if self.entity(head) in familiar else common
 
-    def _links(self, pairs: Iterable[tuple[str, str]]) -> _Links:
+    def _adjacency(self, pairs: Iterable[tuple[str, str]]) -> _Links:
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
         entity = cache(self.entity)  # names repeat
         for head, tail in pairs:
@@ -442,7 +441,7 @@ class KnowledgeBase:
 
     @cached_property
     def _learned_links(self) -> Mapping[str, frozenset[str]]:
-        return self._links(self.learned).both_ways
+        return self._adjacency(self.learned).both_ways
 
     def learned_of(self, name: str) -> frozenset[str]:
         """Entities that `learned` links to this one, and their relatives."""

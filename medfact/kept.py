@@ -1,6 +1,6 @@
 """Shared caches: concurrent callers share one computation.
 
-A server has few threads. There a caller does not block: `MustWait` names the result that it needs, and the request is retried.
+A server has few threads. Its callers do not block: `MustWait` names the missing result, and the request is retried.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Alone:
 
 
 @dataclass
-class _Failure:
+class _Failure:  # cached in place of a result
     error: Exception
 
 

@@ -315,7 +315,9 @@ class RunSpec:
         group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
         resumable=True, asks=False, label="spending limit in US dollars (0: none)",
     )
-    reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
+    reuse: bool = setting(
+        False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False
+    )
     batch: bool = setting(
         False, "--batch", "", "send all calls as one batch, which services answer within a day, many at half the price",
         group=SERVICE, place=1, asks=False,
@@ -365,7 +367,7 @@ class RunSpec:
 
     race: str | None = None  # id shared by the runs of a race: asked in step, disease by disease, until it is decided
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)  # fields from an untrusted run file (`opened`)
+    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)  # fields from a run's file (`opened`)
     # fmt: on
 
     @property

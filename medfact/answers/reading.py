@@ -162,28 +162,28 @@ def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) ->
     """
     text, indices = shortened or ends_of(reply)
     for begin, end in boxes(text):
-        if (boxed := _explicit_or_voted(without_latex(text[begin:end]))).at is not None:
+        if (boxed := _answer_of_text(without_latex(text[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, indices[begin + boxed.at])
     thought_until = end_of_thinking(reply)
     if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
         return _answer_at(tags[-1])
-    answer = _explicit_or_voted(text)
+    answer = _answer_of_text(text)
     return answer if answer.at is None else ReadAnswer(answer.answer, indices[answer.at])
 
 
-def _explicit_or_voted(reply: str) -> ReadAnswer:
+def _answer_of_text(reply: str) -> ReadAnswer:
     """The answer of a reply without thinking, or of the content of a box: that of its last correction with an answer."""
     without_quotes = without(_RUN_ON, without(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
     text, indices = collapse_whitespace(without(_ECHO, without(_FORMULA, without_markup(without_quotes))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
     for begin in (*reversed(corrections), 0):
-        answer = _uncorrected(text[begin:])
+        answer = _answer_ignoring_corrections(text[begin:])
         if answer.at is not None:
             return ReadAnswer(answer.answer, indices[begin + answer.at])
     return UNREADABLE
 
 
-def _uncorrected(text: str) -> ReadAnswer:
+def _answer_ignoring_corrections(text: str) -> ReadAnswer:
     """The answer of a text without corrections."""
     if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
         return UNREADABLE

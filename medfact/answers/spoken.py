@@ -74,7 +74,7 @@ def without(pattern: re.Pattern[str], text: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Overwrites markup with spaces; markup within a word ("in**correct**") moves to its left."""
+    """Overwrites markup with spaces. In a word ("in**correct**") the letters close up, and the spaces precede it."""
     joined = _WITHIN_A_WORD.sub(lambda word: _MARKUP.sub("", word.group()).rjust(len(word.group())), text)
     return without(_MARKUP, joined)
 

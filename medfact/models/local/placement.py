@@ -54,7 +54,8 @@ class Placement:
         False, "--trust-code", "", "run the Python code that a repository contains", group=LOCAL, travels=NOTHING
     )
     any_weights: bool = setting(
-        False, "--any-weights", "", "load weights that are not safetensors; they can run code", group=LOCAL, travels=NOTHING
+        False, "--any-weights", "", "load weights that are not safetensors; they can run code",
+        group=LOCAL, travels=NOTHING,
     )
     thinking: bool = setting(False, "--thinking", "", "let a model think before it answers", group=LOCAL)
     template: tuple[tuple[str, str], ...] = setting(
