@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 
 from medfact import log_setup
 from medfact.cli.commands import parser
-from medfact.datasets.printable import REPLACED, one_line, printable
+from medfact.datasets.text import REPLACED, one_line, printable
 from medfact.errors import MedfactError, UnknownName
 from medfact.extras import named_if_missing, run_in_own_process
 

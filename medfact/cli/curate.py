@@ -26,8 +26,8 @@ from medfact.curation.checks import (
 )
 from medfact.curation.proposals import Proposing
 from medfact.curation.words import WRONG_ON_PURPOSE, candidate_row, candidate_text, curation_row, outcome_row, outcome_text
-from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import json_line
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake
 from medfact.facts import visible
 from medfact.results.wording import counted

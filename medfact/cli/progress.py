@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import cast
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.errors import ServiceAway
 from medfact.results.compare import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started

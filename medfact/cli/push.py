@@ -11,7 +11,7 @@ from medfact.exchange.hub import README, send
 from medfact.results.model_card import HUB_NAME
 from medfact.results.wording import counted
 from medfact.runs.plan import files_of
-from medfact.views.hub_data_set import files_of_run, readme
+from medfact.views.static_space import files_of_run, readme
 
 
 def push(options: argparse.Namespace) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from medfact.cli import OK, print_data, say
 from medfact.cli.rows import emit, kept, run_rows
-from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, json_line
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from medfact.datasets import elsewhere
+from medfact.datasets import bundled_knowledge
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled
 from medfact.datasets.documents import TEXTS
 from medfact.datasets.headers import MAX_NAME, Columns
@@ -222,4 +222,4 @@ def _canonical(relation: str) -> str:
 
 def are_linked(head: Name, tail: Name) -> bool:
     """Whether a bundled set links the two by any relation, in either direction, under any of their names."""
-    return elsewhere.are_linked(head.names, tail.names)
+    return bundled_knowledge.are_linked(head.names, tail.names)

@@ -4,17 +4,16 @@ from pathlib import Path
 
 from medfact.datasets import guessing, medlama, mkj
 from medfact.datasets.bundled import bundled_names, label_words, load_bundled
+from medfact.datasets.bundled_knowledge import with_bundled_knowledge
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.demonstrations import read_demonstrations
-from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.headers import OWN, Limits
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.mkj import is_mkj
+from medfact.datasets.pairing import NOTHING_DECIDED, PartnerDecisions
 from medfact.datasets.selection import Held, Selection, grouping, select
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls
-from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions
 from medfact.errors import FactsError
 from medfact.spec import RunSpec
 
@@ -34,7 +33,6 @@ __all__ = [
     "load_file",
     "medlama",
     "mkj",
-    "read_demonstrations",
     "read_table",
     "select",
 ]

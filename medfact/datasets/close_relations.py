@@ -1,13 +1,12 @@
-"""In which relations what is known keeps a pair from being called false in another one.
+"""Close relations: a pair that is known in one is never called false in the other.
 
-Of two conditions one of which is a symptom of the other, neither is drawn as the other's cause: what holds in one relation
-holds in the other, or comes too close. That a drug is contraindicated in a condition is no reason to think that it treats it.
+A symptom of a condition is not drawn as its cause: what holds in one relation holds in the other, or comes too close. But a
+contraindication does not make a treatment true, so a contraindicated drug may be drawn as a false treatment.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 from medfact.facts import name_key
 
@@ -50,32 +49,25 @@ _CLOSE = (
     ),
     ("has physiologic effect", "adverse effects"),
 )  # fmt: skip
-"""Relations of which one implies the other, from whichever end it is said, or comes too close to it: a biopsy may cure, and a
-risk factor may be called a cause.
+"""Groups of relations that imply each other, in either direction, or come too close: a biopsy may cure, and a risk factor may
+be called a cause. Treatments also keep harms from being called false, but not the reverse: drugs for one arrhythmia cause
+others.
 """
 
-_ONE_WAY = dict.fromkeys(_HARMS, _TREATS)
-"""Relation → those that come close to it, while it does not come close to them. A drug may do harm in the very illness that it
-treats: those for an arrhythmia cause others. A contraindication alone does not make a treatment true.
-"""
+_BARRING: defaultdict[str, set[str]] = defaultdict(set)
+"""Relation → the relations in which a known pair keeps it from being called false."""
 
-
-def _barring() -> Mapping[str, frozenset[str]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for group in _CLOSE:
-        for one in group:
-            found[name_key(one)].update(map(name_key, group))
-    for one, close in _ONE_WAY.items():
-        found[name_key(one)].update(map(name_key, close))
-    return {name: frozenset(close) for name, close in found.items()}
-
-
-_BARRING = _barring()
+for _close in _CLOSE:
+    for _relation in _close:
+        _BARRING[name_key(_relation)].update(map(name_key, _close))
+for _relation in _HARMS:
+    _BARRING[name_key(_relation)].update(map(name_key, _TREATS))
 
 
 def keeps_from_false(known_in: str, relation: str) -> bool:
-    """Whether a pair that is known in one relation must not be called false in another: in one that is close to it, and in one
-    whose name is not known here.
+    """Returns True if a pair that is known in one relation must not be called false in another.
+
+    That is the case in close relations, and in relations that are not listed here.
     """
-    close, known = _BARRING.get(name_key(relation)), name_key(known_in)
-    return close is None or known not in _BARRING or known in close
+    source, target = name_key(known_in), name_key(relation)
+    return target not in _BARRING or source not in _BARRING or source in _BARRING[target]

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from medfact.datasets import bound_cells, medlama
+from medfact.datasets import medlama, validity
 from medfact.datasets.cells import UNCOMPUTED, Doubts, Listed, SpellingKey, fault, spelling_note
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.columns import (
@@ -29,7 +29,6 @@ from medfact.datasets.columns import (
 )
 from medfact.datasets.denials import FALSE_FACT, LEFT_OUT, Denials, is_mark, truth
 from medfact.datasets.headers import LOOKED_AT, MAX_NAME, OWN, Columns, Limits, Row
-from medfact.datasets.holding import bound_or_once_true, is_over, left_out_note, today
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
 from medfact.datasets.table_reader import open_table
 from medfact.datasets.text import encoding_of
@@ -77,7 +76,7 @@ def load_file(
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
     path, columns = Path(path), columns or {}
-    reading = _Reading(limits, today(), guesser=guesser)
+    reading = _Reading(limits, validity.today(), guesser=guesser)
     needed = Columns(lambda names: has_facts(names, columns) or bool(guesser and guesser.names_facts(names)), fewest=2)
     for file in _files(path):
         reading.file = file.name if path.is_dir() else ""
@@ -91,7 +90,7 @@ def load_rows(
     name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str], guesser: Guesser | None = None
 ) -> Collection:
     """Like `load_file`, for rows that do not come from a file."""
-    reading = _Reading(OWN, today(), guesser=guesser)
+    reading = _Reading(OWN, validity.today(), guesser=guesser)
     reading.add_table(name, names, rows, columns)
     return reading.collection(name)
 
@@ -277,10 +276,10 @@ class _Reading:
         """The collection of all rows. Raises FactsError if no true fact can be used."""
         if not self._facts and not self.problems:
             raise FactsError(f"{name} has a header, and no rows.", "Write one fact a row below the header.")
-        self.over = {key: fact for key, fact in self._facts.items() if fact.positive and is_over(fact, self.day)}
+        self.over = {key: fact for key, fact in self._facts.items() if fact.positive and validity.is_over(fact, self.day)}
         self._facts = {key: fact for key, fact in self._facts.items() if key not in self.over}
         if self.over:
-            self.notes.append(left_out_note(len(self.over), self.day))
+            self.notes.append(validity.left_out_note(len(self.over), self.day))
         contradicted = self._drop_contradictions()
         facts = self._paired_facts()
         if not positive_facts(facts) and self.over:
@@ -293,7 +292,7 @@ class _Reading:
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
         keys = [(f.positive, name_key(f.head), name_key(f.relation), name_key(f.tail or "")) for f in tested]
-        too_close = ((fact.head, fact.tail or "") for fact in (*self.over.values(), *bound_or_once_true(facts)))
+        too_close = ((fact.head, fact.tail or "") for fact in (*self.over.values(), *validity.bound_or_once_true(facts)))
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=(*contradicted, *too_close))
         problems = (*self.problems, *_only_themselves(tested, keys, self.row_of))
         return Collection(
@@ -304,10 +303,10 @@ class _Reading:
         """Adds one row's fact, or a problem."""
         cells = self.doubts.emptied({name: " ".join(text.split()) for name, text in texts.items()})
         partner = cells.pop("negative_of", "")
-        if wrong := _wrong(cells) or bound_cells.wrong(cells):
+        if wrong := _wrong(cells) or validity.problem_of(cells):
             self.add_problem(number, wrong)
             return
-        cells = bound_cells.kept(cells)
+        cells = validity.normalized(cells)
         positive = truth(cells.pop("positive", "") or "true")
         if positive is None:
             self.add_problem(number, "positive must be true or false")
@@ -315,7 +314,7 @@ class _Reading:
         self.doubts.look_at(cells, texts)
         filled: dict[str, Any] = {name: text for name, text in cells.items() if text}
         fact = Fact(positive=positive, **filled)
-        if fact.until and not positive and not is_over(fact, self.day):
+        if fact.until and not positive and not validity.is_over(fact, self.day):
             self.add_problem(number, AHEAD)
             return
         seen = _as_seen(fact)
@@ -336,13 +335,13 @@ class _Reading:
         """
 
         def order(one: Fact) -> tuple[object, ...]:
-            return not is_over(one, self.day), one is not _as_seen(one), sort_key(one)
+            return not validity.is_over(one, self.day), one is not _as_seen(one), sort_key(one)
 
         self._facts[key], other = sorted((self._facts[key], fact), key=order)
         if self.by_name:
             self.further.append(other)
         else:
-            differ = is_over(self._facts[key], self.day) and not is_over(other, self.day)
+            differ = validity.is_over(self._facts[key], self.day) and not validity.is_over(other, self.day)
             self.add_problem(number, OTHER_UNTIL if differ else REPEATED)
 
     def _drop_contradictions(self) -> tuple[tuple[str, str], ...]:

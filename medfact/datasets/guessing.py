@@ -25,8 +25,9 @@ from medfact.datasets.columns import (
     of_prefix,
 )
 from medfact.datasets.denials import is_mark, is_read, truth
-from medfact.datasets.elsewhere import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.headers import LOOKED_AT, Columns, Limits
+from medfact.datasets.names import relation_words
+from medfact.datasets.semantic_types import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.table_reader import open_table
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import COLUMNS, IDENTIFIER, spelled
@@ -111,8 +112,9 @@ def _lists(name: str) -> frozenset[str]:
 def _words() -> Mapping[str, Mapping[str, Set[str]]]:
     """Word → role of a column, or relation of its tails → languages in which the word says so."""
     words: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    of_relations = relation_words("names", "only_column")
     for language, roles in table_words()["columns"].items():
-        for role, name in ((role, spelled(name)) for role, names in roles.items() for name in names):
+        for role, name in ((role, spelled(name)) for role, names in (roles | of_relations[language]).items() for name in names):
             for ending in ("", "s", "es", "e", "n", "en") if len(name) > 2 and name.isascii() else ("",):
                 words[name + ending][role].add(language)
     return words
@@ -120,7 +122,7 @@ def _words() -> Mapping[str, Mapping[str, Set[str]]]:
 
 @cache
 def _relations() -> frozenset[str]:
-    return frozenset(table_words()["columns"][ENGLISH]) - {"condition", "drug", "head", "relation", "tail"}
+    return frozenset(relation_words("names", "only_column")[ENGLISH])
 
 
 @lru_cache(maxsize=1 << 12)

@@ -19,9 +19,9 @@ import psutil
 
 from medfact.computing import waiting_elsewhere
 from medfact.datasets import load_alone
+from medfact.datasets.bundled_knowledge import with_bundled_knowledge
 from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
-from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.frequencies import Frequencies, read_frequencies
 from medfact.datasets.guessing import Guess, guess_file
 from medfact.datasets.headers import VISITOR, Limits

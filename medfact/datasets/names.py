@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -18,13 +18,24 @@ from medfact.assets import ASSETS, table_words
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled, rows_of
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.table_reader import read_table
-from medfact.facts import name_key
+from medfact.facts import Fact, KnowledgeBase, core_name, name_key, spelled
 from medfact.kept import keep
 
 Keys = frozenset[str]
 Words = frozenset[str]
 
 _MOST_WORDS = 10
+
+
+@cache
+def relation_words(*uses: str) -> Mapping[str, Mapping[str, list[str]]]:
+    """Language → relation of our pool → its words in tables, for some uses of `relations` in `assets/table-words.yaml`."""
+    words: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for relation, by_language in table_words()["relations"].items():
+        for language, by_use in by_language.items():
+            if language != "hints" and (chosen := [str(word) for use in uses for word in by_use.get(use, ())]):
+                words[language][relation] = chosen
+    return words
 
 
 @lru_cache(maxsize=1 << 14)
@@ -158,3 +169,36 @@ def _all_names() -> Iterator[tuple[str, str, bool]]:
     for file in sorted((ASSETS / "languages").glob("*/names.csv")):
         for _, row in read_table(file)[1]:
             yield from ((row["entity"], name, False) for name in (row["name"], *row["synonyms"].split(" | ")) if name)
+
+
+# ------------------------------------------------------------------------------------------------ search
+
+
+def holding(
+    facts: Iterable[Fact],
+    search: str,
+    known: KnowledgeBase | None = None,
+    also: Callable[[str], Iterable[str]] = lambda _: (),
+) -> Iterator[Fact]:
+    """Yields the facts in which all words of a search occur, in any order.
+
+    Args:
+        known: adds the other names of conditions and findings.
+        also: adds their names in another language.
+    """
+    words = set(name_key(search).split())
+    for fact in facts:
+        ends = [name for name in (fact.head, fact.tail) if name is not None] if words else []
+        names = [_searchable_names(name, known) if known else name_key(name) for name in ends]
+        text = " ".join((name_key(fact.relation), *names, *(name_key(other) for name in ends for other in also(name))))
+        if all(word in text for word in words):
+            yield fact
+
+
+def _searchable_names(name: str, known: KnowledgeBase) -> str:
+    """A name with the other and everyday names of the same thing, as one normalized text."""
+    cached: dict[str, str] = known.memo.setdefault("names to search", {})
+    if name not in cached:
+        names = sorted(known.names(name))
+        cached[name] = spelled("; ".join([*names, *map(core_name, names), *sorted(names_of(name))]))
+    return cached[name]

@@ -1,4 +1,4 @@
-"""The false facts of a user's file: which contradict a true one, and which true fact each of the others belongs to."""
+"""Pairs of true and false facts: those of a user's file, its contradictions, and a person's decisions about drawn partners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
-from medfact.facts import Fact, name_key, visible
+from medfact.facts import Fact, KnowledgeBase, name_key, visible
 
 OTHER_FACT = "negative_of names a fact with another head or relation"
 NO_FACT = "negative_of names no true fact of its head and relation; give that fact's tail or fact_id, or leave it empty"
@@ -110,3 +110,43 @@ _cells = attrgetter(*[column.name for column in fields(Fact)])
 def sort_key(fact: Fact) -> list[str]:
     """An order of facts that does not depend on the file."""
     return [str(value or "") for value in _cells(fact)]
+
+
+# ------------------------------------------------------------------------------------------------ decisions about partners
+
+
+def relation_within_bounds(fact: Fact) -> str:
+    """The relation of a fact, with its region and population."""
+    return "; ".join((fact.relation, *bounds_of(fact)))
+
+
+def triplet_key(head: str, relation: str, tail: str) -> tuple[str, str, str]:
+    """A triplet with normalized names. relation: as `relation_within_bounds` returns it."""
+    return name_key(head), name_key(relation), name_key(tail)
+
+
+@dataclass(frozen=True)
+class PartnerDecisions:
+    """A person's decisions about false partners, by triplets: they apply to any file and any ids."""
+
+    rejected: frozenset[tuple[str, str]] = frozenset()
+    """(normalized head, tail) that may be true, so no draw calls it false. Old records have the id of a true fact as head."""
+    confirmed: frozenset[tuple[str, str, str]] = frozenset()
+    """Keys of false triplets."""
+
+    def rejected_tails(self, fact: Fact, known: KnowledgeBase | None = None) -> frozenset[str]:
+        """The tails that are never drawn for the head of a fact. known: adds other names of heads and tails."""
+        heads = {fact.negative_of or fact.fact_id, *map(name_key, known.names(fact.head) if known else [fact.head])}
+        tails = (tail for head, tail in self.rejected if head in heads)
+        return frozenset[str]().union(*(known.names(tail) if known else (name_key(tail),) for tail in tails))
+
+    def rejects(self, negative: Fact) -> bool:
+        """Returns True if the person decided that a false fact may be true."""
+        return name_key(negative.tail or "") in self.rejected_tails(negative)
+
+    def confirms(self, negative: Fact) -> bool:
+        """Returns True if the person decided that a false fact is false."""
+        return triplet_key(negative.head, relation_within_bounds(negative), negative.tail or "") in self.confirmed
+
+
+NOTHING_DECIDED = PartnerDecisions()

@@ -10,11 +10,11 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names
+from medfact.datasets.bundled_knowledge import bundled_partners, is_vouched
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import bundled_partners, other_kind_notes, reversed_notes
-from medfact.datasets.pairing import place_of
+from medfact.datasets.pairing import NOTHING_DECIDED, PartnerDecisions, place_of
+from medfact.datasets.semantic_types import other_kind_notes, reversed_notes
 from medfact.datasets.sources import has_source
-from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions, is_vouched
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives

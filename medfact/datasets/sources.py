@@ -1,4 +1,4 @@
-"""The sources that state a fact of a bundled data set, with an address of each that opens.
+"""Sources of facts: those that state a bundled fact, with links that open, and registers of identifiers.
 
 `NAME.sources.csv` beside a bundled set holds what an editor read at each proposed source, or what identifiers tell: whether it
 states the fact. What states it counts, as does the source that the set itself names. Where a source's identifiers open is told
@@ -20,6 +20,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from medfact.datasets.bundled import bundled_names, rows_of
+from medfact.datasets.bundled import sources as source_descriptions
 from medfact.facts import Fact
 
 EDITORS = "medfact editors"
@@ -256,3 +257,32 @@ def source_at(name: str, identifier: str, read_on: str = "") -> Source:
 def _credits() -> Mapping[str, str]:
     """Page of MedlinePlus → the name of the source that it credits."""
     return {row["source_id"]: row["credits"] for row in rows_of("source_credits.csv")}
+
+
+REGISTERS = {
+    r"DOID:\d{1,9}": ("Disease Ontology", "https://disease-ontology.org/?id={}"),
+    r"DB\d{5}": ("DrugBank", "https://go.drugbank.com/drugs/{}"),
+    r"UBERON:\d{7}": ("Uberon, an atlas of anatomy", "https://www.ebi.ac.uk/ols4/search?q={}"),
+    r"SYMP:\d{7}": ("Symptom Ontology", "https://www.ebi.ac.uk/ols4/search?q={}"),
+    r"https://dailymed\.nlm\.nih\.gov/dailymed/search\.cfm\?labeltype=all&query=[\w%+-]+": (
+        "the drug's labels at DailyMed",
+        "{}",
+    ),
+}
+"""Shape of an identifier → the register's name, and the address of an entry. Nothing else from a file becomes a link."""
+
+
+def about_source(name: str) -> str:
+    """The description of a source of the bundled sets; "" for other sources."""
+    return source_descriptions().get(name, "")
+
+
+def links_of(fact: Fact) -> list[tuple[str, str, str]]:
+    """The identifiers of a fact that a register has: identifier, name of the register, address there."""
+    identifiers = dict.fromkeys(filter(None, (fact.head_id, fact.tail_id, fact.source_id)))
+    return [
+        (identifier, register, address.format(identifier))
+        for identifier in identifiers
+        for shape, (register, address) in REGISTERS.items()
+        if re.fullmatch(shape, identifier)
+    ]

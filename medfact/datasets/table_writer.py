@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from medfact.datasets.printable import escaped
+from medfact.datasets.text import escaped
 from medfact.errors import FactsError
 from medfact.table_formats import FORMATS
 

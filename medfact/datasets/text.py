@@ -1,22 +1,27 @@
-"""Text files: their encoding, found from their bytes, and their characters as a stream.
+"""Untrusted text: the encoding of files, YAML without its traps, and control characters on the way to a terminal.
 
-A file is read twice, in blocks: first to find its encoding and to check that all of it is text, then for its characters.
+A text file is read twice, in blocks: first to detect its encoding and to check that all of it is text, then for its characters.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
+
+import yaml
 
 from medfact.errors import FactsError
 
+# ------------------------------------------------------------------------------------------------ encodings
+
 BLOCK_BYTES = 1 << 20
 
-_CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f")
+_CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f")
 _MULTIBYTE = re.compile(rb"[\xc3-\xf4][\x80-\xbf]+")
 _LONE = re.compile(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])")
 
@@ -94,7 +99,7 @@ def _latin1(path: Path, bad_row: int) -> Encoding:
     alone = together = 0
     undefined = False
     for block in _blocks(path):
-        if len(block.translate(None, _CONTROL)) < len(block):
+        if len(block.translate(None, _CONTROL_BYTES)) < len(block):
             raise _binary(path)
         alone += sum(1 for _ in _LONE.finditer(block))
         together += sum(1 for _ in _MULTIBYTE.finditer(block))
@@ -113,3 +118,107 @@ def _binary(path: Path) -> FactsError:
         f"{path.name} is not a text file, though its name ends in {path.suffix}.",
         "Export it again as CSV, or rename it to its true format (.xlsx, .parquet).",
     )
+
+
+# ------------------------------------------------------------------------------------------------ YAML
+
+_SCALARS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?[0-9]{1,18}\Z"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,18}\Z"),
+    "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
+}
+"""Stricter patterns of numbers and booleans. "no" and "on" are words, and 1:1:1…, of base 60, takes long to parse."""
+
+
+class Unreadable(Exception):
+    """A YAML text that is refused: the problem, a hint, and the line, from 1, if known."""
+
+    def __init__(self, problem: str, hint: str, mark: Any) -> None:
+        super().__init__(problem)
+        self.problem, self.hint, self.line = problem, hint, mark.line + 1 if mark else None
+
+
+def read_yaml(text: str) -> Any:
+    """Parses a YAML text without aliases, repeated keys or costly numbers. Raises Unreadable."""
+    try:
+        return yaml.load(text, _Loader)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise Unreadable("it is not valid YAML.", "Check indentation and quotes.", mark) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses repeated keys, of which the library would silently keep the last, and aliases.
+
+    A few nested aliases expand to billions of words.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event: yaml.AliasEvent = self.get_event()  # type: ignore[no-untyped-call]
+            raise Unreadable(f"*{event.anchor} is an alias.", "Write out what it stands for.", event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in keys:
+                    raise Unreadable(f"{key.value!r} occurs twice.", "Keep one of the two.", key.start_mark)
+                keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, _SCALARS.get(tag, pattern)) for tag, pattern in pairs]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+# ------------------------------------------------------------------------------------------------ control characters
+
+REPLACED = "medfact.replaced"
+"""Error handler for streams with a limited encoding: it replaces missing characters by similar ones."""
+
+_SIMILAR = {
+    **dict.fromkeys("−–—‐‑‒―─├└", "-"), **dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’ʼ´", "'"),
+    "│": "|", "·": ".", "×": "x", "→": "->", "⇒": "=>", "≤": "<=", "≥": ">=", "±": "+/-", "¬": "not ", "✓": "yes", "✗": "no",
+}  # fmt: skip
+
+_LINE_ENDS = "\\x85\u2028\u2029"
+_DIRECTIONS = "\u202a-\u202e\u2066-\u2069"
+
+_CONTROL = re.compile(f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f{_LINE_ENDS}{_DIRECTIONS}]")
+"""All but tabs and line feeds."""
+
+_SPACE = re.compile(f"[\\t\\n\\x0b\\x0c\\r{_LINE_ENDS}]+")
+
+
+def printable(text: str) -> str:
+    """Strips what moves the cursor, overwrites the line or changes its direction; keeps line feeds and tabs."""
+    return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """Like `printable`, on one line."""
+    return text if text.isprintable() else _CONTROL.sub("", _SPACE.sub(" ", text))
+
+
+def escaped(json_text: str) -> str:
+    """Equivalent JSON with control characters as escapes."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", json_text)
+
+
+def _replace_missing(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(map(_similar, missing)), error.end
+
+
+def _similar(character: str) -> str:
+    """A similar ASCII character: its letter without accents, or a question mark."""
+    plain = _SIMILAR.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or ("" if unicodedata.combining(character) else "?")
+
+
+codecs.register_error(REPLACED, _replace_missing)

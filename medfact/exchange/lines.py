@@ -22,7 +22,7 @@ import sqlalchemy as sql
 from pydantic import Field, TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS, INSTRUCTIONS
-from medfact.datasets.printable import one_line, printable
+from medfact.datasets.text import one_line, printable
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import COLUMNS as FACTS_COLUMNS
 from medfact.facts import Fact

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from medfact.answers import CHOICES, QuestionFormat
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import PoolError
 from medfact.languages.reading import Words, words_in
 from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
 from medfact.models.prompt import FIRST_WIDE
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 
 SHORTEST_BEGINNING = 2
 """Characters that a beginning of an answer word has at least: fewer begin too many other words. A Chinese character counts as

@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from medfact.assets import ENGLISH, LANGUAGES, language_codes, table_words
+from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.datasets import Collection, bundled_names
+from medfact.datasets.names import relation_words
 from medfact.errors import UnknownName
 from medfact.facts import Fact, name_key, spelled
 from medfact.languages.asking import Asking, read_asking
@@ -111,7 +112,7 @@ def _words(names: Iterable[str]) -> set[str]:
 def _vocabulary(code: str) -> frozenset[str]:
     """The words of the names and relations of a language; of English, those of the entities that the others name."""
     names = load_language(language_codes()[-1] if code == ENGLISH else code).names.values()
-    tables = [table_words()[words] for words in ("relation_words", "inverse_relation_words")]
+    tables = [relation_words("names", "only_relation"), relation_words("inverse")]
     of = {other: {name for table in tables for names in table[other].values() for name in names} for other in tables[0]}
     if code == ENGLISH:
         every = {name for one in load_pool(ENGLISH_POOL).relations.values() for name in (one.name, *one.aliases, *one.inverse)}

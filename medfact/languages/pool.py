@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.assets import language_of_pool, language_titles
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import PLURAL, Cases, check_cases, check_genders, read_cases
@@ -19,7 +20,6 @@ from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
 from medfact.languages.names import MARKS, Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
 from medfact.prototypes.pool_files import pool_in, problems_by_form
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.statements import Statement
 
 ENGLISH_POOL = "medfact"

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from medfact.answers.reading import SHORT, committed
 from medfact.answers.spoken import ReadAnswer, boxes, ends_of, without, without_latex
 from medfact.assets import ENGLISH, LANGUAGES, language_codes
+from medfact.datasets.text import read_yaml
 from medfact.languages.reading import Words, reader_of, words_in
 from medfact.models.prompt import is_settled
 from medfact.models.thinking import end_of_thinking
-from medfact.prototypes.safe_yaml import read_yaml
 
 _KEYWORD = re.compile(r"(?<![A-Za-z])(?:true|false|correct|incorrect|yes|wrong)(?![A-Za-z])", re.IGNORECASE)
 _IN_ENGLISH = re.compile(

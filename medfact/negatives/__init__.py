@@ -1,8 +1,7 @@
 """Negative facts that are safe to call false, and of known difficulty.
 
-A random tail of the relation is often true, even without the listed ones: `rules` leaves candidates out. `difficulty` tells
-near from far ones by structure, `closeness` orders them, and `draw` draws them so that a tail's frequency gives no hint of the
-label.
+A random tail of the relation is often true, even if it is not listed for the head: `rules` excludes unsafe candidates.
+`difficulty` tells near from far ones. `draw` draws them so that a tail's frequency gives no hint of the label.
 """
 
 from medfact.negatives.difficulty import CLOSEST, DIFFICULTIES, FAR, JUDGED, NEAR

@@ -1,25 +1,32 @@
-"""How hard a negative fact is to tell from a true one: decided by what is known, never by a model's answers.
+"""Difficulty of negative facts: decided by what is known, never by a model's answers.
 
-- *near*: one has to think, since its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
+- *near*: needs thought, since its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
 - *far*: any other safe tail.
 - *judged*: a source says expressly that the fact does not hold.
-- *closest*: its tail is among the CLOSEST_SHARE of the head's safe tails that come closest to being true (`closeness`), and the
-  draw was asked for such ones. Other draws call the same tail near or far.
+- *closest*: for draws of this preference, a tail among the CLOSEST_SHARE of the head's safe tails with the highest `Closeness`.
+  Other draws call the same tail near or far.
 
-Which tails are drawn first is decided by more than is called near: by `Kinship`. Neither weakens a rule of the draw.
+`Kinship` decides which tails are preferred by a draw, and covers more of them than *near*. None of this weakens a rule of the
+draw: it only orders what is safe.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medfact.assets import ASSETS
-from medfact.facts import KnowledgeBase
-from medfact.negatives.closeness import Closeness
+from medfact.facts import KnowledgeBase, name_key
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
 
 NEAR, FAR, JUDGED, CLOSEST = "near", "far", "judged", "closest"
 DIFFICULTIES = {
@@ -28,105 +35,207 @@ DIFFICULTIES = {
     JUDGED: "a source says expressly that it does not hold",
     CLOSEST: "true of the diseases that have most in common with this one",
 }
-"""Every difficulty, and what it means."""
+"""Difficulty → its description for users."""
 
 CLOSEST_SHARE = 0.1
-"""From 0 to 1: this share of a head's safe tails, rounded up, are its closest."""
+"""Share of a head's safe tails, rounded up, that count as its closest."""
 
 BRANCH = 2
-"""Tails stand in the same branch of a hierarchy if they have an ancestor in common at most this many steps above each."""
-
+"""Tails are in the same branch of a hierarchy if they share an ancestor at most this many steps above each."""
 
 NEIGHBORS = ASSETS / "datasets" / "neighbors.csv"
-"""Names that are easily taken for one another, by editors (no clinician): differential diagnoses, drugs of a class, findings of
-an organ, neighboring sites. *use*: drugs of one use, which are neighbors as tails alone. *common*: what is near nothing.
+"""Groups of names that are easily confused, by editors (not clinicians): differential diagnoses, drugs of a class, findings of
+an organ, neighboring sites. Kind *use*: drugs of one use, which are neighbors only as tails. Kind *common*: near nothing.
 """
 
 NEAR_TO_OWN = 0.4
-"""From 0 to 1: where NEIGHBORS has neither head nor tail, a tail so like the head's own tails is near. Chosen by reading."""
+"""Minimum similarity to the head's true tails of a near tail, if NEIGHBORS has neither head nor tail. Chosen by reading."""
 
 
-class Nearness:
-    """Which pairs of a head and a tail are near, by NEIGHBORS and the facts of a knowledge base."""
-
-    def __init__(self, kinship: Kinship, closeness: Callable[[], Closeness]) -> None:
-        self._entity, self._stated, self._closeness = kinship.known.entity, kinship.stated, closeness
-        self._neighbors, self._of_one_use, self._common = (defaultdict[str, set[str]](set) for _ in range(3))
-        for kind, names in neighbor_groups():
-            group = set(map(self._entity, names))
-            for one in group:
-                {"use": self._of_one_use, "common": self._common}.get(kind, self._neighbors)[one] |= group - {one}
-
-    def is_near(self, relation: str, head: str, tail: str) -> bool:
-        """Whether a tail that is not true of the head is near it."""
-        this, false = self._entity(head), self._entity(tail)
-        if this in self._neighbors or false in self._neighbors or false in self._common:
-            return false in self.tails(relation, head)
-        return self._closeness().to_own(relation, head, tail) >= NEAR_TO_OWN
-
-    def tails(self, relation: str, head: str) -> set[str]:
-        """The entities that NEIGHBORS makes near tails of a head: true of its neighbors, or neighbors of its own tails."""
-        own = self._stated.get((relation, this := self._entity(head)), set())
-        of_neighbors = _all(self._stated, ((relation, other) for other in self._neighbors.get(this, ())))
-        return (of_neighbors | _all(self._neighbors, own) | _all(self._of_one_use, own)) - self._common.keys()
+def _union(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
+    return set().union(*(sets.get(key, ()) for key in keys))
 
 
 @cache
 def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The groups of NEIGHBORS: of which kind they are, and their names."""
+    """The groups of NEIGHBORS: their kind and names."""
     with NEIGHBORS.open(encoding="utf-8", newline="") as file:
         return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
 
 
-class Kinship:
-    """Which tails are drawn first for which heads, by the facts of a knowledge base: those that are true of kindred heads, or
-    stand in the same branch of a known hierarchy as a true tail.
+class Nearness:
+    """Nearness of tails to heads, by NEIGHBORS and the facts of a knowledge base."""
 
-    Two heads are kindred if they belong to the same specialty. Where a head names no specialty, a known hierarchy decides
-    alone; where there is none either, two heads are kindred if they have a tail in common.
+    def __init__(self, kinship: Kinship, closeness: Callable[[], Closeness]) -> None:
+        self._entity, self._true_tails, self._closeness = kinship.known.entity, kinship.true_tails, closeness
+        self._neighbors, self._of_one_use, self._common = (defaultdict[str, set[str]](set) for _ in range(3))
+        for kind, names in neighbor_groups():
+            group = set(map(self._entity, names))
+            neighbors = {"use": self._of_one_use, "common": self._common}.get(kind, self._neighbors)
+            for entity in group:
+                neighbors[entity] |= group - {entity}
+
+    def is_near(self, relation: str, head: str, tail: str) -> bool:
+        """Returns True if a false tail of the head is near it."""
+        head_entity, tail_entity = self._entity(head), self._entity(tail)
+        if head_entity in self._neighbors or tail_entity in self._neighbors or tail_entity in self._common:
+            return tail_entity in self.tails(relation, head)
+        return self._closeness().similarity_to_true_tails(relation, head, tail) >= NEAR_TO_OWN
+
+    def tails(self, relation: str, head: str) -> set[str]:
+        """The near tails of a head by NEIGHBORS, as entities: true of its neighbors, or neighbors of its true tails."""
+        entity = self._entity(head)
+        true_tails = self._true_tails.get((relation, entity), set())
+        of_neighbors = _union(self._true_tails, ((relation, other) for other in self._neighbors.get(entity, ())))
+        near = of_neighbors | _union(self._neighbors, true_tails) | _union(self._of_one_use, true_tails)
+        return near - self._common.keys()
+
+
+class Kinship:
+    """Kindred tails of heads, which a draw prefers: true of kindred heads, or in the same branch of a hierarchy as a true tail.
+
+    Two heads are kindred if they have the same specialty. If a head has no specialty, only the hierarchy counts. Without a
+    hierarchy, two heads are kindred if they share a tail.
     """
 
-    def __init__(self, known: KnowledgeBase) -> None:
-        self.known = known
+    def __init__(self, knowledge: KnowledgeBase) -> None:
+        self.known = knowledge
         self._tails: defaultdict[str, set[str]] = defaultdict(set)
         self._heads: defaultdict[str, set[str]] = defaultdict(set)
-        self.stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self.true_tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._specialties: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
-        for fact in known.facts:
+        for fact in knowledge.facts:
             if fact.tail is None:
                 continue
-            head, tail = known.entity(fact.head), known.entity(fact.tail)
+            head, tail = knowledge.entity(fact.head), knowledge.entity(fact.tail)
             self._tails[head].add(tail)
             self._heads[tail].add(head)
-            self.stated[fact.relation, head].add(tail)
+            self.true_tails[fact.relation, head].add(tail)
             if fact.specialty:
                 self._specialties[head].add(fact.specialty)
                 self._members[fact.specialty].add(head)
 
     def tails(self, relation: str, head: str) -> frozenset[str]:
-        """The entities that are kindred tails of a head: candidates for its false partners, safe or not."""
+        """The kindred tails of a head, as entities; they may be unsafe."""
         entity = self.known.entity(head)
-        kindred = [self.stated.get((relation, other), ()) for other in self._kindred(entity)]
-        branches = [self._branch(tail) for tail in self.stated.get((relation, entity), ()) if self.known.is_a]
+        kindred = [self.true_tails.get((relation, other), ()) for other in self._kindred_heads(entity)]
+        branches = [self._branch(tail) for tail in self.true_tails.get((relation, entity), ()) if self.known.is_a]
         return frozenset().union(*kindred, *branches)
 
-    def _kindred(self, head: str) -> set[str]:
+    def _kindred_heads(self, head: str) -> set[str]:
         if head in self._specialties:
-            return _all(self._members, self._specialties[head]) - {head}
-        if self.known.is_a:
-            return set()
-        return _all(self._heads, self._tails.get(head, ())) - {head}
+            return _union(self._members, self._specialties[head]) - {head}
+        return set() if self.known.is_a else _union(self._heads, self._tails.get(head, ())) - {head}
 
     def _branch(self, tail: str) -> set[str]:
-        """The entities with an ancestor in common with this one, at most BRANCH steps above each."""
-        reached = {tail}
+        """The entities that share an ancestor with this one, at most BRANCH steps above each."""
+        branch = {tail}
         for steps in self.known.hierarchy:
             for _ in range(BRANCH):
-                reached |= _all(steps, reached)
-        return reached
+                branch |= _union(steps, branch)
+        return branch
 
 
-def _all(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
-    """The union of the sets under these keys."""
-    return set().union(*(sets.get(key, ()) for key in keys))
+class Closeness:
+    """Closeness of false tails to heads, from 0 to 2, by the known facts of both; names are compared only to break ties.
+
+    Two heads are similar by what they share: tails in any relation, also-true ones among them, and specialties. Two tails are
+    similar by the heads that they share. The closeness of a tail to a head is the sum of two similarities in a relation:
+
+    - head similarity: between the head and the most similar head for which the tail is true.
+    - tail similarity: the mean between the tail and the head's true tails.
+
+    Ties are broken by the share of letter pairs that a tail's name has in common with those of the head's true tails.
+    """
+
+    def __init__(self, knowledge: KnowledgeBase) -> None:
+        self._known, entity = knowledge, cache(knowledge.entity)  # each name occurs in many pairs
+        traits: defaultdict[str, set[str]] = defaultdict(set)
+        heads: defaultdict[str, set[str]] = defaultdict(set)
+        for head, tail in knowledge.pairs():
+            traits[entity(head)].add(entity(tail))
+            heads[entity(tail)].add(entity(head))
+        self._heads_with: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._true_tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for fact in knowledge.facts:
+            head = entity(fact.head)
+            if fact.specialty:
+                traits[head].add(f"specialty\x1f{fact.specialty}")
+            if fact.tail is not None:
+                self._heads_with[fact.relation, entity(fact.tail)].add(head)
+                self._true_tails[fact.relation, head].add(fact.tail)
+        self._heads, self._tails = _SimilarityIndex(traits), _SimilarityIndex(heads)
+
+    def ranks(self, relation: str, head: str, tails: Sequence[str]) -> Numbers:
+        """The rank of each tail by its closeness to a head: 1 is the closest."""
+        pairs = frozenset[str]().union(*map(_letter_pairs, self._true_tails.get((relation, self._known.entity(head)), ())))
+        shares = [len(of_tail & pairs) / len(of_tail) for of_tail in map(_letter_pairs, tails)]
+        closeness = self.closeness(relation, head, tails)
+        keys = [(-round(near, 9), -share, name_key(tail)) for near, share, tail in zip(closeness, shares, tails, strict=True)]
+        ranks = np.empty(len(tails), dtype=np.int64)
+        ranks[sorted(range(len(tails)), key=keys.__getitem__)] = np.arange(1, len(tails) + 1)
+        return ranks
+
+    def closeness(self, relation: str, head: str, tails: Sequence[str]) -> list[float]:
+        """The closeness of each tail to a head."""
+        entity = self._known.entity
+        similarities = self._heads.similarities(entity(head)).tolist()
+        true_tails = self._true_tail_entities(relation, head)
+        by_tail = [self._tails.similarities(tail) for tail in sorted(true_tails)]
+        to_true = np.mean(by_tail, axis=0).tolist() if by_tail else []
+
+        def closeness(tail: str) -> float:
+            heads = self._heads_with.get((relation, tail), ())
+            by_heads = max((similarities[self._heads.index[other]] for other in heads), default=0.0)
+            return float(by_heads + (to_true[self._tails.index[tail]] if to_true and tail in self._tails.index else 0.0))
+
+        return [closeness(entity(tail)) for tail in tails]
+
+    def similarity_to_true_tails(self, relation: str, head: str, tail: str) -> float:
+        """The mean similarity, from 0 to 1, of a false tail to the head's true tails; 0 without any."""
+        true_tails = self._true_tail_entities(relation, head)
+        entity = self._known.entity(tail)
+        return math.fsum(self._tails.similarity(entity, other) for other in true_tails) / max(len(true_tails), 1)
+
+    def _true_tail_entities(self, relation: str, head: str) -> set[str]:
+        return {self._known.entity(tail) for tail in self._true_tails.get((relation, self._known.entity(head)), ())}
+
+
+class _SimilarityIndex:
+    """The cosine similarity of things by their traits. A trait's weight is log(things / things with it), squared."""
+
+    def __init__(self, traits: Mapping[str, Set[str]]) -> None:
+        self.index = {thing: number for number, thing in enumerate(sorted(traits))}
+        things_with: defaultdict[str, list[int]] = defaultdict(list)
+        for thing, number in self.index.items():
+            for trait in traits[thing]:
+                things_with[trait].append(number)
+        self._traits = traits
+        self._things_with = {trait: np.array(numbers) for trait, numbers in things_with.items()}
+        self._weight = {trait: math.log(len(traits) / len(numbers)) ** 2 for trait, numbers in things_with.items()}
+        self._norms = np.array([math.sqrt(math.fsum(self._weight[trait] for trait in traits[thing])) for thing in self.index])
+
+    def similarities(self, thing: str) -> Values:
+        """The similarity of all things, in the order of `index`, to one; 0 for itself, and if nothing is known."""
+        similarities = np.zeros(len(self.index))
+        number = self.index.get(thing)
+        if number is None or not self._norms[number]:
+            return similarities
+        for trait in sorted(self._traits[thing]):  # sorted: sums must not depend on the hash seed
+            similarities[self._things_with[trait]] += self._weight[trait]
+        similarities /= np.where(self._norms, self._norms, 1.0) * self._norms[number]
+        similarities[number] = 0.0
+        return similarities
+
+    def similarity(self, thing: str, other: str) -> float:
+        """The similarity of two different things; 0 if nothing is known of one of them."""
+        weight = math.fsum(self._weight[trait] for trait in self._traits.get(thing, set()) & self._traits.get(other, set()))
+        return weight and float(weight / (self._norms[self.index[thing]] * self._norms[self.index[other]]))
+
+
+@lru_cache(maxsize=1 << 16)
+def _letter_pairs(name: str) -> frozenset[str]:
+    """The pairs of adjacent letters of a name; its start and end count as letters."""
+    spaced = f" {name_key(name)} "
+    return frozenset(spaced[at : at + 2] for at in range(len(spaced) - 1))

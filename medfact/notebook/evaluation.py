@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import score_rows
 from medfact.extras import named_if_missing

@@ -1,8 +1,8 @@
-"""How a name stands in a sentence: with its article and in its number, which belong to the entity and not to the prototype.
+"""Grammar of generated sentences: articles and number of names, agreement of verbs, and a fact's scope in front.
 
-`assets/datasets/vocabulary.csv` holds them for the names of the bundled data: `article` (a, an, the, or none), `number`, and
-`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is,
-and its ending tells its number (`prototypes.number`).
+`assets/datasets/vocabulary.csv` lists the names of the bundled data: `article` (a, an, the, or none), `number`, and `written`
+for a name with another form in sentences ("joint" as "the joints"). Names of users' own tables keep their form; their number
+is guessed from their ending, and is singular in doubt.
 """
 
 from __future__ import annotations
@@ -10,24 +10,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
+
+import yaml
 
 from medfact.datasets.bundled import vocabulary
-from medfact.facts import name_key
-from medfact.prototypes.number import is_plural
+from medfact.facts import Fact, name_key
 
-_PART = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}")
+# ------------------------------------------------------------------------------------------------ sentences
+
+_SLOT_OR_VERB = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A name as it stands inside a sentence, and whether its verb is in the plural."""
+    """A noun phrase: a name with its article, and its grammatical number."""
 
     text: str
     plural: bool
 
 
 @cache
-def _listed() -> dict[str, Written]:
+def _vocabulary() -> dict[str, Written]:
     return {
         name_key(row["name"]): Written(
             row["written"] or " ".join(filter(None, (row["article"], row["name"]))), row["number"] == "plural"
@@ -38,31 +42,122 @@ def _listed() -> dict[str, Written]:
 
 @lru_cache(maxsize=1 << 17)
 def written(name: str) -> Written:
-    """A name with its article, and its number."""
-    return _listed().get(name_key(name)) or Written(name, is_plural(name))
+    """The noun phrase of a name, from the vocabulary if it is listed there."""
+    return _vocabulary().get(name_key(name)) or Written(name, is_plural(name))
 
 
-def sentence(prototype: str, head: str, tail: str, before: str = "") -> str:
-    """A prototype as a sentence: names with their articles, a capital at its start. before: what stands in front of it.
+def sentence(prototype: str, head: str, tail: str, prefix: str = "") -> str:
+    """Fills a prototype with noun phrases and capitalizes the sentence.
 
-    `{is|are}` takes the number of the name before it. Slots are filled in one pass: a name may itself contain [X].
+    `{is|are}` agrees with the name before it. Slots are filled in one pass: a name may itself contain [X].
+
+    Args:
+        prefix: text in front of the sentence, such as `bounds_before(fact)`.
     """
     x, y = written(head), written(tail)
-    filled = before + _with_verbs(prototype, x.plural, y.plural) % {"X": x.text, "Y": y.text}
+    filled = prefix + _format_string(prototype, x.plural, y.plural) % {"X": x.text, "Y": y.text}
     return filled[:1].upper() + filled[1:]
 
 
 @lru_cache(maxsize=1 << 12)
-def _with_verbs(prototype: str, x_is_plural: bool, y_is_plural: bool) -> str:
-    """A prototype whose verbs have the number of the name before them; `%(X)s` and `%(Y)s` stand for the names."""
+def _format_string(prototype: str, x_is_plural: bool, y_is_plural: bool) -> str:
+    """A prototype as a format string with `%(X)s` and `%(Y)s`, whose verbs agree with the name before them."""
     is_plural, subject = {"X": x_is_plural, "Y": y_is_plural}, "X"
     parts, end = [], 0
-    for found in _PART.finditer(prototype):
-        parts.append(prototype[end : found.start()].replace("%", "%%"))
-        if found["slot"]:
-            subject = found["slot"]
+    for match in _SLOT_OR_VERB.finditer(prototype):
+        parts.append(prototype[end : match.start()].replace("%", "%%"))
+        if match["slot"]:
+            subject = match["slot"]
             parts.append(f"%({subject})s")
         else:
-            parts.append(found["plural" if is_plural[subject] else "singular"].replace("%", "%%"))
-        end = found.end()
+            parts.append(match["plural" if is_plural[subject] else "singular"].replace("%", "%%"))
+        end = match.end()
     return "".join([*parts, prototype[end:].replace("%", "%%")])
+
+
+# ------------------------------------------------------------------------------------------------ number of names
+
+_AFTER_HEAD_NOUN = re.compile(
+    r"\s(?:of|in|with|without|on|at|from|for|during|after|before|following|to|by|under|over|between|per|due|secondary|caused|"
+    r"induced|triggered|involving|affecting|that|which|nos)(?:\s|$)|(?<=difficulty)\s|(?<=trouble)\s",
+    re.IGNORECASE,
+)
+"""The end of a head noun: "shortness of breath" is singular, "changes in vision" plural."""
+
+_EXCEPTIONS = {
+    name: frozenset(words.split())
+    for name, words in yaml.safe_load(Path(__file__).with_name("number.yaml").read_text(encoding="utf-8")).items()
+}
+"""Words whose number their English or Latin ending does not tell."""
+
+_SINGULAR_ENDINGS = re.compile(r"(?:ss|us|is|os|monas|myces|oides|ans|dens|lens|rens|mens|[^aeo]ys)$")
+"""As in tetanus, sclerosis, polyhydramnios, Pseudomonas, Actinomyces, acanthosis nigricans, delirium tremens, synophrys."""
+
+
+def is_plural(name: str) -> bool:
+    """Returns True if a verb after this name is plural: "scaly plaques are", but "diabetes is"."""
+    bare = re.split(r"[(\[]", name, maxsplit=1)[0].rstrip()
+    head_noun = _AFTER_HEAD_NOUN.split(bare, maxsplit=1)[0]
+    first, *others = re.split(r"\s(?:and|&)\s|[,;/]\s?", head_noun)
+    if not others:
+        return _ends_in_plural(first)
+    return _ends_in_plural(others[-1]) or (_ends_in_plural(first) and " " not in others[-1].strip())
+
+
+def _ends_in_plural(phrase: str) -> bool:
+    """Returns True if the last word of a phrase is a plural noun."""
+    words = re.findall(r"[\w'’-]+", phrase)
+    return bool(words) and _is_plural_word(words[-1].rpartition("-")[2], is_in_mixed_case=phrase.upper() != phrase)
+
+
+def _is_plural_word(word: str, is_in_mixed_case: bool) -> bool:
+    if re.fullmatch(r"[A-Z0-9]{2,}s", word):
+        return True  # NSAIDs
+    if "'" in word or "’" in word or len(word) < 4 or (word.isupper() and (is_in_mixed_case or len(word) < 6)):
+        return False  # Crohn's; ear's; AIDS
+    word = word.lower()
+    if word in _EXCEPTIONS["irregular"] | _EXCEPTIONS["plural"] or word.endswith("omata"):
+        return True
+    if word.endswith("ae"):
+        return word not in _EXCEPTIONS["genitives"]
+    return word.endswith("s") and word not in _EXCEPTIONS["singular"] and not _SINGULAR_ENDINGS.search(word)
+
+
+# ------------------------------------------------------------------------------------------------ scope: region, population
+
+_PREPOSITIONS = frozenset({
+    "in", "during", "among", "for", "at", "after", "before", "within", "outside", "throughout", "under", "with", "without",
+    "on", "from", "across",
+})  # fmt: skip
+
+_TAKES_THE = re.compile(
+    r"united (?:states|kingdom|arab emirates)\b.*|european (?:union|economic area)|(?:\w+ ){0,3}republic(?: of .*)?|netherlands"
+    r"|philippines|bahamas|gambia|maldives|congo|ivory coast|middle east|(?:\w+ )?americas|caribbean|tropics|sahel|balkans"
+    r"|(?:\w+ )+islands|u\.?s\.?(?:a\.?)?|u\.?k\.?|e\.?u\.?|u\.?a\.?e\.?|eea",
+    re.IGNORECASE,
+)
+"""Names of places that take an article: "in the United States", but "in Japan"."""
+
+_ORDINARY_WORD = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$))")
+"""The capital of an ordinary first word, such as "First-choice"; not that of "E. coli", "COVID-19", "T-cell" or "HIV"."""
+
+
+def bounds_before(fact: Fact) -> str:
+    """The region and population of a fact as a prefix of its sentences: "In the United States, in pregnancy, ", or "".
+
+    Affirmed and denied forms have the same prefix: a denial denies the statement, not its scope.
+    """
+    region = f"the {fact.region}" if _TAKES_THE.fullmatch(fact.region or "") else fact.region
+    prefix = ", ".join(_with_preposition(text) for text in (region, fact.population) if text)
+    return prefix and f"{prefix[0].upper()}{prefix[1:]}, "
+
+
+def inside(prototype: str) -> str:
+    """A prototype as it continues after a comma: an ordinary first word in lower case, a slot or name unchanged."""
+    return prototype[0].lower() + prototype[1:] if _ORDINARY_WORD.match(prototype) else prototype
+
+
+def _with_preposition(text: str) -> str:
+    """A place or group with its own preposition, or with "in"."""
+    first, _, rest = text.partition(" ")
+    return f"{first.lower()} {rest}" if rest and first.lower() in _PREPOSITIONS else f"in {text}"

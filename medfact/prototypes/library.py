@@ -1,54 +1,55 @@
-"""All pools by name: the project's in `prototypes/`, a user's own file, and pools made from others."""
+"""The library of pools: the project's in `prototypes/`, users' files, and pools derived from others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import yaml
 
-from medfact.assets import PROTOTYPES, table_words
+from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
+from medfact.datasets.names import relation_words
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import pool_in, read_pool, read_pool_text
+from medfact.prototypes.pool_files import pool_in, read_pool
 
 ORIGIN = "origin"
-"""The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
+"""The pool of one plain statement per fact, not rephrased: the papers' baseline."""
 
 OWN = "medfact"
-"""The project's own pool: its names of relations hold in the other pools, too, but for MKJ's, whose predicates are its own."""
+"""The project's own pool. All other pools except MKJ's share its names of relations."""
 
 PLAIN = "plain"
-"""`words_of` a relation of `origin` that the benchmark has no template for: the pool's own plain form states it."""
+"""`words_of` a relation of `origin` without a template of the benchmark: it has the pool's own plain form."""
 
 
 def pool_names() -> list[str]:
-    """Names of the pools that come with the project."""
+    """Names of the bundled pools."""
     return [*file_names(), ORIGIN]
 
 
 @cache
 def file_names() -> tuple[str, ...]:
-    """Names of the pools that come with the project as files."""
+    """Names of the bundled pools that are files."""
     return tuple(sorted(path.stem for path in PROTOTYPES.glob("*.yaml")))
 
 
 def load_pool(name_or_file: str) -> Pool:
-    """A pool by its name, or from a user's file: a pool as YAML, or MKJ's `templates.json`.
+    """Loads a bundled pool by its name, or a user's file: a pool as YAML, or MKJ's `templates.json`.
 
-    Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if there is none.
+    Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if it does not exist.
     """
     if name_or_file == ORIGIN:
-        return origin_of(_shipped(OWN))
+        return origin_of(_bundled(OWN))
     if name_or_file in file_names():
-        return _shipped(name_or_file)
+        return _bundled(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
-        return _of_a_user(read_pool(path), path)
+        return _user_pool(read_pool(path), path)
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
     if path.is_file():
@@ -57,85 +58,80 @@ def load_pool(name_or_file: str) -> Pool:
 
 
 def pool_in_text(path: Path, text: str) -> Pool:
-    """The pool that a file of a user's would hold with this text, before it is written. Raises PoolError."""
-    return _of_a_user(read_pool_text(path, text), path)
+    """Parses the text of a user's pool file before it is written. Raises PoolError."""
+    return _user_pool(read_pool(path, text), path)
 
 
-def _of_a_user(pool: Pool, path: Path) -> Pool:
+def _user_pool(pool: Pool, path: Path) -> Pool:
+    """A user's pool, with the other relations of the bundled pool that it extends."""
     if pool.name in pool_names():
         raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
-    return _extended(replace(pool, file=path.name))
-
-
-def _extended(pool: Pool) -> Pool:
-    """A user's pool with the relations of the project's pool that it extends."""
+    pool = replace(pool, file=path.name)
     if not pool.extends:
         return pool
-    if pool.extends not in file_names() or _shipped(pool.extends).forms != pool.forms:
-        same = [name for name in file_names() if _shipped(name).forms == pool.forms]
+    if pool.extends not in file_names() or _bundled(pool.extends).forms != pool.forms:
+        same = [name for name in file_names() if _bundled(name).forms == pool.forms]
         hint = f"Pools with its forms are: {', '.join(same) or 'none'}."
         raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
-    whole = merged(pool.name, [pool, _shipped(pool.extends)])
-    about = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
-    return _with_our_names(replace(whole, verbatim=False, **about))
+    extended = merged(pool.name, [pool, _bundled(pool.extends)])
+    metadata = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
+    return _with_builtin_names(replace(extended, verbatim=False, **metadata))
 
 
 @cache
-def _shipped(name: str) -> Pool:
+def _bundled(name: str) -> Pool:
     path = PROTOTYPES / f"{name}.yaml"
-    # the quick reader, where the library has it: these files are the project's own, and nothing in them is hostile
+    # the fast parser, if the library has it: these files are the project's own, so they are trusted
     pool = pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    return _in_other_languages(pool) if name == OWN else pool if name == READY else _with_our_names(pool)
+    if name == OWN:
+        return _with_translated_names(pool)
+    return pool if name == READY else _with_builtin_names(pool)
 
 
-def _in_other_languages(pool: Pool) -> Pool:
-    """Our pool, whose relations also have the names that tables in other languages give them."""
+def _with_translated_names(pool: Pool) -> Pool:
+    """The project's own pool, whose relations also have the names that tables in other languages give them."""
 
-    def names(relation: str, words: str, ours: Iterable[str]) -> Iterable[str]:
-        named = {name_key(name): str(name) for of in table_words()[words].values() for name in of.get(relation, ())}
-        return (named[key] for key in sorted(named.keys() - set(map(name_key, ours))))
+    def further(relation: str, names: Iterable[str], *uses: str) -> list[str]:
+        by_key = {name_key(name): name for words in relation_words(*uses).values() for name in words.get(relation, ())}
+        return [by_key[key] for key in sorted(by_key.keys() - set(map(name_key, names)))]
 
     relations = {
         name: replace(
-            one,
-            aliases=(*one.aliases, *names(name, "relation_words", one.aliases)),
-            inverse=(*one.inverse, *names(name, "inverse_relation_words", one.inverse)),
+            relation,
+            aliases=(*relation.aliases, *further(name, relation.aliases, "names", "only_relation")),
+            inverse=(*relation.inverse, *further(name, relation.inverse, "inverse")),
         )
-        for name, one in pool.relations.items()
+        for name, relation in pool.relations.items()
     }
     return replace(pool, relations=relations)
 
 
-def _with_our_names(pool: Pool) -> Pool:
-    """A pool whose relations also have the names, and the inverses, that our own pool has for them: all but the names that are
-    others in this pool.
-    """
-    taken = {name_key(name) for one in pool.relations.values() for name in (one.name, *one.aliases, *one.inverse)}
+def _with_builtin_names(pool: Pool) -> Pool:
+    """A pool whose relations also have the names and inverses of the project's own pool, except names of other relations."""
+    taken = {name_key(name) for r in pool.relations.values() for name in (r.name, *r.aliases, *r.inverse)}
 
     def further(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name_key(name) not in taken)
 
-    ours = _shipped(OWN).relations
-    relations = {
-        name: replace(
-            one, aliases=(*one.aliases, *further(ours[name].aliases)), inverse=(*one.inverse, *further(ours[name].inverse))
-        )
-        if name in ours
-        else one
-        for name, one in pool.relations.items()
-    }
+    relations = dict(pool.relations)
+    for name, builtin in _bundled(OWN).relations.items():
+        if relation := relations.get(name):
+            aliases, inverse = further(builtin.aliases), further(builtin.inverse)
+            relations[name] = replace(relation, aliases=relation.aliases + aliases, inverse=relation.inverse + inverse)
     return replace(pool, relations=relations)
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
-    """Raises PoolError if a user's pool has a relation that neither the facts nor the project's pools have."""
+    """Raises PoolError if a user's pool has a relation that neither the facts nor the bundled pools have."""
     if not pool.file:
         return
     relations = sorted(set(relations))
-    known = {name_key(relation) for relation in relations}
+    relation_keys = {name_key(relation) for relation in relations}
     for relation in pool.relations.values():
         names = {name_key(name) for name in (relation.name, *relation.aliases)}
-        if not names & known and not any(_shipped(name).canonical(n) for name in file_names() for n in names):
+        if not names & relation_keys and not any(
+            _bundled(bundled).canonical(name) for bundled in file_names() for name in names
+        ):
             raise PoolError(
                 f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
                 f"Write it as the facts do ({', '.join(relations[:6])}), or put that name under `aliases`.",
@@ -143,26 +139,25 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
 
 
 def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
-    """The pool of one statement per fact: a benchmark's template for relations that have one, else the pool's plain form.
+    """The pool of one statement per fact: a benchmark's template for its relations, or the pool's plain form.
 
     Args:
-        templates: relation, as the facts write it → a sentence with [X] and [Y]. source: the file that they come from.
+        templates: relation, as the facts write it → a sentence with [X] and [Y].
+        source: the file of the templates.
     """
-    own = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
-    relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
-    for name, (written, text) in own.items():
-        known = relations.get(name)
-        single = _single(name, text, ORIGIN, (written, *(known.aliases if known else ())), source)
-        relations[name] = replace(single, inverse=known.inverse if known else ())
+    plain_form, relations = pool.forms[0], dict(pool.relations)
+    for name, relation in pool.relations.items():
+        strengths = {strength: {"none": sentences[plain_form]} for strength, sentences in relation.strengths.items()}
+        sentences = {"none": relation.sentences[plain_form]}
+        relations[name] = replace(relation, sentences=sentences, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
+    by_name = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
+    for name, (written, text) in by_name.items():
+        plain = relations.get(name)
+        single = _single(name, text, ORIGIN, (written, *(plain.aliases if plain else ())), source)
+        relations[name] = replace(single, inverse=plain.inverse if plain else ())
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
-
-
-def _plain(relation: RelationPrototypes, form: str) -> RelationPrototypes:
-    strengths = {strength: {"none": sentences[form]} for strength, sentences in relation.strengths.items()}
-    plain = {"none": relation.sentences[form]}
-    return replace(relation, sentences=plain, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
 
 
 def _single(name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = "") -> RelationPrototypes:
@@ -170,9 +165,9 @@ def _single(name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), 
 
 
 def templates_pool(path: Path) -> Pool:
-    """MKJ's pool from a `templates.json`; sentences that cannot be used become its problems.
+    """Reads MKJ's pool from a `templates.json`; unusable sentences become its problems.
 
-    Raises FactsError if the file is broken, PoolError if it holds no usable sentence.
+    Raises FactsError if the file is broken, PoolError if it has no usable sentence.
     """
     sentences, problems = read_templates(path)
     if not sentences:
@@ -191,30 +186,27 @@ def templates_pool(path: Path) -> Pool:
 
 
 Forms = Mapping[str, Mapping[str, str]]
-"""Relation → form → a text: a sentence, or what is wrong with it."""
+"""Relation → form → a text: a sentence, or the reason why its label is wrong."""
 
 
-def mislabelled(asked: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Which forms of these relations are labelled wrongly, and why. asked: the sentences of a run, by the pool's relation.
-    relations: the names of relations as the facts write them, which are those of the answer.
+def mislabelled(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The mislabelled forms of some relations, with the reasons.
 
-    A sentence is known by its words, so that a run says it whenever it was made, and whatever its pool is called.
+    Sentences are compared by their text, so the pool's name and the run's date do not matter.
+
+    Args:
+        sentences: of a run, by the pool's names of relations.
+        relations: names as the facts write them; the keys of the result.
     """
-    found: dict[str, dict[str, str]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     for relation in relations:
-        for prototypes in _stating(relation):
-            sentences = asked.get(prototypes.name, {})
+        for pool in map(load_pool, file_names()):
+            if (name := pool.canonical(relation)) is None:
+                continue
+            prototypes, texts = pool.relations[name], sentences.get(name, {})
             wrong = {
-                form: why for form, why in prototypes.mislabelled.items() if sentences.get(form) == prototypes.sentences[form]
+                form: reason for form, reason in prototypes.mislabelled.items() if texts.get(form) == prototypes.sentences[form]
             }
             if wrong:
-                found[relation] = wrong
-    return found
-
-
-def _stating(relation: str) -> Iterator[RelationPrototypes]:
-    """What the project's pools have for a relation, under any of its names."""
-    for pool in map(load_pool, file_names()):
-        name = pool.canonical(relation)
-        if name is not None:
-            yield pool.relations[name]
+                reasons[relation] = wrong
+    return reasons

@@ -1,69 +1,69 @@
-"""The known relations that a relation without sentences may mean, and sentences of its own to begin from."""
+"""Candidate relations for a relation without sentences, and generic sentences made from its name."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medfact.assets import table_words
-from medfact.datasets.elsewhere import fit_of
+from medfact.datasets.semantic_types import fit_of
 from medfact.facts import Fact, spelled
 from medfact.prototypes.pool import Pool, fill, split_words
 
 WEIGHT_OF_WORDS = 2.0
-"""Weight of a word that hints at one relation alone, against names that are all of the right kinds."""
+"""Weight of a word that hints at only one relation, compared to names that all have the right kinds."""
+
+_MAX_PAIRS = 200
+"""Facts whose names are looked up."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A known relation that another may mean.
-
-    name: the relation, or a name of it from its other end.
-    text: its description with the names of a fact.
-    about: the kind of thing that the heads would be, such as condition or drug; "" for any other.
-    is_turned: whether the facts would have head and tail exchanged.
-    """
+    """A relation of the pool that a user's relation may mean."""
 
     relation: str
-    name: str
-    text: str
-    about: str
+    name: str  # the relation, or a name of its inverse
+    text: str  # the relation's description, filled with the names of a fact
+    about: str  # the kind of the heads, such as condition or drug; "" for any other
     score: float
-    is_turned: bool
+    is_inverted: bool  # true if head and tail of the facts would be exchanged
 
 
 def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
-    """All readings of the relation that some facts have, the likeliest first: by its words against the names of the pool's
-    relations and hints in five languages, and by the kinds of things that the facts' names are known as.
+    """Ranks all relations of a pool, and their inverses, as the meaning of the relation of some facts, best first.
+
+    The score adds two parts: words shared with the names of the pool's relations and with hints in five languages, and the
+    kinds of things that the facts' names are known as.
     """
+    pairs = [(fact.head, fact.tail or "") for fact in facts[:_MAX_PAIRS]]
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"
-    pairs = [(fact.head, fact.tail or "") for fact in facts[:200]]  # whose names are looked up
-    exchanged = [(there, here) for here, there in pairs]
-    hinting = table_words()["relation_hints"]
-    words = {
-        one.name: _stems([one.name, *one.aliases, *one.inverse, *hinting.get(one.name, ())]) for one in pool.relations.values()
+    words = table_words()["relations"]
+    stems = {
+        name: _stems([name, *relation.aliases, *relation.inverse, *words.get(name, {}).get("hints", ())])
+        for name, relation in pool.relations.items()
     }
-    often = Counter(word for of in words.values() for word in of)
-    asked = _stems([facts[0].relation])
+    frequency = Counter(stem for relation_stems in stems.values() for stem in relation_stems)
+    relation_stems = _stems([facts[0].relation])
     readings: list[Reading] = []
-    for one in pool.relations.values():
-        hints = WEIGHT_OF_WORDS * sum(1 / often[word] for word in asked & words[one.name])
-        ends = [
-            (one.name, one.head, pairs, (head, tail)),
-            *((name, one.tail, exchanged, (tail, head)) for name in one.inverse[:1]),
-        ]
-        for name, about, named, shown in ends:
-            text = " ".join(fill(one.description, *shown).split())
-            readings.append(Reading(one.name, name, text, kind_of(about), hints + fit_of(named, one.name), name != one.name))
+    for relation in pool.relations.values():
+        score = WEIGHT_OF_WORDS * sum(1 / frequency[stem] for stem in relation_stems & stems[relation.name])
+        text = " ".join(fill(relation.description, head, tail).split())
+        fit = fit_of(pairs, relation.name)
+        readings.append(Reading(relation.name, relation.name, text, kind_of(relation.head), score + fit, is_inverted=False))
+        for name in relation.inverse[:1]:
+            text = " ".join(fill(relation.description, tail, head).split())
+            fit = fit_of([pair[::-1] for pair in pairs], relation.name)
+            readings.append(Reading(relation.name, name, text, kind_of(relation.tail), score + fit, is_inverted=True))
     return sorted(readings, key=lambda reading: -reading.score)
 
 
 def likeliest(readings: Sequence[Reading], number: int = 3) -> list[Reading]:
-    """The likeliest of sorted readings, each relation from one end alone; none for which nothing speaks."""
+    """The best of sorted readings with a positive score, each relation in only one direction."""
     best: dict[str, Reading] = {}
     for reading in readings:
         if reading.score > 0:
@@ -72,7 +72,7 @@ def likeliest(readings: Sequence[Reading], number: int = 3) -> list[Reading]:
 
 
 def nearest_hint(pool: Pool, facts: Sequence[Fact]) -> str:
-    """How the command line is told what the relation of some facts means."""
+    """The hint for the command line that shows how to declare the meaning of the relation of some facts."""
     relation, names = facts[0].relation, [reading.name for reading in likeliest(readings_of(pool, facts))]
     names = names or [*pool.relations][:3]
     column = f'--column "relation:{relation}=={names[0]}"'
@@ -89,32 +89,37 @@ def kind_of(thing: str) -> str:
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
-    """The first six letters of each word that may hint at a relation; of Chinese, each two signs that stand together."""
+    """The first six letters of each word that may hint at a relation; of Chinese, each bigram of characters."""
     words = [word for text in texts for word in _WORD.findall(spelled(split_words(text)))]
-    linking = table_words()["relation_hints"]["linking"]
+    linking = table_words()["linking"]
     latin = {word[:6] for word in words if word.isascii() and len(word) > 3 and word not in linking}
-    return frozenset(latin | {word[at : at + 2] for word in words if not word.isascii() for at in range(len(word) - 1)})
+    bigrams = {first + second for word in words if not word.isascii() for first, second in itertools.pairwise(word)}
+    return frozenset(latin | bigrams)
 
 
-# ------------------------------------------------------------------------------------------------ sentences to begin from
+# ------------------------------------------------------------------------------------------------ generic sentences
 
-_HELPING = re.compile(r"(?:is|are|was|were|can be|may be|be|has|have|shows) (?=.)")
+_AUXILIARY = re.compile(r"(?:is|are|was|were|can be|may be|be|has|have|shows) (?=.)")
 _ARTICLE = re.compile(r"(?:a|an|the) ")
-_OPEN = re.compile(r"(.+) (by|with|for|from|in|on|through|after|before|to|of|at|against|during)")
+_NOUN_AND_PREPOSITION = re.compile(r"(.+) (by|with|for|from|in|on|through|after|before|to|of|at|against|during)")
 _PARTICIPLE = re.compile(r"\w+(?:ed|en|wn|ght|ound|ung)\b")
 _VERB = re.compile(r"(?!\w*(?:ss|us|is|[io]ns|ents|ors|ers|ies|nces|ics|ings|oms|gns|[st]ures|ects|ests|ds)\b)\w+s\b")
 
 
 def begun_sentences(relation: str, about: str = "") -> tuple[str, ...]:
-    """Four sentences with the words of a relation: plain, from the other end, about a patient, and both. They say the same, and
-    each can be denied. about: the kind of the heads.
+    """Generates four equivalent sentences from the name of a relation: plain, inverted, about a patient, and both.
+
+    Each of them can be negated.
+
+    Args:
+        about: the kind of the heads.
     """
     split = split_words(relation.replace("_", " ")).split()
     words = " ".join(word if word[:2].isupper() else word[:1].lower() + word[1:] for word in split)
-    phrase = _HELPING.sub("", words, count=1) if _HELPING.match(words) else words
-    open_end = _OPEN.fullmatch(phrase)
+    phrase = _AUXILIARY.sub("", words, count=1) if _AUXILIARY.match(words) else words
+    preposition_match = _NOUN_AND_PREPOSITION.fullmatch(phrase)
     patients, thing = ("In patients who take [X]", "drug") if about == "drug" else ("In patients with [X]", "condition")
-    is_passive = open_end and not _ARTICLE.match(phrase) and (phrase != words or _PARTICIPLE.match(phrase))
+    is_passive = preposition_match and not _ARTICLE.match(phrase) and (phrase != words or _PARTICIPLE.match(phrase))
     if is_passive or (phrase == words and _VERB.match(words)):
         whole, end = (f"is {phrase}", f"is {phrase}") if is_passive else (f"is something that {phrase}", phrase)
         return (
@@ -123,10 +128,10 @@ def begun_sentences(relation: str, about: str = "") -> tuple[str, ...]:
             f"{patients}, the {thing} {whole} [Y].",
             f"[Y] is one of the things that [X] {end} in patients.",
         )
-    noun, preposition = open_end.groups() if open_end else (phrase, "of")
+    noun, preposition = preposition_match.groups() if preposition_match else (phrase, "of")
     noun = re.sub(r"(?<=[^sui])s$", "", re.sub(r"ies$", "y", _ARTICLE.sub("", noun, count=1)))
     noun = f"an {noun}" if noun[:1].lower() in {*"aeiou"} else f"a {noun}"
-    if open_end:
+    if preposition_match:
         return (
             f"[X] is {noun} {preposition} [Y].",
             f"[Y] has [X] as {noun}.",

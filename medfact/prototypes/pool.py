@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from medfact.facts import Fact, name_key
-from medfact.prototypes.bounds import bounds_before, inside
-from medfact.prototypes.grammar import sentence
+from medfact.prototypes.grammar import bounds_before, inside, sentence
 from medfact.statements import Statement
 
 READY = "mkj"
@@ -24,13 +23,7 @@ _IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """The sentences of one relation, by variant key.
-
-    inverse: names that say the relation from its other end, as "treats" does of *therapeutic drugs*.
-    strengths: the sentences of facts of another strength. pool: the pool's name. grammar: whether names take their article,
-    verbs their number, and the sentence its capital (`prototypes.grammar`). words_of: for the pool `origin`, the file or pool
-    that the sentences come from. mislabelled: form → why its label does not follow from the fact.
-    """
+    """The sentences of one relation, by variant key."""
 
     name: str
     description: str
@@ -38,57 +31,49 @@ class RelationPrototypes:
     tail: str
     aliases: tuple[str, ...]
     sentences: Mapping[str, str]
-    strengths: Mapping[str, Mapping[str, str]]
-    pool: str
+    strengths: Mapping[str, Mapping[str, str]]  # strength of a fact → its sentences, if they differ
+    pool: str  # the pool's name
     defects: tuple[str, ...] = ()
     mislabelled: Mapping[str, str] = field(default_factory=dict)
-    words_of: str = ""
-    grammar: bool = False
-    inverse: tuple[str, ...] = ()
+    """Form → the reason why its label does not follow from the fact."""
+    words_of: str = ""  # for the pool `origin`: the file or pool from which the sentences come
+    grammar: bool = False  # names take articles, verbs agree, and sentences are capitalized (`prototypes.grammar`)
+    inverse: tuple[str, ...] = ()  # names of the inverse relation, such as "treats" of *therapeutic drugs*
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
-        """The sentences of the fact's strength, or else those that assert no frequency."""
+        """The sentences of the fact's strength, or those that assert no frequency."""
         return self.strengths.get(fact.strength or "", self.sentences)
 
     def state(self, prototype: str, fact: Fact) -> str:
-        """A prototype of this relation filled with a fact; its place and population in front. The fact has a tail."""
-        before = bounds_before(fact)
-        words = inside(prototype) if before else prototype
+        """Fills a prototype of this relation with a fact that has a tail; its region and population come first."""
+        prefix = bounds_before(fact)
+        prototype = inside(prototype) if prefix else prototype
         if self.grammar:
-            return sentence(words, fact.head, fact.tail or "", before)
-        return before + fill(words, fact.head, fact.tail or "")
+            return sentence(prototype, fact.head, fact.tail or "", prefix)
+        return prefix + fill(prototype, fact.head, fact.tail or "")
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A named set of prototypes.
-
-    forms:     its variants, in order.
-    operators: pairs (affirmed, denied) of words that negate a sentence.
-    file:      the name of the user's file that it was read from; empty for the project's pools.
-    problems:  sentences that cannot be used, and why.
-    withheld:  relation, under any of its names → why the pool does not state it.
-    ready:     fact id → the sentence in which the data state that fact; it replaces the prototypes.
-    drafted_by: the language model that drafted its sentences; "" where people wrote them. accepted: when, or how, a person
-               accepted such drafts; "" where nobody has.
-    extends:   a pool of the project that states the relations which this one leaves out; "" for none.
-    """
+    """A named set of prototypes."""
 
     name: str
     title: str
     source: str
     verbatim: bool
     notes: tuple[str, ...]
-    forms: tuple[str, ...]
-    operators: tuple[tuple[str, str], ...]
+    forms: tuple[str, ...]  # variants, in order
+    operators: tuple[tuple[str, str], ...]  # pairs (affirmed, denied) of words that negate a sentence
     relations: Mapping[str, RelationPrototypes]
-    file: str = ""
-    problems: tuple[str, ...] = ()
+    file: str = ""  # the name of the user's file; "" for the project's pools
+    problems: tuple[str, ...] = ()  # unusable sentences, with the reason
     withheld: Mapping[str, str] = field(default_factory=dict)
+    """Relation, under any of its names → the reason why the pool does not state it."""
     ready: Mapping[str, str] = field(default_factory=dict)
-    drafted_by: str = ""
-    accepted: str = ""
-    extends: str = ""
+    """Fact id → the ready sentence of the data, which replaces the prototypes."""
+    drafted_by: str = ""  # the language model that drafted the sentences; "" if people wrote them
+    accepted: str = ""  # the date, or the way, in which a person accepted drafts; "" if not accepted
+    extends: str = ""  # the project's pool that states all other relations; "" for none
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -99,37 +84,35 @@ class Pool:
         return {name_key(name): r.name for r in self.relations.values() for name in r.inverse}
 
     def canonical(self, relation: str) -> str | None:
-        """The pool's name of a relation, whose aliases are matched in any case; None if it has no prototypes for it."""
-        return next((self._names[key] for key in keys_of_relation(relation) if key in self._names), None)
+        """The pool's name of a relation or alias, in any case; None if it has no prototypes for it."""
+        return next((self._names[key] for key in _relation_keys(relation) if key in self._names), None)
 
     def inverted(self, relation: str) -> str | None:
-        """The pool's name of the relation that this one says from its other end; None if there is none, or the pool states this
-        one as it is.
-        """
+        """The pool's name of the inverse of a relation; None if it has none, or states the relation itself."""
         if self.canonical(relation) is not None:
             return None
-        return next((self._inverses[key] for key in keys_of_relation(relation) if key in self._inverses), None)
+        return next((self._inverses[key] for key in _relation_keys(relation) if key in self._inverses), None)
 
     def states(self, fact: Fact) -> bool:
-        """Whether the pool has a sentence for this fact: a ready one, or its relation's prototypes."""
+        """Returns True if the pool has a sentence for a fact: a ready one, or its relation's prototypes."""
         return fact.fact_id in self.ready or self.canonical(fact.relation) is not None
 
     def statable(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
-        """Those of the facts that are asked where the pool has a word for everything: all of them, in English."""
+        """The facts all of whose names the pool can express: all facts, in English."""
         return tuple(facts)
 
     def note_on(self, facts: Sequence[Fact]) -> str:
-        """How many of the facts it can state, where that is not all by right; "" where there is nothing to say."""
+        """A note on the number of facts that the pool cannot state; "" in English."""
         return ""
 
     def why_withheld(self, relation: str) -> str | None:
-        """Why the pool does not state a relation, as a sentence; None if it does not mention it."""
-        return {name_key(name): why for name, why in self.withheld.items()}.get(name_key(relation))
+        """The reason, as a sentence, why the pool does not state a relation; None if it withholds no such relation."""
+        return {name_key(name): reason for name, reason in self.withheld.items()}.get(name_key(relation))
 
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
-        """Every form of every fact that the pool states, fact by fact, in the order of `forms`.
+        """Every form of every fact that the pool can state, fact by fact, in the order of `forms`.
 
-        A fact with a ready sentence gives only that one, word for word, with the pool `mkj` and the variant `none`.
+        A fact with a ready sentence yields only that sentence, verbatim, with the pool `mkj` and the variant `none`.
         """
         for fact in facts:
             if fact.fact_id in self.ready:
@@ -145,13 +128,13 @@ class Pool:
 
 
 @lru_cache(maxsize=1 << 12)
-def keys_of_relation(name: str) -> tuple[str, ...]:
-    """The keys under which a relation is looked up: that of its name, and that of the words in camelCase, "hasSymptom"."""
+def _relation_keys(name: str) -> tuple[str, ...]:
+    """The lookup keys of a relation: of its name, and of the words of a name in camel case, such as "hasSymptom"."""
     return tuple(dict.fromkeys((name_key(name), name_key(split_words(name)))))
 
 
 def split_words(name: str) -> str:
-    """A name in camelCase as words."""
+    """Splits a name in camel case into words."""
     return _IN_CAMEL_CASE.sub(" ", name)
 
 
@@ -162,14 +145,13 @@ def fill(prototype: str, head: str, tail: str) -> str:
 
 
 def merged(name: str, pools: Sequence[Pool]) -> Pool:
-    """Merges pools of the same forms. A relation of several pools gets the sentences of the first of them, and so does a name
-    that several relations have: hers come last.
-    """
+    """Merges pools of the same forms. The first pool that states a relation or has a name takes precedence."""
     if len(pools) == 1:
         return pools[0]
     relations: dict[str, RelationPrototypes] = {}
     for pool in reversed(pools):
-        relations = {name: one for name, one in relations.items() if name not in pool.relations} | dict(pool.relations)
+        others = {name: relation for name, relation in relations.items() if name not in pool.relations}
+        relations = others | dict(pool.relations)
     return Pool(
         name=name,
         title=" and ".join(pool.title for pool in pools),
@@ -180,5 +162,5 @@ def merged(name: str, pools: Sequence[Pool]) -> Pool:
         operators=(),
         relations=relations,
         problems=tuple(problem for pool in pools for problem in pool.problems),
-        withheld={name: why for pool in reversed(pools) for name, why in pool.withheld.items()},
+        withheld={name: reason for pool in reversed(pools) for name, reason in pool.withheld.items()},
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import name_key
 from medfact.prototypes.pool import Pool, RelationPrototypes
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.statements import VARIANTS
 
 MAX_FILE_BYTES = 100 << 10
@@ -23,22 +23,20 @@ MAX_TEXT, MAX_NOTE = 1_000, 5_000
 _OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
 
 
-def read_pool(path: Path) -> Pool:
-    """Reads a pool file. Raises PoolError, naming file, relation and form, where it breaks a rule.
+def read_pool(path: Path, text: str | None = None) -> Pool:
+    """Reads a pool file. Raises PoolError, naming file, relation and form, if it breaks a rule.
 
-    Every relation needs a sentence for each form, with both slots once. A denied sentence must differ from its affirmed one; if
-    the pool lists operators of negation, by one of them only.
+    Every relation needs a sentence for each form, with both slots once. A negated sentence must differ from its affirmed one,
+    and only by one operator of negation if the pool lists these.
+
+    Args:
+        text: the content of a file that does not exist yet.
     """
-    return pool_in(path, _record(path, _text_of(path)))
-
-
-def read_pool_text(path: Path, text: str) -> Pool:
-    """The same of the text of a file that is not written yet."""
-    return pool_in(path, _record(path, text))
+    return pool_in(path, _record(path, _text_of(path) if text is None else text))
 
 
 def pool_in(path: Path, record: dict[str, Any]) -> Pool:
-    """The pool of a record, which breaks no rule of `read_pool`. path: what its errors name."""
+    """Validates a pool from a parsed file, by the rules of `read_pool`. Errors name the path."""
     forms = _forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
         if not isinstance(record.get(switch, False), bool):
@@ -59,7 +57,11 @@ def pool_in(path: Path, record: dict[str, Any]) -> Pool:
             for r, entry in entries.items()
             if r not in withheld
         },
-        withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, relation, entry)),
+        withheld={
+            alias: _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
+            for relation, entry in withheld.items()
+            for alias in (relation, *_texts(path, "aliases", entry.get("aliases")))
+        },
         drafted_by=_text(path, "drafted_by", record.get("drafted_by"), ""),
         accepted=_text(path, "accepted", record.get("accepted"), ""),
         extends=_text(path, "extends", record.get("extends"), ""),
@@ -124,12 +126,6 @@ def _texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _withheld(path: Path, relation: str, entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each name of a relation that the pool does not state, and why not."""
-    why = _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
-    yield from ((name, why) for name in (relation, *_texts(path, "aliases", entry.get("aliases"))))
-
-
 def _operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
     for pair in value if isinstance(value, list) else [value]:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
@@ -163,13 +159,13 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
 
 
 def _mislabelled(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
-    """Form → why its label does not follow from the fact."""
+    """Form → the reason why its label does not follow from the fact."""
     by_form = value or {}
     if not isinstance(by_form, dict) or not set(by_form) <= set(forms):
         raise PoolError(
             f"{path.name}, relation {relation!r}: `mislabelled` names no forms of the pool.", "Write a form, then why."
         )
-    return {form: _text(path, f"mislabelled of {relation!r}", why, "") for form, why in by_form.items()}
+    return {form: _text(path, f"mislabelled of {relation!r}", reason, "") for form, reason in by_form.items()}
 
 
 def _sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
@@ -186,7 +182,7 @@ def _place(path: Path, relation: str, form: str) -> str:
 
 
 def problem_of_sentence(text: str) -> str | None:
-    """Why a text cannot be a prototype; None if it can."""
+    """The rule that a text breaks as a prototype; None if it is valid."""
     try:
         _sentence("", text)
     except PoolError as error:
@@ -195,7 +191,7 @@ def problem_of_sentence(text: str) -> str | None:
 
 
 def _sentence(place: str, value: Any) -> str:
-    """One sentence with single spaces."""
+    """Validates a sentence; returns it with single spaces."""
     if value is not None and not isinstance(value, str):
         raise PoolError(f"{place}: the sentence is not text.", "Write it in quotation marks.")
     sentence = " ".join((value or "").split())
@@ -212,7 +208,7 @@ def _sentence(place: str, value: Any) -> str:
 
 
 def _check_names(path: Path, pool: Pool) -> None:
-    """No name, alias or inverse may belong to two relations, and none may be both of one."""
+    """Raises PoolError if two relations share a name, or a relation shares one with its inverse."""
     owners: dict[str, tuple[str, bool]] = {}
     for relation in pool.relations.values():
         names = [(name, False) for name in (relation.name, *relation.aliases)] + [(name, True) for name in relation.inverse]
@@ -226,7 +222,7 @@ def _check_names(path: Path, pool: Pool) -> None:
 
 
 def _check_denials(path: Path, pool: Pool) -> None:
-    """A sentence must differ from its denial; if the pool lists operators of negation, by exactly one of them."""
+    """Raises PoolError if a negated sentence equals the affirmed one, or differs by more than one operator of negation."""
     for relation in pool.relations.values():
         for sentences in (relation.sentences, *relation.strengths.values()):
             for form in (form for form in pool.forms if VARIANTS[form].negated):
@@ -234,9 +230,9 @@ def _check_denials(path: Path, pool: Pool) -> None:
                 affirmed, denied = sentences.get(affirmed_form), sentences[form]
                 if affirmed is None and pool.operators:
                     raise PoolError(f"{place}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
-                if affirmed is not None and (why := problem_of_denial(affirmed, denied, pool.operators)):
+                if affirmed is not None and (problem := problem_of_denial(affirmed, denied, pool.operators)):
                     hint = "Deny it." if denied == affirmed else "Change one operator only, and list it under `operators`."
-                    raise PoolError(f"{place}: {why.format(f'the form {affirmed_form!r}')}", hint)
+                    raise PoolError(f"{place}: {problem.format(f'the form {affirmed_form!r}')}", hint)
 
 
 def problems_by_form(
@@ -245,8 +241,11 @@ def problems_by_form(
     operators: Sequence[tuple[str, str]],
     rule: Callable[[str, str], str | None],
 ) -> dict[str, str]:
-    """Form → the first rule that its sentence breaks; forms without a problem are not in it. operators: as of
-    `problem_of_denial`. rule: says of a form and its sentence what else is wrong; None for nothing.
+    """Form → the first rule that its sentence breaks; valid forms are absent.
+
+    Args:
+        operators: as in `problem_of_denial`.
+        rule: a further check of a form and its sentence, which returns a problem or None.
     """
     problems: dict[str, str] = {}
     seen: set[str] = set()
@@ -254,17 +253,18 @@ def problems_by_form(
         text = sentences.get(form, "")
         affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
         denial = problem_of_denial(affirmed, text, operators) if affirmed else None
-        why = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
-        if why or text.casefold() in seen:
-            problems[form] = why or "it is the same as another of its sentences."
+        problem = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
+        if problem or text.casefold() in seen:
+            problems[form] = problem or "it is the same as another of its sentences."
         seen.add(text.casefold())
     return problems
 
 
 def problem_of_denial(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:
-    """Why a sentence is no denial of another, which stands as {} in the answer; None if it is one.
+    """The reason why a sentence is not a valid negation of another; None if it is.
 
-    It differs; if there are operators of negation, by exactly one of them.
+    A negation differs from the affirmed sentence, for which the reason has a placeholder {}. If there are operators of
+    negation, it differs by exactly one of them.
     """
     if denied == affirmed:
         return "it says the same as {}."

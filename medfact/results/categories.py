@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from medfact.assets import ASSETS
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
 from medfact.metrics.averages import by_names
 from medfact.metrics.measures import Estimates
 from medfact.metrics.records import Records
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.store import home
 
 FILE = "semantic-categories.yaml"

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets.printable import escaped
 from medfact.datasets.table_writer import being_written
+from medfact.datasets.text import escaped
 from medfact.exchange.portable import shown_model
 from medfact.exchange.rows import statement_row
 from medfact.metrics.uncertainty import Estimate

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from medfact.datasets import Held
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.facts import Fact
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
 from medfact.metrics.race import Differences
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.drift import Served, changes_in_words, served_in_words, served_of
 from medfact.results.fact_table import fact_table, facts_of_rows

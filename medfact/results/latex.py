@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.blocks import Note, Table

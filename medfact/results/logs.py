@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from medfact.datasets.printable import escaped
+from medfact.datasets.text import escaped
 from medfact.exchange.portable import portable, shown_model
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.metrics.uncertainty import Estimate
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.results.blocks import Block, Cell, Curve, Facts, Note, Section, Table
 from medfact.results.compare import Comparison
 from medfact.results.danger import Danger

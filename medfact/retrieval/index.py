@@ -1,88 +1,259 @@
-"""Indices: built once for a corpus, kept in a folder under the hash of what they hold, and opened again after that."""
+"""Indices of passages: BM25 over words, cosines of sentence vectors (MKJ, Section 4.6), and mentions of names.
+
+BM25 and vector indices are built once for a corpus, cached in a folder under the hash of their content, and opened again later.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from medfact.errors import Mistake
-from medfact.facts import digest
-from medfact.models.encoder import Encoder
-from medfact.retrieval.dense import Dense
-from medfact.retrieval.sparse import Sparse
+from medfact.facts import core_name, digest, spelled
+from medfact.models.encoder import Encoder, Vectors
 
 SPARSE, DENSE = "sparse", "dense"
 RETRIEVERS = {SPARSE: "by shared words (BM25)", DENSE: "by meaning (sentence vectors)"}
-"""Kind → what it goes by."""
+"""Kind of retriever → its description for users."""
 
-KEPT = 8
-"""Indices that are kept; those that were not used for longest go."""
+MAX_INDICES = 8
+"""Cached indices; the least recently used are evicted."""
 
 _FORMAT = "1"
-"""Grows when older indices could not be read, or rank otherwise."""
+"""Version of the cached files: increase it if older ones cannot be read, or rank differently."""
 
 _VECTORS = "vectors.npy"
 
+K1, B = 1.5, 0.75
+"""BM25's saturation of term frequencies, and its normalization by the passage's length."""
 
-Retriever = Sparse | Dense
-"""What ranks the passages of its corpus."""
+_WORD = re.compile(r"\w+")
+_SEPARATORS = re.compile(r"[\W_]+")
+
+_PASSAGES_PER_BATCH = 2_048
+"""Passages whose vectors are in memory at a time."""
+
+_QUERIES_PER_BATCH = 64
+"""Queries whose scores over all passages are in memory at a time."""
+
+Scores = np.ndarray[Any, np.dtype[np.float32]]
 
 
-def open_sparse(passages: Sequence[str], folder: Path) -> Sparse:
-    """The BM25 index of a corpus, built if it is not in the folder. Raises Mistake where there is no passage."""
-    _check(passages)
-    place = folder / digest(_FORMAT, SPARSE, digest(*passages))
-    if not place.is_dir():
-        _keep(place, lambda made: Sparse.build(passages).save(made))
-    _used(place)
-    return Sparse.open(place)
+class Ranked(NamedTuple):
+    """A ranked passage: its index in the corpus, from 0, and its score: BM25, or a cosine from −1 to 1."""
+
+    passage: int
+    score: float
 
 
-def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, tell: Callable[[str], None]) -> Dense:
-    """The vectors of a corpus, made if they are not in the folder. tell: gets the progress as sentences.
+def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float = -np.inf) -> tuple[Ranked, ...]:
+    """The k passages with the highest scores over `above`, best first; ties keep the order of the corpus.
 
-    Raises Mistake where there is no passage, ModelError where the encoder fails.
+    Args:
+        scores: one per passage.
+        excluded: passages that are never returned.
     """
-    _check(passages)
-    place = folder / digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
-    if not place.is_dir():
-        _keep(place, lambda made: Dense.build(passages, encoder, made / _VECTORS, tell))
-    _used(place)
-    return Dense.open(place / _VECTORS, encoder)
+    if excluded:
+        scores = scores.copy()
+        scores[np.fromiter(excluded, dtype=np.int64)] = -np.inf
+    k = min(k, len(scores))
+    if k == 0:
+        return ()
+    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+    candidates = np.flatnonzero((scores >= threshold) & (scores > above))
+    order = candidates[np.argsort(-scores[candidates], kind="stable")][:k]
+    return tuple(Ranked(int(index), float(scores[index])) for index in order if scores[index] > -np.inf)
 
 
-def _check(passages: Sequence[str]) -> None:
+def tokenize(text: str) -> list[str]:
+    """The words of a text, normalized for case, accents, hyphens, and British or American spelling."""
+    return _WORD.findall(spelled(text))
+
+
+class SparseIndex:
+    """A BM25 index (Robertson and Zaragoza 2009), in the variant of Lucene, whose idf is never negative.
+
+    A passage's score for a query is a sum over the query's words w, repeated ones included. Each adds
+
+        ln(1 + (N − n_w + ½) / (n_w + ½)) · f_w / (f_w + k₁ (1 − b + b · length / mean length)).
+
+    N is the number of passages, n_w that of passages with w, and f_w the frequency of w in this passage.
+    """
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    @classmethod
+    def build(cls, passages: Sequence[str]) -> SparseIndex:
+        """Indexes at least one passage."""
+        import bm25s
+
+        vocabulary: dict[str, int] = {}
+        numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in tokenize(passage)] for passage in passages]
+        if not vocabulary:  # the library divides by the mean length
+            numbered[0] = [vocabulary.setdefault("", 0)]
+        index = bm25s.BM25(k1=K1, b=B, method="lucene")
+        index.index((numbered, vocabulary), create_empty_token=False, show_progress=False)
+        return cls(index)
+
+    @classmethod
+    def open(cls, folder: Path) -> SparseIndex:
+        """Opens a saved index; its scores stay on disk until they are read."""
+        import bm25s
+
+        return cls(bm25s.BM25.load(str(folder), mmap=True))
+
+    def save(self, folder: Path) -> None:
+        self._index.save(str(folder), show_progress=False)
+
+    def rank(
+        self, queries: Iterable[str], k: int, excluded: Sequence[Collection[int]] | None = None
+    ) -> Iterator[tuple[Ranked, ...]]:
+        """Ranks at most k passages for each query; all of them share a word with it.
+
+        Args:
+            excluded: for each query, passages that are never returned.
+        """
+        for number, query in enumerate(queries):
+            words = [word for word in tokenize(query) if word in self._index.vocab_dict]
+            if not words:
+                yield ()
+                continue
+            yield top_k(self._index.get_scores(words), k, excluded[number] if excluded else (), above=0.0)
+
+
+class DenseIndex:
+    """The vectors of all passages, and the encoder of the queries (Reimers and Gurevych 2019)."""
+
+    def __init__(self, vectors: Vectors, encoder: Encoder) -> None:
+        self._vectors, self._encoder = vectors, encoder
+
+    @classmethod
+    def build(cls, passages: Sequence[str], encoder: Encoder, file: Path, report: Callable[[str], None]) -> DenseIndex:
+        """Encodes all passages into a file, batch by batch."""
+        vectors: Vectors | None = None
+        for start in range(0, len(passages), _PASSAGES_PER_BATCH):
+            report(f"Encoding passages: {start:,} of {len(passages):,}.")
+            batch = encoder.passages(passages[start : start + _PASSAGES_PER_BATCH])
+            if vectors is None:
+                shape = (len(passages), batch.shape[1])
+                vectors = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
+            vectors[start : start + len(batch)] = batch
+        assert isinstance(vectors, np.memmap)
+        vectors.flush()
+        return cls(vectors, encoder)
+
+    @classmethod
+    def open(cls, file: Path, encoder: Encoder) -> DenseIndex:
+        """Opens saved vectors; they stay on disk until they are read."""
+        return cls(np.load(file, mmap_mode="r"), encoder)
+
+    def rank(
+        self, queries: Sequence[str], k: int, excluded: Sequence[Collection[int]] | None = None
+    ) -> Iterator[tuple[Ranked, ...]]:
+        """Ranks the k passages with the highest cosines for each query. excluded: for each query, passages never returned."""
+        for start in range(0, len(queries), _QUERIES_PER_BATCH):
+            batch = self._encoder.queries(queries[start : start + _QUERIES_PER_BATCH])
+            for number, scores in enumerate(batch @ self._vectors.T, start):
+                yield top_k(scores, k, excluded[number] if excluded else ())
+
+
+Retriever = SparseIndex | DenseIndex
+
+
+def open_sparse(passages: Sequence[str], folder: Path) -> SparseIndex:
+    """Opens the BM25 index of a corpus; builds it first if it is not in the folder. Raises Mistake for an empty corpus."""
+    key = digest(_FORMAT, SPARSE, digest(*passages))
+    return SparseIndex.open(_cached(passages, folder / key, lambda path: SparseIndex.build(passages).save(path)))
+
+
+def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, report: Callable[[str], None]) -> DenseIndex:
+    """Opens the vectors of a corpus; encodes them first if they are not in the folder.
+
+    Args:
+        report: receives the progress as sentences.
+
+    Raises Mistake for an empty corpus, ModelError if the encoder fails.
+    """
+    key = digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
+    path = _cached(passages, folder / key, lambda path: DenseIndex.build(passages, encoder, path / _VECTORS, report))
+    return DenseIndex.open(path / _VECTORS, encoder)
+
+
+def _cached(passages: Sequence[str], path: Path, build: Callable[[Path], object]) -> Path:
+    """The folder of a corpus's index, built if it is missing, and marked as used."""
     if not passages:
         raise Mistake("The corpus holds no passage.", "Choose documents with text in them.")
+    if not path.is_dir():
+        _build(path, build)
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return path
 
 
-def _keep(place: Path, build: Callable[[Path], object]) -> None:
-    """Builds an index beside its place and moves it there whole, so that half of one is never opened."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=place.parent, prefix="building-"))
+def _build(path: Path, build: Callable[[Path], object]) -> None:
+    """Builds an index in a temporary folder and renames that, so that no incomplete index is ever opened."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix="building-"))
     try:
-        build(made)
+        build(temporary)
         with contextlib.suppress(OSError):  # another process was first
-            os.replace(made, place)
+            os.replace(temporary, path)
     except OSError as error:
         raise Mistake(f"The index cannot be written: {error.strerror}.", "Make room on the disk.") from None
     finally:
-        shutil.rmtree(made, ignore_errors=True)
-    _make_room(place)
+        shutil.rmtree(temporary, ignore_errors=True)
+    with contextlib.suppress(OSError):  # an index that is open elsewhere can still be read after this
+        others = sorted((other for other in path.parent.iterdir() if other != path), key=lambda other: -other.stat().st_mtime)
+        for other in others[MAX_INDICES - 1 :]:
+            shutil.rmtree(other, ignore_errors=True)
 
 
-def _used(place: Path) -> None:
-    with contextlib.suppress(OSError):
-        os.utime(place)
+class MentionIndex:
+    """Finds the passages that mention a name: whole words, normalized for case, hyphens, accents and spelling.
+
+    It keeps a normalized copy of the corpus in memory.
+    """
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        texts = [_spaced_words(passage) for passage in passages]
+        self._starts: list[int] = []
+        end = 0
+        for text in texts:
+            self._starts.append(end)
+            end += len(text) + 1
+        self._text = "\n".join(texts)
+        self._passages_with = lru_cache(maxsize=4096)(self._search)
+
+    def passages_with(self, names: Iterable[str]) -> frozenset[int]:
+        """The indices, from 0, of the passages that mention any of these names."""
+        words = {_spaced_words(core_name(name)) for name in names}
+        return frozenset().union(*(self._passages_with(name) for name in words if name.strip()))
+
+    def passages_with_both(self, names: Iterable[str], others: Iterable[str]) -> frozenset[int]:
+        """The indices of the passages that mention any name of each group."""
+        return self.passages_with(names) & self.passages_with(others)
+
+    def _search(self, words: str) -> frozenset[int]:
+        indices: set[int] = set()
+        position = self._text.find(words)
+        while position >= 0:
+            index = bisect_right(self._starts, position) - 1
+            indices.add(index)
+            position = self._text.find(words, self._starts[index + 1]) if index + 1 < len(self._starts) else -1
+        return frozenset(indices)
 
 
-def _make_room(newest: Path) -> None:
-    """Removes the indices that were not used for longest. One that is open can still be read."""
-    with contextlib.suppress(OSError):
-        kept = sorted((path for path in newest.parent.iterdir() if path != newest), key=lambda path: -path.stat().st_mtime)
-        for path in kept[KEPT - 1 :]:
-            shutil.rmtree(path, ignore_errors=True)
+def _spaced_words(text: str) -> str:
+    """The words of a text with one space around each."""
+    return f" {_SEPARATORS.sub(' ', spelled(text)).strip()} "

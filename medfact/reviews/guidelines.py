@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from medfact.assets import ASSETS
+from medfact.datasets.text import Unreadable, read_yaml
 from medfact.errors import FactsError
-from medfact.prototypes.safe_yaml import Unreadable, read_yaml
 from medfact.statements import VARIANTS
 
 FILE = "review-guidelines.yaml"

@@ -12,8 +12,8 @@ from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.prototypes import Pool, in_direction
-from medfact.prototypes.bounds import bounds_before
-from medfact.retrieval import Mentions
+from medfact.prototypes.grammar import bounds_before
+from medfact.retrieval import MentionIndex
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
 
@@ -46,8 +46,8 @@ class Corpus:
         return digest(*self.texts)
 
     @cached_property
-    def _mentions(self) -> Mentions:
-        return Mentions(self.texts)
+    def _mentions(self) -> MentionIndex:
+        return MentionIndex(self.texts)
 
     @cached_property
     def _stating(self) -> dict[_Link, set[int]]:
@@ -75,7 +75,7 @@ class Corpus:
     def naming_both(self, fact: Fact) -> frozenset[int]:
         """Places of the passages that name head and tail, under any of their known names."""
         names = self.known.names
-        return self._mentions.of_both(names(fact.head), names(fact.tail)) if fact.tail else frozenset()
+        return self._mentions.passages_with_both(names(fact.head), names(fact.tail)) if fact.tail else frozenset()
 
     def gold(self, fact: Fact) -> frozenset[int]:
         """Places of the passages that state a true fact; in documents, of those that name its head and its tail."""

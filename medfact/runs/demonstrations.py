@@ -8,8 +8,10 @@ from pathlib import Path
 
 from medfact.answers import Demonstration
 from medfact.answers.instructions import LLM_EVAL
-from medfact.datasets import Collection, read_demonstrations
-from medfact.errors import Mistake
+from medfact.datasets import Collection, read_table
+from medfact.datasets.denials import truth
+from medfact.datasets.headers import Columns
+from medfact.errors import FactsError, Mistake
 from medfact.facts import Fact, digest
 from medfact.prototypes import Pool
 from medfact.statements import VARIANTS, Statement
@@ -33,6 +35,39 @@ def _group(relation: str, variant: str, draw: int) -> str:
 
 def _relation(pool: Pool, fact: Fact) -> str:
     return pool.canonical(fact.relation) or fact.relation
+
+
+_COLUMNS = ("relation", "variant", "statement", "label")
+
+
+def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
+    """Reads (relation, variant, statement, label) of each row, in the order of the prompt.
+
+    Args:
+        path: a table with the columns relation, variant (the papers' key), statement, and label (true or false).
+
+    Raises FactsError, naming file and row, if a column or a cell is missing or wrong.
+    """
+    columns, rows = read_table(path, needed=Columns(lambda names: set(_COLUMNS) <= set(names), fewest=2))
+    missing = [name for name in _COLUMNS if name not in columns]
+    if missing:
+        raise FactsError(f"{path.name}, row 1: the column {missing[0]} is missing.", f"It needs {', '.join(_COLUMNS)}.")
+    demonstrations = []
+    for number, row in rows:
+        relation, variant, statement, label = (" ".join(row[name].split()) for name in _COLUMNS)
+        if variant not in VARIANTS:
+            raise FactsError(f"{path.name}, row {number}: there is no form {variant!r}.", f"Forms are: {', '.join(VARIANTS)}.")
+        if label and truth(label) is None:
+            raise FactsError(f"{path.name}, row {number}: the label is {label!r}.", "Write true or false.")
+        if not relation or not statement or not label:
+            raise FactsError(
+                f"{path.name}, row {number}: the relation, the statement or the label (true or false) is missing.",
+                "Fill it in.",
+            )
+        demonstrations.append((relation, variant, statement, truth(label) is True))
+    if not demonstrations:
+        raise FactsError(f"{path.name} holds no demonstration.", "Write one per row.")
+    return demonstrations
 
 
 def read_groups(file: Path, pool: Pool, groups: set[str]) -> Groups:

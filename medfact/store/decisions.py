@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sql
 
-from medfact.datasets.vouched import PartnerDecisions, relation_within_bounds, triplet_key
+from medfact.datasets.pairing import PartnerDecisions, relation_within_bounds, triplet_key
 from medfact.facts import Fact, name_key
 from medfact.store import schema
 from medfact.store.database import Part, now

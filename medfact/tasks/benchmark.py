@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from medfact.datasets.printable import one_line
+from medfact.datasets.text import one_line
 from medfact.store import Plan
 
 FILE = "eval.yaml"

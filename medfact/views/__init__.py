@@ -1,1 +1,1 @@
-"""What is drawn for people: fragments of pages, and the report that is one file."""
+"""Fragments of pages, the report as one HTML file, and a run as files for the Hub."""

@@ -1,4 +1,4 @@
-"""Blocks as figures without a script, as SVG: for a report that opens offline and prints."""
+"""Figures of blocks as SVG, without a script: for reports that open offline and print."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from medfact.views.fragments import render
 SHAPES = ("circle", "square", "diamond", "triangle")
 
 _LEFT, _WIDTH, _ROW, _TOP = 190, 460, 15, 26
-"""Pixels: for the names, for 0 to 100 %, for a point, and above the first."""
+"""Pixels: width of the names, width of 0 to 100 %, height of a point, and the space above the first."""
 
-_LETTERS = 26
-"""Letters of a name that fit beside the points."""
+_LABEL_CHARACTERS = 26
+"""Characters of a label's line."""
 
 _SIDE, _MARGIN = 300, 56
-"""Pixels of a square."""
+"""Pixels: side and margin of a square."""
 
 _CURVE_LEFT, _CURVE_TOP, _CURVE_WIDTH, _CURVE_HEIGHT = 60, 12, 620, 220
-"""Pixels of a curve's place and size."""
+"""Pixels: position and size of a curve."""
 
 
 def svg(block: Block) -> Markup:
-    """The figure of a block; nothing where it has nothing to draw."""
+    """The figure of a block; empty if the block has nothing to draw."""
     if isinstance(block, Shares):
         return _dots(block) if block.is_drawn else Markup()
     if isinstance(block, Square):
@@ -37,15 +37,15 @@ def svg(block: Block) -> Markup:
     return _curve(block) if isinstance(block, Curve) and block.is_drawn else Markup()
 
 
-def _colour(place: int) -> str:
-    return COLOURS[place % len(COLOURS)]
+def _colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
 
 
 # ------------------------------------------------------------------------------------------------ shares, differences
 
 
 class Mark(NamedTuple):
-    """A point with its interval, in pixels. title: what it is, with its numbers."""
+    """A point with its interval, in pixels, and a title with its numbers."""
 
     x: float
     y: float
@@ -57,27 +57,27 @@ class Mark(NamedTuple):
 
 
 def _dots(block: Shares) -> Markup:
-    widest, names = _widest(block), block.heads
+    limit, names = _axis_limit(block), block.heads
     marks: list[Mark] = []
     labels: list[tuple[list[str], float]] = []
     y = float(_TOP)
     for row in block.rows:
-        start, lines = y, [line for part in row.name.split("\n") for line in wrap(part, _LETTERS)]
-        for place, name in enumerate(names):
+        start, lines = y, [line for part in row.name.split("\n") for line in wrap(part, _LABEL_CHARACTERS)]
+        for index, name in enumerate(names):
             y += _ROW
             cell = row.cells.get(name)
             if cell is not None and cell.known:
-                marks.append(_mark(f"{name}, {' '.join(row.name.split())}", cell, y - _ROW / 2, place, widest))
+                marks.append(_mark(f"{name}, {' '.join(row.name.split())}", cell, y - _ROW / 2, index, limit))
         y = max(y, start + _ROW * len(lines))
         labels.append((lines, (start + y - _ROW * (len(lines) - 1)) / 2))
         y += 8
-    legend = [(name, _colour(place), SHAPES[place % len(SHAPES)]) for place, name in enumerate(names)]
-    drawn = {"marks": marks, "labels": labels, "ticks": _ticks(widest), "legend": legend, "height": y + 26}
+    legend = [(name, _colour(index), SHAPES[index % len(SHAPES)]) for index, name in enumerate(names)]
+    drawn = {"marks": marks, "labels": labels, "ticks": _ticks(limit), "legend": legend, "height": y + 26}
     return render("chart_dots", **drawn, left=_LEFT, line=_ROW, title=block.finding)
 
 
-def _widest(block: Shares) -> float | None:
-    """How far a difference may be from 0 on the axis, a multiple of 5 points; None where shares are drawn."""
+def _axis_limit(block: Shares) -> float | None:
+    """The end of a symmetric axis of differences, a multiple of 5 points; None for shares."""
     if not isinstance(block, Differences):
         return None
     cells = (cell for row in block.rows for cell in row.cells.values())
@@ -85,29 +85,30 @@ def _widest(block: Shares) -> float | None:
     return (-(-100 * max(ends, default=0) // 5) * 5 or 5) / 100
 
 
-def _ticks(widest: float | None) -> list[tuple[float, str]]:
-    if widest is None:
+def _ticks(limit: float | None) -> list[tuple[float, str]]:
+    if limit is None:
         return [(_LEFT + _WIDTH * step / 5, f"{20 * step}%") for step in range(6)]
-    places = [(_LEFT + _WIDTH * step / 4, widest * (step - 2) / 2) for step in range(5)]
-    return [(x, points(value).removesuffix(".0") if value else "0") for x, value in places]
+    values = [(_LEFT + _WIDTH * step / 4, limit * (step - 2) / 2) for step in range(5)]
+    return [(x, points(value).removesuffix(".0") if value else "0") for x, value in values]
 
 
-def _mark(what: str, cell: Cell, y: float, place: int, widest: float | None) -> Mark:
-    def x(end: float | None) -> float | None:
-        along = end if end is None or widest is None else 0.5 + 0.5 * end / widest
-        return None if along is None else round(_LEFT + _WIDTH * along, 1)
+def _mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> Mark:
+    def x(value: float | None) -> float | None:
+        if value is None:
+            return None
+        return round(_LEFT + _WIDTH * (value if limit is None else 0.5 + 0.5 * value / limit), 1)
 
     value, low, high, _ = cell.known or (0.0, None, None, 0)
-    size = f"{points(value or 0.0)} points" if widest else f"{value:.1%}"
-    between = bounds_in_points(low, high) if widest else interval(cell.known) if cell.known else NO_VALUE
+    size = f"{points(value or 0.0)} points" if limit else f"{value:.1%}"
+    bounds = bounds_in_points(low, high) if limit else interval(cell.known) if cell.known else NO_VALUE
     return Mark(
         x(value) or _LEFT,
         y,
         x(low),
         x(high),
-        _colour(place),
-        SHAPES[place % len(SHAPES)],
-        f"{what}: {size} of {cell.many}, {between}",
+        _colour(index),
+        SHAPES[index % len(SHAPES)],
+        f"{label}: {size} of {cell.many}, {bounds}",
     )
 
 
@@ -115,10 +116,10 @@ def _mark(what: str, cell: Cell, y: float, place: int, widest: float | None) -> 
 
 
 def _square(block: Square, name: str, panel: Panel) -> Markup:
-    """The square of one run; points grow with how many they stand for."""
-    most = max(point.n for point in panel.points)
+    """The square of one run; the area of a point is proportional to its number of statements."""
+    max_n = max(point.n for point in panel.points)
     marks = [
-        (*_place(point.x, point.y), round(1.5 + (5 if block.curve else 6) * (point.n / most) ** 0.5, 1), point.words)
+        (*_pixels(point.x, point.y), round(1.5 + (5 if block.curve else 6) * (point.n / max_n) ** 0.5, 1), point.words)
         for point in panel.points
     ]
     return render(
@@ -130,14 +131,14 @@ def _square(block: Square, name: str, panel: Panel) -> Markup:
         margin=_MARGIN,
         title=panel.finding,
         axes=block.axes,
-        band=[_place(x, high) for x, _, high in panel.band] + [_place(x, low) for x, low, _ in reversed(panel.band)],
+        band=[_pixels(x, high) for x, _, high in panel.band] + [_pixels(x, low) for x, low, _ in reversed(panel.band)],
         curve=block.curve,
         rising=block.rising,
     )
 
 
-def _place(x: float, y: float) -> tuple[float, float]:
-    """Shares as pixels of a square."""
+def _pixels(x: float, y: float) -> tuple[float, float]:
+    """The pixels of a point of a square whose coordinates are shares."""
     return round(_MARGIN + _SIDE * x, 1), round(_MARGIN / 2 + _SIDE * (1 - y), 1)
 
 
@@ -145,40 +146,41 @@ def _place(x: float, y: float) -> tuple[float, float]:
 
 
 class _Scale(NamedTuple):
-    """From what is counted and shares to pixels. least, most: of the shares."""
+    """The scales of a curve, from counts and shares to pixels."""
 
     end: float
-    least: float
-    most: float
+    min_share: float
+    max_share: float
 
     def x(self, step: float) -> float:
         return round(_CURVE_LEFT + _CURVE_WIDTH * step / self.end, 1)
 
     def y(self, share: float) -> float:
-        up = (min(max(share, self.least), self.most) - self.least) / (self.most - self.least)
-        return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - up), 1)
+        clipped = min(max(share, self.min_share), self.max_share)
+        height = (clipped - self.min_share) / (self.max_share - self.min_share)
+        return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - height), 1)
 
 
 def _curve(block: Curve) -> Markup:
     lines = list(block.lines.values())
-    widest = min(1.0, half_width(lines[0])) if block.signed else 1.0
+    limit = min(1.0, half_width(lines[0])) if block.signed else 1.0
     end = block.end or max(line[-1][0] for line in lines if line)
-    scale = _Scale(end, -widest if block.signed else 0.0, widest)
-    shares = (-widest, -widest / 2, 0.0, widest / 2, widest) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
-    ticks = [(scale.y(one), points(one).removesuffix(".0") if block.signed and one else f"{100 * one:.0f}") for one in shares]
+    scale = _Scale(end, -limit if block.signed else 0.0, limit)
+    shares = (-limit, -limit / 2, 0.0, limit / 2, limit) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
+    ticks = [(scale.y(y), points(y).removesuffix(".0") if block.signed and y else f"{100 * y:.0f}") for y in shares]
     marked = None
     if block.marked:
-        place, words = block.marked
-        at, of = lines[0][place]
-        marked = scale.x(at), scale.y(of.value or 0.0), words
+        index, label = block.marked
+        step, estimate = lines[0][index]
+        marked = scale.x(step), scale.y(estimate.value or 0.0), label
     return render(
         "chart_curve",
         title=block.finding,
         label=block.label,
         axes=block.axes,
-        lines=[_drawn_line(block, scale, at, name, line) for at, (name, line) in enumerate(block.lines.items())],
+        lines=[_line(block, scale, index, name, line) for index, (name, line) in enumerate(block.lines.items())],
         bands=[
-            _path(scale, [(step, one.low) for step, one in line] + [(step, one.high) for step, one in reversed(line)])
+            _path(scale, [(step, bounds.low) for step, bounds in line] + [(step, bounds.high) for step, bounds in line[::-1]])
             for line in lines
             if block.band
         ],
@@ -193,20 +195,20 @@ def _curve(block: Curve) -> Markup:
     )
 
 
-def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: CurveLine) -> dict[str, object]:
+def _line(block: Curve, scale: _Scale, index: int, name: str, line: CurveLine) -> dict[str, object]:
     bounds = [
-        (scale.x(step), scale.y(one.low), scale.y(one.high))
-        for step, one in line
-        if not block.band and one.low is not None and one.high is not None
+        (scale.x(step), scale.y(estimate.low), scale.y(estimate.high))
+        for step, estimate in line
+        if not block.band and estimate.low is not None and estimate.high is not None
     ]
     return {
         "name": name,
-        "colour": _colour(at),
-        "path": _path(scale, ((step, one.value) for step, one in line)),
+        "colour": _colour(index),
+        "path": _path(scale, ((step, estimate.value) for step, estimate in line)),
         "bounds": bounds,
         "dashed": name in block.dashed,
     }
 
 
-def _path(scale: _Scale, places: Iterable[tuple[float, float | None]]) -> str:
-    return " ".join(f"{scale.x(step)},{scale.y(share or 0.0)}" for step, share in places)
+def _path(scale: _Scale, shares: Iterable[tuple[float, float | None]]) -> str:
+    return " ".join(f"{scale.x(step)},{scale.y(share or 0.0)}" for step, share in shares)

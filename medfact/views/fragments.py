@@ -1,9 +1,10 @@
-"""Fragments: pieces of a page or of a report as HTML, from templates. Autoescape is on, so text from users stays text."""
+"""HTML fragments of pages and reports, from templates with autoescape."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -11,33 +12,34 @@ from markupsafe import Markup
 
 from medfact.assets import ENGLISH, language_of_pool
 from medfact.datasets.bundled import title
-from medfact.datasets.registers import about_source, links_of
-from medfact.datasets.sources import independent, sources_of
+from medfact.datasets.sources import about_source, independent, links_of, sources_of
 from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES, PREFERENCES
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.results import wording
+from medfact.results.blocks import Section
+from medfact.results.plots import plot_of
 from medfact.statements import VARIANTS
 from medfact.table_formats import linked_kinds
 
 GLYPHS = ("●", "■", "◆", "▲", "✚", "✖", "★", "⬟")
-"""The shape of each run among several, as figures draw it (`results.plots.SYMBOLS`)."""
+"""The symbol of each run in a comparison, as in figures (`results.plots.SYMBOLS`)."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
 def environment() -> Environment:
-    """The templates of `templates/`, with the wording of numbers and names as filters."""
-    made = Environment(
+    """The environment of `templates/`, with filters that format numbers and names."""
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        auto_reload=False,  # else each use of a template asks the disk whether its file has changed
+        auto_reload=False,  # it would check the file's date on each use
     )
-    made.filters |= {
+    environment.filters |= {
         "percent": wording.percent,
         "points": wording.points,
         "count": wording.count,
@@ -51,7 +53,7 @@ def environment() -> Environment:
         "lang": in_language,
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {
+    environment.globals |= {
         "VARIANTS": VARIANTS,
         "FATES": wording.FATES,
         "GLYPHS": GLYPHS,
@@ -68,17 +70,17 @@ def environment() -> Environment:
         "sources_of": sources_of,
         "independent": independent,
     }
-    return made
+    return environment
 
 
 def in_language(pool: str) -> Markup:
-    """The attribute that says in which language the sentences of a pool are, for screen readers and fonts; "" for English."""
+    """The `lang` attribute for the sentences of a pool, for screen readers and fonts; "" for English."""
     code = language_of_pool(pool)
     return Markup(' lang="{}"').format(code) if code else Markup()
 
 
 def named(entity: str, code: str) -> Markup:
-    """An entity as it is called in a language, marked as being in it; in English where the language has no name for it."""
+    """The name of an entity in a language, with its `lang`; in English if the language has no name for it."""
     name = name_in(code, entity)
     if name is None:
         return Markup("<bdi>{}</bdi>").format(entity)
@@ -86,10 +88,15 @@ def named(entity: str, code: str) -> Markup:
 
 
 def render(template: str, **values: object) -> Markup:
-    """The fragment of a template (`scores`: `templates/scores.html`)."""
+    """Renders a template by its name: `scores` is `templates/scores.html`."""
     return Markup(environment().get_template(f"{template}.html").render(**values))
 
 
+def on_a_page(sections: Iterable[Section], runs: Iterable[str] = ()) -> Markup:
+    """Renders sections for a page, whose script draws the figures. runs: the names of the page's runs."""
+    return render("blocks", sections=list(sections), plot=partial(plot_of, runs=list(runs)))
+
+
 def fingerprint(fragment: str) -> str:
-    """A short hash: a page says with it which fragment it shows."""
+    """A short hash with which a page identifies the fragment that it shows."""
     return hashlib.blake2b(fragment.encode(), digest_size=8).hexdigest()

@@ -1,9 +1,9 @@
-"""The report of some runs as one HTML file: no script, nothing from elsewhere, legible offline and on paper."""
+"""The report of runs as one self-contained HTML file without a script, for reading offline and on paper."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from types import MappingProxyType
@@ -11,50 +11,64 @@ from types import MappingProxyType
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable, shown_model
+from medfact.facts import Fact
+from medfact.metrics.diagnosis import meaning
 from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
+from medfact.results.fact_table import fact_table
 from medfact.results.methods_paragraph import methods_paragraph
-from medfact.results.pairs import pairs_of_run
-from medfact.results.report import MOST, Report, board_of, report_of, sides_of
+from medfact.results.pairs import Pairs, pairs_of_run
+from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.verdict import verdict
-from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
+from medfact.results.wording import FATES, Fate, false_on_purpose, fate, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
+from medfact.runs.board import Board
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import RunSpec, repeated_settings
-from medfact.store import COMPLETE, Run, Store
+from medfact.statements import ABSENT, Statement
+from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.version import VERSION
+from medfact.views.charts import svg
 from medfact.views.fragments import render
-from medfact.views.sections import in_a_file
-from medfact.views.worst_facts import Asking, worst_facts
 
 _FACTS = {"dataset", "facts", "columns"}
-"""Fields of a spec that are not settings of a call in a notebook, but its facts."""
+"""Fields of a spec that describe the facts, not the settings, of a call in a notebook."""
+
+_MAX_WORST = 10
+"""True facts, each with its false partners, whose sentences a report lists: few enough to read on paper."""
 
 
 @dataclass(frozen=True)
 class RunPart:
-    """A run in the report. failed: how many pairs are not mastered, of `asked.pairs`."""
+    """A run in the report."""
 
     name: str
-    asked: Asking
+    run: Run
+    board: Board
+    pairs: Pairs
     report: Report
-    failed: int
+    failed: int  # number of pairs that are not mastered
     command: str
     reviews: tuple[str, ...]
     labels: list[str]
     bill: tuple[str, ...]
 
     @property
-    def run(self) -> Run:
-        """What was recorded of it."""
-        return self.asked.run
+    def pair_indices(self) -> dict[int, int]:
+        """True fact, by its identity in all runs → the index of its pair in this run."""
+        return {int(self.board.sheet.identity[members[0]]): index for index, members in enumerate(self.pairs.members)}
+
+    @property
+    def true_facts(self) -> dict[int, int]:
+        """Number of a fact in this run → the true fact of its pair, by its identity in all runs."""
+        return {number: int(self.board.sheet.identity[members[0]]) for members in self.pairs.members for number in members}
 
 
 def html_report(
@@ -65,22 +79,25 @@ def html_report(
     estimand: str = LIKE,
     files: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The report of one to eight runs as HTML. made_at: ISO 8601. owners: whose verdicts count, by default everybody's.
-    estimand: what its intervals are about. files: that lie beside it → what they are.
+    """Renders the report of one to eight runs as HTML. Raises Mistake or UnknownName.
 
-    Files are named without their folders. Raises Mistake or UnknownName.
+    Args:
+        made_at: ISO 8601.
+        owners: reviewers whose verdicts count; by default all.
+        estimand: the population of its intervals.
+        files: files next to the report → their descriptions.
     """
     if not 1 <= len(set(run_ids)) <= MOST:
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
     reviews = [summary(store, run.run, owners) for run in runs]
-    parts = [_part(store, names[place], run, reviews[: place + 1], estimand) for place, run in enumerate(runs)]
+    parts = [_part(store, names[index], run, reviews[: index + 1], estimand) for index, run in enumerate(runs)]
     reports = {part.name: part.report for part in parts}
-    judged = held(opinions(store.verdicts.log(owners=owners)))
-    dangers = {name: danger_of(store, run, judged) for name, run in zip(names, runs, strict=True)}
+    verdicts = held(opinions(store.verdicts.log(owners=owners)))
+    dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
     named = dict(zip([run.run for run in runs], names, strict=True))
-    beside = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
+    comparison = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
     return render(
         "report",
         made_at=made_at,
@@ -88,40 +105,41 @@ def html_report(
         version=VERSION,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
-        first=parts[0],
-        headlines=_headlines(parts, beside),
+        headlines=_headlines(parts, comparison),
         false_on_purpose=false_on_purpose(reports.values()),
-        sections=in_a_file(sections_of(Figures(reports, dangers, beside), REPORT)),
+        sections=render("blocks", sections=sections_of(Figures(reports, dangers, comparison), REPORT), plot=None, svg=svg),
         about_intervals=wording.about_intervals(list(reports.values())),
         methods=plain_citations(text := methods_paragraph(runs, list(reports.values())), runs),
         bibtex=bibtex(text, runs),
         title=wording.title_of_runs(runs),
-        worst=worst_facts(store, {part.name: part.asked for part in parts}),
+        worst=worst_facts(store, parts),
         missed=max(part.failed for part in parts),
-        asked=list(zip(ASKED, zip(*map(_asked, parts), strict=True), strict=True)),
+        setups=[_setup(part) for part in parts],
     )
 
 
-def _headlines(parts: Sequence[RunPart], beside: Beside | None) -> list[str]:
-    """The verdict, and which runs are not complete."""
+def _headlines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]:
+    """The verdict, and a line for each incomplete run."""
     reports = {part.name: part.report for part in parts}
-    told = [verdict(reports, beside.pairs, beside.changes, beside.languages) if beside else verdict(reports)]
+    compared = comparison and (comparison.pairs, comparison.changes, comparison.languages)
+    lines = [verdict(reports, *compared) if compared else verdict(reports)]
     for part in parts:
         if (state := part.run.state) != COMPLETE:
-            told.append(
-                f"{part.name}: the run is not complete ({state_in_words(state, part.run.reason)}): its figures are of what was"
-            )
-            told[-1] += f" answered. {how_it_ended(state, part.run.reason)}".rstrip()
-    return list(filter(None, told)) or ["Nothing has been answered yet."]
+            described = state_in_words(state, part.run.reason)
+            line = f"{part.name}: the run is not complete ({described}): its figures are of what was answered."
+            lines.append(f"{line} {how_it_ended(state, part.run.reason)}".rstrip())
+    return list(filter(None, lines)) or ["Nothing has been answered yet."]
 
 
 def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:
-    """The part of a run. reviews: of the runs above and, at the end, of this one."""
+    """The part of a run. reviews: of the runs above it and, last, of this run."""
     report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board)
     return RunPart(
         name=name,
-        asked=Asking(run, board, pairs),
+        run=run,
+        board=board,
+        pairs=pairs,
         report=report,
         failed=len(pairs.chosen("missed")),
         command=command_of(replace(portable(run.spec), model=shown_model(run.model))),
@@ -131,62 +149,125 @@ def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estiman
     )
 
 
-ASKED = (
-    "run", "state", "model", "revision", "facts", "method", "sentences (pool)", "question", "worked examples", "seed",
-    "statements, facts", "begun", "ended", "versions",
-)  # fmt: skip
-"""What is said of how a run was asked."""
+# ------------------------------------------------------------------------------------------------ facts missed most
 
 
-def _asked(part: RunPart) -> tuple[str, ...]:
-    """What was asked, of whom, when: as ASKED says."""
+@dataclass(frozen=True)
+class Sentence:
+    """A statement with the outcome and the answer of each run; the answer is "" if it is unreadable or missing."""
+
+    statement: Statement
+    answers: tuple[tuple[Fate, str], ...]
+
+
+@dataclass(frozen=True)
+class MissedFact:
+    """A fact with its sentences and a line for each meaning of its answers."""
+
+    fact: Fact
+    meanings: tuple[str, ...]
+    sentences: tuple[Sentence, ...]
+
+
+def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[tuple[MissedFact, ...]]:
+    """The pairs of the facts that the runs miss most, worst first."""
+    table = fact_table([Side(part.run, part.board) for part in parts])
+    facts, true_facts = [store.answers.facts(part.run.run) for part in parts], [part.true_facts for part in parts]
+    first_runs = (table.number >= 0).argmax(axis=0).tolist()
+    numbers = [(run, int(table.number[run, row])) for row, run in enumerate(first_runs)]
+    ordered = (numbers[row] for row in table.worst([facts[run][number] for run, number in numbers]))
+    worst = list(dict.fromkeys(true_facts[run][number] for run, number in ordered))[:_MAX_WORST]
+    indices = [part.pair_indices for part in parts]
+    return [tuple(_missed_pair(store, parts, [by_fact.get(fact) for by_fact in indices])) for fact in worst]
+
+
+def _missed_pair(store: Store, parts: Sequence[RunPart], indices: Sequence[int | None]) -> Iterator[MissedFact]:
+    """The facts of a pair. indices: of the pair in each run, None if the run does not ask it."""
+    statements: dict[str, Statement] = {}
+    by_run: list[dict[str, Asked]] = []
+    meanings: dict[str, dict[str, list[str]]] = {}
+    for part, index in zip(parts, indices, strict=True):
+        members = [] if index is None else list(part.pairs.members[index])
+        items = [item for item in store.answers.asked(part.run.run, facts=members) if item.draw == 0] if members else []
+        by_run.append({item.statement.statement_id: item for item in items})
+        statements |= {item.statement.statement_id: item.statement for item in items}
+        for number, fact in {item.fact: item.statement.fact for item in items}.items():
+            if diagnosis := part.pairs.diagnosis(number):
+                text = meaning(diagnosis, fact.positive)
+                meanings.setdefault(fact.fact_id, {}).setdefault(text, []).append(part.name)
+    for fact in {statement.fact.fact_id: statement.fact for statement in statements.values()}.values():
+        lines = (
+            f"{' and '.join(names)}: {text}" if len(parts) > 1 else text
+            for text, names in meanings.get(fact.fact_id, {}).items()
+        )
+        sentences = (
+            Sentence(statement, tuple(_answer(items.get(statement_id)) for items in by_run))
+            for statement_id, statement in statements.items()
+            if statement.fact.fact_id == fact.fact_id
+        )
+        yield MissedFact(fact, tuple(lines), tuple(sentences))
+
+
+def _answer(item: Asked | None) -> tuple[Fate, str]:
+    if item is None:
+        return FATES[ABSENT], ""
+    answer = item.answer.answer if item.answer else None
+    return fate(item), "" if answer is None else "true" if answer else "false"
+
+
+# ------------------------------------------------------------------------------------------------ set-up of the runs
+
+
+def _setup(part: RunPart) -> dict[str, str]:
+    """The rows of the table on how a run was asked: label → value."""
     run, draws = part.run, part.report.shot_draws
-    return (
-        run.run,
-        ": ".join(filter(None, (run.state, run.reason))),
-        shown_model(run.model),
-        run.model_revision or "not known",
-        f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
-        part.report.method,
-        run.pool,
-        part.report.question,
-        f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
-        str(run.spec.seed),
-        f"{run.statements:,}, {run.facts:,}",
-        wording.date(run.started_at),
-        wording.date(run.finished_at) if run.finished_at else "not yet",
-        ", ".join(f"{name} {number}" for name, number in run.versions.items()),
-    )
+    return {
+        "run": run.run,
+        "state": ": ".join(filter(None, (run.state, run.reason))),
+        "model": shown_model(run.model),
+        "revision": run.model_revision or "not known",
+        "facts": f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
+        "method": part.report.method,
+        "sentences (pool)": run.pool,
+        "question": part.report.question,
+        "worked examples": f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
+        "seed": str(run.spec.seed),
+        "statements, facts": f"{run.statements:,}, {run.facts:,}",
+        "begun": wording.date(run.started_at),
+        "ended": wording.date(run.finished_at) if run.finished_at else "not yet",
+        "versions": ", ".join(f"{name} {number}" for name, number in run.versions.items()),
+    }
 
 
 def command_of(spec: RunSpec) -> str:
-    """The command that asks a model the same again; a service's address is left out, since keys hang on it. The run of a
-    function has no command: its call in a notebook.
+    """The command that repeats a run, or the call in a notebook for a function.
+
+    It omits a service's address, to which keys belong.
     """
     if spec.model.startswith(FUNCTION):
         return _call_of(spec)
     values: list[str] = []
     switches: list[str] = []
     lists: list[str] = []
-    for _, value, told in repeated_settings(spec):
+    for _, value, setting in repeated_settings(spec):
         if isinstance(value, bool):
-            switches.append(told.flag)
+            switches.append(setting.flag)
         elif isinstance(value, tuple):
-            lists += [part for one in value for part in (told.flag, one if isinstance(one, str) else "=".join(one))]
+            lists += [part for item in value for part in (setting.flag, item if isinstance(item, str) else "=".join(item))]
         else:
-            values += [told.flag, str(value)]
+            values += [setting.flag, str(value)]
     return shlex.join(["python", "-m", "medfact", "run", "--model", spec.model, *values, *switches, *lists])
 
 
 def _call_of(spec: RunSpec) -> str:
-    """The call in a notebook that asks a function the same again."""
+    """The call in a notebook that repeats the run of a function."""
     name = spec.model.removeprefix(FUNCTION)
     function = name if name.isidentifier() and name != "lambda" else "my_model"
     facts = repr(spec.facts or spec.dataset)
-    if spec.facts and PurePath(spec.facts).name.startswith("data-frame-"):  # as `medfact.notebook` keeps it
+    if spec.facts and PurePath(spec.facts).name.startswith("data-frame-"):  # the name of a table of `medfact.notebook`
         facts = "table"
     if spec.columns:
-        columns = [f"{ours}={theirs!r}" for ours, theirs in spec.columns if ours.isidentifier()]
+        columns = [f"{name}={column!r}" for name, column in spec.columns if name.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
     settings = [f"{name}={value!r}" for name, value, _ in repeated_settings(spec) if name not in _FACTS]
     return f"medfact.evaluate({', '.join([function, facts, *settings])})"

@@ -1,44 +1,56 @@
-"""A run as a folder that a free static Space of the Hub serves as it is, and that opens offline."""
+"""A run as files for the Hub: a static Space, which also opens offline, or a folder of a data set.
+
+A data set has scores, and also answers, report and records if its facts may be published.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
-from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, write_table
+from medfact.datasets.text import one_line
 from medfact.errors import Mistake
 from medfact.exchange.portable import shown_model
-from medfact.exchange.rows import answer_row
+from medfact.exchange.rows import answer_row, score_rows
+from medfact.results.every_eval import write_every_eval
 from medfact.results.model_card import model_card
-from medfact.results.report import report_of
+from medfact.results.report import Report, report_of
 from medfact.results.score_card import card_of
 from medfact.results.wording import counted, own_name, shortened
+from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
 from medfact.views.report import html_report
 from medfact.views.score_card import png_of
 
 MARK = ".medfact-static"
-"""The file by which a folder is known as one that was written here, and may be written again."""
+"""The file that marks a folder as written here, so that it may be overwritten."""
 
 FILES = {"answers.csv": "all answers, one row a statement (CSV)", "card.png": "a card to post (PNG)"}
-"""File → what the page says of it."""
+"""File → its description on the page."""
 
-LONGEST_TITLE, LONGEST_DESCRIPTION = 60, 60
-"""Of a description the Hub takes no more."""
+MAX_TITLE, MAX_DESCRIPTION = 60, 60
+"""Characters; the Hub refuses longer descriptions."""
 
-NOBODYS_REVIEWS = ("",)
-"""What reviewers said is not in the run, and stays here."""
+NO_REVIEWERS = ("",)
+"""Reviews are not part of a run, so they are not published."""
 
 
 def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at: str) -> None:
-    """Writes the folder. name: the title; by default the run's own. made_at: ISO 8601.
+    """Writes the folder of a static Space.
 
-    Raises Mistake where the folder holds something else, and FactsError where it cannot be written.
+    Args:
+        name: the title; by default the run's own.
+        made_at: ISO 8601.
+
+    Raises Mistake if the folder has other content, and FactsError if it cannot be written.
     """
     report = report_of(store, run)
-    page = html_report(store, [run.run], made_at, NOBODYS_REVIEWS, files=FILES)
+    page = html_report(store, [run.run], made_at, NO_REVIEWERS, files=FILES)
     picture = png_of(card_of(store, [run.run]))
     readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
@@ -48,24 +60,24 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
         (folder / "index.html").write_text(page, encoding="utf-8")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         (folder / "card.png").write_bytes(picture)
-    write_table((answer_row(one, run) for one in store.answers.asked(run.run) if one.answer), folder / "answers.csv")
+    write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer), folder / "answers.csv")
 
 
 def _check(folder: Path) -> None:
-    """Raises Mistake unless a folder is new, empty but for Git's own files, or was written here."""
+    """Raises Mistake unless a folder is new, empty except for Git's own files, or written here."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise Mistake(f"{folder} is a file.", "Name a new folder.")
-    names = {one.name for one in folder.iterdir() if not one.name.startswith(".git")}
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".git")}
     if names and MARK not in names:
         raise Mistake(f"{folder} holds something already.", "Name a new folder, or one that was written so.")
-    if links := [one.name for one in folder.iterdir() if one.is_symlink()]:
+    if links := [path.name for path in folder.iterdir() if path.is_symlink()]:
         raise Mistake(f"{folder} holds a link, {links[0]}.", "Take it away, or name a new folder.")
 
 
 def _front_matter(run: Run, name: str | None) -> str:
-    title = shortened(" ".join(one_line(name or own_name(run) or shown_model(run.model)).split()), LONGEST_TITLE)
+    title = shortened(" ".join(one_line(name or own_name(run) or shown_model(run.model)).split()), MAX_TITLE)
     header = {
         "title": title,
         "emoji": "🩺",
@@ -73,7 +85,54 @@ def _front_matter(run: Run, name: str | None) -> str:
         "colorTo": "green",
         "sdk": "static",
         "pinned": False,
-        "short_description": shortened(f"{counted(run.facts, 'medical fact')}, each asked in many ways", LONGEST_DESCRIPTION),
+        "short_description": shortened(f"{counted(run.facts, 'medical fact')}, each asked in many ways", MAX_DESCRIPTION),
         "tags": ["medfact", "medical", "factuality", "evaluation"],
     }
     return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
+
+
+# ------------------------------------------------------------------------------------------------ data set
+
+USER_FACTS = "facts of a file of one's own"
+
+_TABLES = {"scores": "scores.csv", "answers": "answers.parquet"}
+
+README = """# Runs of medfact
+
+Each folder is a run: a language model's answers to medical statements, each fact stated in logically related ways.
+Its README.md has the scores with their 95% intervals. Half of the statements are false on purpose (MKJ: three of four);
+each row's `label` tells. Nothing to train on, and not for clinical use.
+"""
+
+
+def files_of_run(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
+    """Path in the data set → content. Without facts, only scores over all of them are included."""
+    report = report_of(store, run)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if with_facts:
+            _write_all(store, run, report, folder)
+        else:  # no name of a file
+            report = replace(report, dataset=USER_FACTS, method=PROTOCOLS[report.protocol].title)
+        scores = score_rows(run.run, run.model, report, run.imported)
+        write_table((row for row in scores if with_facts or not row["name"]), folder / _TABLES["scores"])
+        (folder / "README.md").write_text(model_card([report]).split("---\n", 2)[2], encoding="utf-8")
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {f"runs/{run.run}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
+
+
+def readme(files: dict[str, bytes]) -> str:
+    """The README.md of a data set of runs, which declares its tables for the Hub's viewer."""
+    tables = {name: file for name, file in _TABLES.items() if any(path.endswith(f"/{file}") for path in files)}
+    configs = [{"config_name": name, "data_files": f"runs/*/{file}"} for name, file in tables.items()]
+    header = {"pretty_name": "Runs of medfact", "tags": ["medfact", "medical", "factuality"], "configs": configs}
+    return f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n{README}"
+
+
+def _write_all(store: Store, run: Run, report: Report, folder: Path) -> None:
+    now = datetime.now(UTC)
+    answers = (answer_row(item, run) for item in store.answers.asked(run.run) if item.answer is not None)
+    write_table(answers, folder / _TABLES["answers"])
+    page = html_report(store, [run.run], now.isoformat(timespec="seconds"), NO_REVIEWERS)
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    write_every_eval(store, run, report, folder, int(now.timestamp()))

@@ -17,7 +17,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 from medfact.computing import HEAD_START_SECONDS, PATIENCE_SECONDS, computing
-from medfact.datasets import elsewhere
+from medfact.datasets import bundled_knowledge
 from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
 from medfact.log_setup import suppressed
@@ -100,7 +100,7 @@ def prepare(services: Services, demonstration: str) -> None:
     for name in (FIRST, "evaluate"):
         with suppressed(_log, MedfactError):  # whoever comes first is told
             answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[name], Question(page=name))
-    elsewhere.prepare()
+    bundled_knowledge.prepare()
 
 
 def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:

@@ -15,7 +15,7 @@ from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
 from medfact.prototypes import ORIGIN, Pool, in_direction
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from medfact.datasets import bundled_names, load, load_bundled
+from medfact.datasets.bundled_knowledge import with_bundled_knowledge
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
-from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import draw_negatives
 from medfact.prototypes import in_direction, load_pool, pool_names

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from small_facts import write_csv
 
-from medfact.datasets import facts_file, load, load_file
+from medfact.datasets import load, load_file, validity
 from medfact.datasets.bundled import FOLDER
 from medfact.datasets.facts_file import AHEAD, OTHER_UNTIL, OVER, REPEATED
-from medfact.datasets.holding import date_in, is_over, was_true
+from medfact.datasets.validity import date_in, is_over
 from medfact.errors import FactsError
 from medfact.facts import Fact
 from medfact.runs.plan import plan
@@ -23,7 +23,7 @@ NAMES = ("head", "relation", "tail", "positive", "negative_of", "until", "region
 
 @pytest.fixture(autouse=True)
 def on_a_fixed_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts_file, "today", lambda: DAY)
+    monkeypatch.setattr(validity, "today", lambda: DAY)
 
 
 def table(path: Path, *rows: str) -> Path:
@@ -68,8 +68,6 @@ def test_a_year_or_a_day_is_a_date(text: str, read: str | None) -> None:
 )
 def test_a_year_and_a_day_are_the_last_on_which_it_holds(until: str | None, over: bool) -> None:
     assert is_over(Fact("a", "b", "c", until=until), DAY) is over
-    assert was_true(Fact("a", "b", "c", until=until, positive=False)) is (until is not None)
-    assert not was_true(Fact("a", "b", "c", until=until))
 
 
 def test_what_is_no_longer_true_is_left_out_with_a_count_and_never_drawn_as_false(tmp_path: Path) -> None:
@@ -103,7 +101,6 @@ def test_a_false_fact_that_was_true_is_asked_beside_its_true_one(tmp_path: Path)
     read = load_file(table(tmp_path, "gout|drugs|allopurinol", "gout|drugs|rofecoxib|false|allopurinol|2004"))
     true, false = read.facts
     assert (false.positive, false.until, false.negative_of) == (False, "2004", true.fact_id)
-    assert was_true(false)
     assert read.known.also_true == (("gout", "rofecoxib"),), "it is too close to true to be drawn"
     assert read.notes == ()
 
@@ -192,7 +189,7 @@ def test_the_included_set_states_what_was_true_as_false_beside_what_holds() -> N
     read = load(RunSpec("baseline:tail", dataset="was-true"))
     false = [fact for fact in read.facts if not fact.positive]
     assert len(false) >= 40
-    assert all(was_true(fact) and fact.source for fact in false)
+    assert all(fact.until and fact.source for fact in false)
     assert all(is_over(fact, DAY) for fact in false)
     assert read.problems == ()
     assert read.notes == ()

@@ -10,7 +10,7 @@ from small_facts import write_csv
 from medfact.datasets import grouping, load
 from medfact.datasets.bundled import lay_names, rows_of
 from medfact.datasets.names import called, is_common, may_mean, names_of
-from medfact.datasets.vouched import PartnerDecisions
+from medfact.datasets.pairing import PartnerDecisions
 from medfact.facts import Fact
 from medfact.spec import RunSpec
 

@@ -6,7 +6,7 @@ import pytest
 from small_facts import facts_of
 
 from medfact.datasets import load_bundled
-from medfact.datasets.search import holding
+from medfact.datasets.names import holding
 from medfact.facts import KnowledgeBase
 
 ROWS = [

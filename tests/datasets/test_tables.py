@@ -25,7 +25,7 @@ from small_disk import small_disk_at
 from small_facts import write_csv
 from waiting import HANG_SECONDS
 
-from medfact.datasets import Collection, isolated, load_file, read_demonstrations, read_table, select
+from medfact.datasets import Collection, isolated, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
 from medfact.datasets.columns import map_columns
 from medfact.datasets.headers import Limits
@@ -35,6 +35,7 @@ from medfact.datasets.table_writer import write_table
 from medfact.datasets.text import BLOCK_BYTES, encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
+from medfact.runs.demonstrations import read_demonstrations
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS
 

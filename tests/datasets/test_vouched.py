@@ -11,7 +11,7 @@ import pytest
 
 from medfact.cli import main
 from medfact.datasets import NOTHING_DECIDED, PartnerDecisions
-from medfact.datasets.vouched import is_vouched
+from medfact.datasets.bundled_knowledge import is_vouched
 from medfact.exchange import export_run, import_run
 from medfact.facts import Fact
 from medfact.results.report import report

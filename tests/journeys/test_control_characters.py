@@ -15,7 +15,7 @@ from run_files import altered, exported
 from small_facts import rows_of_facts
 
 from medfact.answers import Demonstration
-from medfact.datasets.printable import one_line, printable
+from medfact.datasets.text import one_line, printable
 from medfact.exchange import import_run
 from medfact.exchange.lines import _MAX_CHARS, COLUMNS
 from medfact.facts import Fact

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from medfact.datasets import load, load_bundled, load_file
-from medfact.datasets.elsewhere import reversed_notes
 from medfact.datasets.isolated import load_isolated
+from medfact.datasets.semantic_types import reversed_notes
 from medfact.facts import Elsewhere, Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool

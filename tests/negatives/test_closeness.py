@@ -12,7 +12,7 @@ import pytest
 from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, Tail
 from medfact.negatives import ANY, CLOSEST, FAR, JUDGED, NEAR, PUBLISHED, closest_negative, difficulty_of, draw_negatives
-from medfact.negatives.closeness import Closeness
+from medfact.negatives.difficulty import Closeness
 from medfact.negatives.rules import Candidates, Rules
 
 PROCEDURES = "surgical procedures"
@@ -40,21 +40,21 @@ def test_closeness_by_hand() -> None:
     rash is like fever by w / (√w · √2w) = 1/√2, and like chills by 0; in the mean (1/√2 + 0) / 2.
     """
     closeness = Closeness(KnowledgeBase(FEVERS))
-    assert closeness.of("symptoms", "flu", ["rash", "swelling"]) == pytest.approx([0.2 + 1 / sqrt(2) / 2, 0.0])
-    assert closeness.of("causes", "flu", ["rash"]) == [0.0], "nothing is known of causes"
-    assert closeness.of("symptoms", "mumps", ["rash"]) == [0.0], "nothing is known of mumps"
+    assert closeness.closeness("symptoms", "flu", ["rash", "swelling"]) == pytest.approx([0.2 + 1 / sqrt(2) / 2, 0.0])
+    assert closeness.closeness("causes", "flu", ["rash"]) == [0.0], "nothing is known of causes"
+    assert closeness.closeness("symptoms", "mumps", ["rash"]) == [0.0], "nothing is known of mumps"
 
 
 def test_a_specialty_is_shared_like_a_finding() -> None:
     """Of four diseases two are of that clinic: it counts 1. Flu then has √6, gout √(4 + 1), and they share 1."""
     known = KnowledgeBase((*(fact(f.head, str(f.tail), "clinic") if f.head in {"flu", "gout"} else f for f in FEVERS),))
-    assert Closeness(known).of("symptoms", "flu", ["swelling"]) == pytest.approx([1 / sqrt(6) / sqrt(5)])
+    assert Closeness(known).closeness("symptoms", "flu", ["swelling"]) == pytest.approx([1 / sqrt(6) / sqrt(5)])
 
 
 def test_what_is_also_true_is_shared_and_is_no_false_partner() -> None:
     """Itching is also true of flu: it now counts log(4/2)², flu is √(1 + 4 + 1) long, lice √1, and they share 1."""
     known = KnowledgeBase((*FEVERS, fact("lice", "nits")), also_true=(("flu", "itching"),))
-    (nits,) = Closeness(known).of("symptoms", "flu", ["nits"])
+    (nits,) = Closeness(known).closeness("symptoms", "flu", ["nits"])
     assert nits == pytest.approx(1 / sqrt(6) / sqrt(1 + 4))
     drawn = {n.tail for seed in range(20) for n in draw_negatives(FEVERS[0], known, 5, seed, difficulty=CLOSEST)}
     assert drawn == {"rash", "swelling", "nits"}

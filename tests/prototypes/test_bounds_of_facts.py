@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.bounds import bounds_before, inside
+from medfact.prototypes.grammar import bounds_before, inside
 from medfact.prototypes.library import file_names
 from medfact.writing.guards import Claim, why_stopped
 

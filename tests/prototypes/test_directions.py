@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medfact.datasets import Collection, bundled_names, load, load_bundled, select
-from medfact.datasets.elsewhere import other_kind_notes
+from medfact.datasets.semantic_types import other_kind_notes
 from medfact.errors import PoolError
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.prototypes import in_direction, load_pool, pool_names

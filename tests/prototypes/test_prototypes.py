@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from medfact.datasets.text import read_yaml
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import Fact
 from medfact.prototypes import fill, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
-from medfact.prototypes.safe_yaml import read_yaml
 from medfact.statements import IMPLICATIONS
 
 RELATIONS = ["symptoms", "affected sites", "therapeutic drugs", "surgical procedures"]

@@ -13,8 +13,7 @@ from medfact.datasets.bundled import vocabulary
 from medfact.facts import Fact
 from medfact.negatives import NEAR, draw_negatives
 from medfact.prototypes import load_pool
-from medfact.prototypes.grammar import sentence, written
-from medfact.prototypes.number import is_plural
+from medfact.prototypes.grammar import is_plural, sentence, written
 from medfact.statements import IMPLICATIONS, Statement
 
 SETS = bundled_names()

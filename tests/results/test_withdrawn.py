@@ -27,8 +27,8 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.views.fragments import on_a_page
 from medfact.views.report import html_report
-from medfact.views.sections import on_a_page
 
 SET = "clinical-relations"
 TITLE = "Facts that have been withdrawn since"

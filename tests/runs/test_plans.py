@@ -1,6 +1,6 @@
 """What visitors and several models ask alike is planned once; what differs is planned anew."""
 
-from medfact.datasets.vouched import NOTHING_DECIDED, PartnerDecisions
+from medfact.datasets.pairing import NOTHING_DECIDED, PartnerDecisions
 from medfact.facts import name_key
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec

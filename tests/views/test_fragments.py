@@ -16,8 +16,7 @@ from medfact.results.fact_table import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
-from medfact.views.fragments import environment, render
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import environment, on_a_page, render
 
 
 def macro(template: str, name: str, *given: object) -> str:

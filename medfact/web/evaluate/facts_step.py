@@ -24,7 +24,7 @@ from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import CLOSEST, RULES, closest_negative, explain
 from medfact.prototypes import Pool, in_direction, is_about
-from medfact.prototypes.bounds import bounds_before
+from medfact.prototypes.grammar import bounds_before
 from medfact.prototypes.nearest import begun_sentences, likeliest, readings_of
 from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.reviews.studio import EditedRelation, edited, edits, with_denials

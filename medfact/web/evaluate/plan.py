@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
+from medfact.datasets.pairing import PartnerDecisions
 from medfact.datasets.selection import Held
-from medfact.datasets.vouched import PartnerDecisions
 from medfact.errors import Mistake
 from medfact.kept import keep
 from medfact.limits import limits

@@ -13,8 +13,7 @@ from medfact.results import wording
 from medfact.results.drift import MOST_DATES, Moment, drift_section, line_of
 from medfact.results.report import Side
 from medfact.store import COMPLETE, Run
-from medfact.views.fragments import render
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import on_a_page, render
 from medfact.web.services import Services
 
 MOST_RUNS = 300

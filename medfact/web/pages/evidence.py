@@ -18,8 +18,7 @@ from medfact.results.sections.scores import retrieved
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE, Asked, Retrieved, Run
-from medfact.views.fragments import render
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import on_a_page, render
 from medfact.web.pages import Visitor, paged
 from medfact.web.services import Services
 

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from medfact.assets import language_of_pools
-from medfact.datasets.search import holding
+from medfact.datasets.names import holding
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.languages import names_in

@@ -13,10 +13,10 @@ from pydantic import Field
 from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
-from medfact.datasets.search import holding
+from medfact.datasets.names import holding
+from medfact.datasets.pairing import PartnerDecisions
 from medfact.datasets.selection import lost_partner_in
 from medfact.datasets.statistics import statistics
-from medfact.datasets.vouched import PartnerDecisions
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.languages import Name, name_in, names_in

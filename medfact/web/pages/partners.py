@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from medfact.datasets.vouched import relation_within_bounds, triplet_key
+from medfact.datasets.pairing import relation_within_bounds, triplet_key
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
 from medfact.statements import Statement

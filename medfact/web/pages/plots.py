@@ -27,8 +27,7 @@ from medfact.results.wording import share
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 from medfact.store import Asked
-from medfact.views.fragments import render
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import on_a_page, render
 from medfact.web.services import Services
 
 BESIDE = ("pretexttrans", LLM_EVAL)

@@ -26,8 +26,7 @@ from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agre
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE
-from medfact.views.fragments import render
-from medfact.views.sections import on_a_page
+from medfact.views.fragments import on_a_page, render
 from medfact.web.evaluate import begin
 from medfact.web.pages import Fragment, Message, Versioned, View, Visitor
 from medfact.web.pages.evidence import changes_of, evidence_tab, is_retrieving

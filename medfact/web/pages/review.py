@@ -17,7 +17,7 @@ from pydantic import Field
 
 from medfact.assets import ENGLISH, language_codes, language_titles
 from medfact.datasets import bundled_names
-from medfact.datasets.search import holding
+from medfact.datasets.names import holding
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.languages import names_in
