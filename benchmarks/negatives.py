@@ -28,7 +28,7 @@ from medfact.assets import ASSETS
 from medfact.datasets import bundled_names, grouping, load_bundled
 from medfact.datasets.collection import Collection
 from medfact.facts import Fact
-from medfact.models.baseline import Likeness, best_threshold, encoder_likeness
+from medfact.models.words_alone import Likeness, best_threshold, encoder_likeness
 from medfact.negatives import CLOSEST, NEAR
 from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec

@@ -134,7 +134,7 @@ def vocabulary() -> tuple[dict[str, str], ...]:
 
 @cache
 def words_alone(name: str) -> dict[str, float]:
-    """What word matching (`models.baseline`) scores on a bundled set under the protocol medfact, as measured by
+    """What word matching (`models.words_alone`) scores on a bundled set under the protocol medfact, as measured by
     `benchmarks/negatives.py` with all-MiniLM-L6-v2; {} of other sets.
     """
     scores: dict[str, dict[str, float]] = json.loads((FOLDER / "words_alone.json").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from medfact.errors import Mistake, ModelError
 from medfact.extras import check_installed, named_if_missing
 from medfact.limits import is_restricted
-from medfact.models.baseline import RULES, WORDS_ALONE
+from medfact.models.baseline import RULES
 from medfact.models.encoder import Encoder
 from medfact.models.hub import BUNDLED, BUNDLED_FOLDERS, BUNDLED_MODEL, HUB, NARROW_MODEL, ON_THE_HUB, bundled_revision
 from medfact.models.local.placement import HERE, Placement
@@ -44,6 +44,7 @@ from medfact.models.services.named import service_named
 from medfact.models.services.policy import named_address_key
 from medfact.models.services.provider import NAMED, OPENAI
 from medfact.models.services.settings import DEFAULTS, OPENAI_PREFIX, ServiceSettings
+from medfact.models.words_alone import WORDS_ALONE
 
 FUNCTION = "function:"
 """How the spec of a model begins that is a Python function of a notebook; nothing but that notebook can load it."""

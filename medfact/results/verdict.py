@@ -13,7 +13,8 @@ from medfact.metrics.miscalibration import OVERCONFIDENT, TOO_HIGH, TOO_LOW, UND
 from medfact.metrics.over_languages import OverLanguages
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
-from medfact.models.baseline import EMBEDDING, UNLESS_DENIED
+from medfact.models.baseline import UNLESS_DENIED
+from medfact.models.words_alone import EMBEDDING
 from medfact.results.compare import MASTERY, Pair, difference
 from medfact.results.evidence import Change
 from medfact.results.findings import Reports, of_differences

@@ -155,7 +155,7 @@ def test_an_encoder_that_computes_no_numbers_answers_nothing(monkeypatch: pytest
         def encode(self, texts: list[str], **_: Any) -> Any:
             return np.full((len(texts), 4), NAN, dtype=np.float32)
 
-    monkeypatch.setattr("medfact.models.baseline.sentence_encoder", lambda name: Broken())
+    monkeypatch.setattr("medfact.models.words_alone.sentence_encoder", lambda name: Broken())
     run = start(RunSpec(model="baseline:embedding", limit=2, shots=0), store)
     (failed,) = [event for event in answer(run, store) if isinstance(event, Failed)]
     assert "not finite" in failed.error.public

@@ -15,7 +15,6 @@ import openai
 from medfact.errors import ModelError
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
-from medfact.models.services.context import PromptCounts
 from medfact.models.services.failures import (
     Action,
     CallFailure,
@@ -28,6 +27,7 @@ from medfact.models.services.parameters import Parameters, messages_of, paramete
 from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, failure_in_reply
 from medfact.models.services.replies import GenerationFailed, Malformed, completion_of, total
+from medfact.models.services.reply_limits import PromptCounts
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.thinking import BEGINNING, begun_by_template, shows_thinking, without_thinking
 

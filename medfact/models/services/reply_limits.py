@@ -1,4 +1,4 @@
-"""How long a reply may be, as services name it where they refuse a longer one.
+"""Limits of tokens: of replies, as services name them in a refusal, and of prompts, as services cut them without a word.
 
 Services share no wording, so numbers are read by the words beside them, and by arithmetic: the limit that was sent is known.
 """
@@ -6,8 +6,12 @@ Services share no wording, so numbers are read by the words beside them, and by 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
+
+from medfact.models.prompt import Completion, Prompt
+from medfact.models.services.prices import tokens_in
 
 
 class NamedLimit(NamedTuple):
@@ -80,7 +84,8 @@ def named_limit(words: str, requested: int) -> NamedLimit:
     together = [
         limit
         for limit in limits
-        if _is_together(limit) or (not _is_of_reply(limit) and (prompt is not None or limit.value == requested))
+        if _is_together(limit)
+        or (not _REPLY.search(limit.before + limit.after) and (prompt is not None or limit.value == requested))
     ]
     most = inf if prompt is None else requested + prompt
     contexts = [_most(limit) for limit in together if _most(limit) < most]
@@ -147,10 +152,6 @@ def _prompt_of_total(numbers: list[_Number], limits: list[_Number], requested: i
     return next((number.value - requested for number in totals if _REQUESTED.search(number.before + number.after)), None)
 
 
-def _is_of_reply(limit: _Number) -> bool:
-    return not _is_together(limit) and _REPLY.search(limit.before + limit.after) is not None
-
-
 def _is_together(limit: _Number) -> bool:
     """Whether a limit is that of prompt and reply together."""
     if _TOGETHER.search(limit.before):
@@ -160,3 +161,70 @@ def _is_together(limit: _Number) -> bool:
 
 def _most(limit: _Number) -> int:
     return limit.value - 1 if _STRICTLY.search(limit.before) else limit.value
+
+
+# ------------------------------------------------------------------------------------------------- prompts that are cut
+
+FEWEST_PROMPTS = 8
+"""With fewer prompts, nothing is said."""
+
+FEWEST_TOKENS = 256
+"""No context is shorter."""
+
+SAFE_SHARE = 1 / 3
+"""Of the estimated tokens of a prompt: no tokenizer makes fewer of it."""
+
+DIFFERENT_TOKENS = 6
+"""Prompts that differ by so many estimated tokens are not, most of them, counted alike by chance."""
+
+
+@dataclass
+class _Alike:
+    """Prompts for which a service counted the same number of tokens. least, most: their estimates."""
+
+    prompts: int = 0
+    longer: int = 0
+    least: int = 1 << 62
+    most: int = 0
+
+
+class PromptCounts:
+    """The tokens that a service counted of the prompts so far, beside those that were estimated."""
+
+    def __init__(self) -> None:
+        self._prompts = self._short = 0
+        self._by_count: dict[int, _Alike] = {}
+
+    def note(self, completion: Completion, prompt: Prompt) -> str | None:
+        """A note once most prompts are cut; None before that, and where the service does not count."""
+        counted = completion.served.prompt_tokens if completion.served else None
+        if not counted:
+            return None
+        estimated = tokens_in(prompt.content)
+        self._prompts += 1
+        self._short += estimated >= FEWEST_TOKENS and counted < SAFE_SHARE * estimated
+        alike = self._by_count.setdefault(counted, _Alike())
+        alike.prompts += 1
+        alike.longer += estimated > counted
+        alike.least, alike.most = min(alike.least, estimated), max(alike.most, estimated)
+        return self._verdict()
+
+    def _verdict(self) -> str | None:
+        most = max(self._by_count)
+        longest = self._by_count[most]
+        enough = max(FEWEST_PROMPTS, self._prompts / 2)
+        is_full = (
+            most >= FEWEST_TOKENS
+            and min(longest.prompts, longest.longer) >= enough
+            and longest.most - longest.least >= DIFFERENT_TOKENS
+        )
+        if not is_full and self._short < enough:
+            return None
+        estimate = max(alike.most for alike in self._by_count.values())
+        context = 1 << (estimate * 5 // 4).bit_length()  # a quarter more, for the reply and for the error of the estimate
+        return (
+            f"The service counts {most:,} tokens at most in prompts of up to about {estimate:,}: it seems to cut them, so that "
+            "the model does not see all of the question. Give it a longer context and ask again: with Ollama, set num_ctx "
+            f"(OLLAMA_CONTEXT_LENGTH, or PARAMETER num_ctx in a Modelfile) to {context:,}; elsewhere, the "
+            "context length that the server is started with. Or ask with fewer --passages or --shots."
+        )

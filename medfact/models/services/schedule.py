@@ -233,7 +233,8 @@ class Schedule:
                         return None  # the prompt has not failed
                     is_last = True
                 if is_last:
-                    return _with_usage(_failed(outcome, state.calls), seconds, state)
+                    tries = f"{state.calls} {'try' if state.calls == 1 else 'tries'}"
+                    return _with_usage(Completion(None, failure=f"{outcome.reason} ({tries})"), seconds, state)
         finally:
             if state.unreached == 0:
                 self._not_yet_unreachable -= 1
@@ -248,7 +249,10 @@ class Schedule:
     def _record_failure(self, prompt: Prompt, failure: CallFailure, seconds: float, state: AttemptState) -> None:
         """Counts a failed call. Neither a long wait that the service asks for nor a few failures by load alone are tries."""
         is_by_load = failure.overloaded and self._gate.rejected(seconds)
-        state.wasted_tokens += self._note_wasted(failure, prompt)
+        if failure.billed and (tokens := tokens_in(prompt.content)):
+            state.wasted_tokens += tokens
+            self._monitor.wasted(tokens)
+            self._end_if_stopped()
         if failure.served:
             state.discarded.append(failure.served)
         if failure.is_long_wait:
@@ -276,14 +280,6 @@ class Schedule:
     def _note_discarded(self, served: Served) -> None:
         self._monitor.discarded(served)
         self._end_if_stopped()
-
-    def _note_wasted(self, failure: CallFailure, prompt: Prompt) -> int:
-        """Tells the monitor of a failed call that may be billed; returns its estimated tokens."""
-        tokens = tokens_in(prompt.content) if failure.billed else 0
-        if tokens:
-            self._monitor.wasted(tokens)
-            self._end_if_stopped()
-        return tokens
 
     def _end_if_away(self, failure: CallFailure, state: AttemptState) -> None:
         """Slows down, pauses or ends the run by the rules of `ServiceHealth`. A prompt that fails while others are answered is
@@ -351,10 +347,6 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def _digest_of(prompt: Prompt) -> bytes:
     """A hash of everything in a prompt that a service's answer depends on."""
     return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
-
-
-def _failed(failure: CallFailure, calls: int) -> Completion:
-    return Completion(None, failure=f"{failure.reason} ({calls} {'try' if calls == 1 else 'tries'})")
 
 
 def _with_usage(completion: Completion, seconds: float, state: AttemptState) -> Completion:

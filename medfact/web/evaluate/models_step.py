@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import known_models, provider_of, service_of
-from medfact.models.baseline import TAIL
 from medfact.models.services.named import named_services
 from medfact.models.services.policy import host_of, is_on_this_machine
 from medfact.models.services.settings import ServiceSettings
+from medfact.models.words_alone import TAIL
 from medfact.results.wording import model_name
 from medfact.spec import NO_RETRIEVAL
 from medfact.views.fragments import render
