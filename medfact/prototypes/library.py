@@ -153,14 +153,17 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
     by_name = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     for name, (written, text) in by_name.items():
         plain = relations.get(name)
-        single = _single(name, text, ORIGIN, (written, *(plain.aliases if plain else ())), source)
+        single = _relation_of_one_form(name, text, ORIGIN, (written, *(plain.aliases if plain else ())), source)
         relations[name] = replace(single, inverse=plain.inverse if plain else ())
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
 
 
-def _single(name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = "") -> RelationPrototypes:
+def _relation_of_one_form(
+    name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = ""
+) -> RelationPrototypes:
+    """A relation with one sentence, in the form `none`."""
     return RelationPrototypes(name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, words_of=words_of)
 
 
@@ -180,7 +183,7 @@ def templates_pool(path: Path) -> Pool:
         notes=(),
         forms=("none",),
         operators=(),
-        relations={predicate: _single(predicate, text, READY) for predicate, text in sentences.items()},
+        relations={predicate: _relation_of_one_form(predicate, text, READY) for predicate, text in sentences.items()},
         problems=tuple(f"{problem.file}, entry {problem.row}: {problem.message}." for problem in problems),
     )
 

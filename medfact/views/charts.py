@@ -93,6 +93,8 @@ def _ticks(limit: float | None) -> list[tuple[float, str]]:
 
 
 def _mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> Mark:
+    """The mark of a cell; `limit` is the end of an axis of differences."""
+
     def x(value: float | None) -> float | None:
         if value is None:
             return None

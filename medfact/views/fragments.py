@@ -50,7 +50,7 @@ def environment() -> Environment:
         "run_name": wording.run_name,
         "data_title": title,
         "twice": lambda names: [(name, name) for name in names],
-        "lang": in_language,
+        "lang": _lang_attribute,
         "numbered": lambda names: list(enumerate(names)),
     }
     environment.globals |= {
@@ -64,7 +64,7 @@ def environment() -> Environment:
         "links_of": links_of,
         "bounds_before": bounds_before,
         "label_in_words": wording.label_in_words,
-        "named": named,
+        "named": _localized_name,
         "name_in": name_in,
         "ENGLISH": ENGLISH,
         "sources_of": sources_of,
@@ -73,13 +73,13 @@ def environment() -> Environment:
     return environment
 
 
-def in_language(pool: str) -> Markup:
+def _lang_attribute(pool: str) -> Markup:
     """The `lang` attribute for the sentences of a pool, for screen readers and fonts; "" for English."""
     code = language_of_pool(pool)
     return Markup(' lang="{}"').format(code) if code else Markup()
 
 
-def named(entity: str, code: str) -> Markup:
+def _localized_name(entity: str, code: str) -> Markup:
     """The name of an entity in a language, with its `lang`; in English if the language has no name for it."""
     name = name_in(code, entity)
     if name is None:

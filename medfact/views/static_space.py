@@ -52,13 +52,13 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
     report = report_of(store, run)
     page = html_report(store, [run.run], made_at, NO_REVIEWERS, files=FILES)
     picture = png_of(card_of(store, [run.run]))
-    readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
+    card = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MARK).write_text(f"{run.run}\n", encoding="utf-8")
         (folder / "index.html").write_text(page, encoding="utf-8")
-        (folder / "README.md").write_text(readme, encoding="utf-8")
+        (folder / "README.md").write_text(card, encoding="utf-8")
         (folder / "card.png").write_bytes(picture)
     write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer), folder / "answers.csv")
 

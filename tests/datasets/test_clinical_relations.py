@@ -1,18 +1,22 @@
 """clinical-relations: its card and its files agree, each fact was read at its source, and no false partner may be true."""
 
-import csv
 from collections import Counter, defaultdict
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
+from bundled_sets import card_of, rows_of
 
 from medfact.datasets import grouping, load_bundled
+from medfact.datasets.bundled import FOLDER
 from medfact.datasets.sources import has_source, sources_of
 from medfact.facts import KnowledgeBase
 from medfact.negatives import JUDGED, NEAR
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
+NAME = "clinical-relations"
+rows = partial(rows_of, NAME)
+
+
 FIRST = ("caused by", "diagnosed by", "risk factors")
 LEAST = dict.fromkeys((*FIRST, "adverse effects", "may prevent", "first choice for", "drugs used in pregnancy"), 60)
 """Relation → how many facts it has at least."""
@@ -30,22 +34,10 @@ UNSPECIFIC = {
 }
 
 
-def rows(name: str = "") -> list[dict[str, str]]:
-    with (FOLDER / f"clinical-relations{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
-    card, facts = " ".join((FOLDER / "clinical-relations.md").read_text(encoding="utf-8").split()), rows()
-    also = Counter[str]()
-    for row in rows(".also-true"):
-        also[row["relation"]] += len(row["tail"].split(" | "))
-    for relation, least in LEAST.items():
-        own = [row for row in facts if row["relation"] == relation]
-        heads, tails = {row["head"] for row in own}, {row["tail"] for row in own}
-        assert len(own) >= least
-        assert f"| {relation} | {len(own)} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
-    assert f"| in all | {len(facts)} | {len({row['head'] for row in facts})} | | {also.total():,} |" in card
+    card, facts = card_of(NAME), rows()
+    of_relation = Counter(row["relation"] for row in facts)
+    assert all(of_relation[relation] >= least for relation, least in LEAST.items())
     assert f"lists all {len(rows('.sources'))} decisions" in card
     kinds = Counter(row["tail_type"] for row in facts if row["relation"] == "caused by")
     pathogens, genes, others = kinds["Organism"], kinds["Cell or Molecular Dysfunction"], kinds["Finding"]
@@ -71,7 +63,7 @@ def test_a_page_that_opens_states_each_fact_but_those_that_the_card_says_nobody_
             assert len(places) == 2 or (row["source"], row["source_id"]) == (fact.source, fact.source_id)
         assert all(one.address.startswith("https://") for one in sources_of(fact))
     days = Counter((row["decided_by"], row["read_on"]) for row in rows(".sources"))
-    card = " ".join((FOLDER / "clinical-relations.md").read_text(encoding="utf-8").split())
+    card = card_of(NAME)
     assert f"{sum(map(has_source, facts))} facts have one" in card
     assert f"on 27 November 2026 for {days['editor, read', '2026-11-27']} of the {len(facts)}:" in card
     assert f"For {days['editor, read', '2026-11-28']} of them the editor read another page on 28 November" in card
@@ -85,18 +77,6 @@ def test_a_page_that_opens_states_each_fact_but_those_that_the_card_says_nobody_
         f"other web pages {by['web page']}, PubMed Central {by['PubMed Central']}, NCBI Bookshelf {by['NCBI Bookshelf']}."
         in card
     )
-
-
-@pytest.mark.parametrize("seed", [0, 1, 7])
-def test_every_fact_has_a_partner_of_its_kind_and_none_is_true_or_arguable(seed: int) -> None:
-    true = {frozenset((row["head"], row["tail"])) for row in rows()}
-    true |= {frozenset((row["head"], tail)) for row in rows(".also-true") for tail in row["tail"].split(" | ")}
-    collection = load_bundled("clinical-relations")
-    group = grouping(collection, 1, seed, NEAR)
-    for fact in collection.facts:
-        (negative,) = group(fact)[1:]
-        assert frozenset((negative.head, negative.tail or "")) not in true
-        assert negative.tail_type == fact.tail_type
 
 
 @pytest.mark.parametrize(

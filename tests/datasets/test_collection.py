@@ -1,18 +1,15 @@
 """The bundled collection: what its cards promise, counted."""
 
-import csv
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from bundled_sets import SEEDS, card_of, partners, rows_of
 
 from medfact.datasets import bundled_names, label_words, load_bundled, load_file
 from medfact.facts import Fact
-from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
-
-DATASETS = Path(__file__).parents[2] / "assets" / "datasets"
 
 
 def positive(name: str) -> list[Fact]:
@@ -42,22 +39,45 @@ def test_not_indicated_has_its_falsehoods_with_their_sources() -> None:
     assert not treats & {(fact.head, fact.tail) for fact in false}
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", bundled_names())
-def test_every_fact_has_a_false_partner_that_no_table_holds_true(name: str) -> None:
-    collection = load_bundled(name)
-    with (DATASETS / f"{name}.also-true.csv").open(encoding="utf-8", newline="") as file:
-        true = {(row["head"], tail) for row in csv.DictReader(file) for tail in row["tail"].split(" | ")}
-    true |= {(fact.head, fact.tail) for fact in collection.facts if fact.positive}
-    for fact in positive(name):
-        negatives = draw_negatives(fact, collection.known, 1, seed=0)
-        assert len(negatives) == 1 or name == "not-indicated"
-        assert all((negative.head, negative.tail) not in true for negative in negatives)
+def test_every_fact_has_a_false_partner_of_its_kind_that_no_table_holds_true(name: str, seed: int) -> None:
+    tables = [*rows_of(name), *rows_of(name, ".also-true")]
+    true = {(row["head"], tail) for row in tables if row.get("positive", "true") == "true" for tail in row["tail"].split(" | ")}
+    true |= {(tail, head) for head, tail in true if name in ("safety-core", "clinical-relations")}
+    of_file = {fact.fact_id for fact in load_bundled(name).facts}
+    for fact, negatives in partners(name, seed):
+        if fact.positive and of_file.isdisjoint(negative.fact_id for negative in negatives):
+            assert len(negatives) == 1 or name == "not-indicated"
+            assert all((negative.head, negative.tail) not in true for negative in negatives)
+            assert {(negative.relation, negative.tail_type) for negative in negatives} <= {(fact.relation, fact.tail_type)}
+
+
+TABLES = {
+    "core-medicine": ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures"),
+    "safety-core": ("contraindicated in", "must not be combined with", "contraindicated vaccines"),
+    "clinical-relations": (
+        "caused by", "diagnosed by", "risk factors", "adverse effects", "may prevent", "first choice for",
+        "drugs used in pregnancy",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_table_of_a_card_counts_what_the_files_hold(name: str) -> None:
+    card, facts, also = card_of(name), rows_of(name), Counter[str]()
+    for row in rows_of(name, ".also-true"):
+        also[row["relation"]] += len(row["tail"].split(" | "))
+    for relation in TABLES[name]:
+        own = [row for row in facts if row["relation"] == relation]
+        heads, tails = ({row[end] for row in own} for end in ("head", "tail"))
+        assert f"| {relation} | {len(own):,} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
+    assert f"| in all | {len(facts):,} | {len({row['head'] for row in facts})} | | {also.total():,} |" in card
 
 
 @pytest.mark.parametrize("name", bundled_names())
 def test_every_data_set_has_a_card(name: str) -> None:
-    card = " ".join((DATASETS / f"{name}.md").read_text().split())
-    assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card)
+    assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card_of(name))
 
 
 def test_most_facts_have_a_source_that_is_not_ourselves() -> None:

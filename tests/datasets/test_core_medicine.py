@@ -1,20 +1,21 @@
 """core-medicine: card and files agree, its conditions are not clinical-core's, and no false partner may be true."""
 
-import csv
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from pathlib import Path
 
 import pytest
+from bundled_sets import SEEDS, card_of, drawn_of, rows_of
 
-from medfact.datasets import grouping, load_bundled
-from medfact.facts import Fact, KnowledgeBase, name_key
-from medfact.negatives import NEAR
+from medfact.datasets import load_bundled
+from medfact.datasets.bundled import FOLDER
+from medfact.facts import KnowledgeBase, name_key
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
-RELATIONS = ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures")
-SEEDS = (0, 1, 7)
+NAME = "core-medicine"
+rows = partial(rows_of, NAME)
+drawn = partial(drawn_of, NAME)
+
+
 OTHERS = ("clinical-core", "biomedical-core", "not-indicated", "rare-core")
 """Sets that may say something true of the same condition."""
 
@@ -45,44 +46,24 @@ TOLD_BY_THE_NAME = """
 """
 
 
-def rows(name: str = "") -> list[dict[str, str]]:
-    with (FOLDER / f"core-medicine{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def pairs(text: str) -> set[tuple[str, str]]:
     entries = (entry.split(":") for entry in " ".join(text.split()).split("|"))
     return {(head.strip(), tail.strip()) for head, tails in entries for tail in tails.split(",")}
 
 
-@cache
-def drawn(seed: int) -> tuple[tuple[Fact, tuple[Fact, ...]], ...]:
-    collection = load_bundled("core-medicine")
-    group = grouping(collection, 1, seed, NEAR)
-    return tuple((fact, group(fact)[1:]) for fact in collection.facts)
-
-
 def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
-    card, facts = " ".join((FOLDER / "core-medicine.md").read_text(encoding="utf-8").split()), rows()
-    also = Counter[str]()
-    for row in rows(".also-true"):
-        also[row["relation"]] += len(row["tail"].split(" | "))
-    for relation in RELATIONS:
-        own = [row for row in facts if row["relation"] == relation]
-        heads, tails = {row["head"] for row in own}, {row["tail"] for row in own}
-        assert f"| {relation} | {len(own):,} | {len(heads)} | {len(tails)} | {also[relation]:,} |" in card
-    heads = {row["head"] for row in facts}
-    assert f"| in all | {len(facts):,} | {len(heads)} | | {also.total():,} |" in card
+    card, facts = card_of(NAME), rows()
     assert f"`head_id` ({len({row['head'] for row in facts if row['head_id']})} conditions)" in card
     drugs = {row["tail"] for row in facts if row["relation"] == "therapeutic drugs"}
     new = drugs - {fact.tail for fact in load_bundled("clinical-core").facts}
     assert f"Of the {len(drugs)} drugs, {len(new)} are in no fact of clinical-core" in card
     text = (FOLDER.parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
-    assert f"`core-medicine` | {len(facts):,} facts about {len(heads)} further conditions" in text
+    heads = len({row["head"] for row in facts})
+    assert f"`core-medicine` | {len(facts):,} facts about {heads} further conditions" in text
 
 
 def test_the_card_counts_what_was_read_at_the_sources() -> None:
-    card = " ".join((FOLDER / "core-medicine.md").read_text(encoding="utf-8").split())
+    card = card_of(NAME)
     decided = Counter(row["decision"] for row in rows(".sources"))
     assert f"read {decided.total():,} places" in card
     assert f"{decided['states']} state the fact; {decided['does not state']} name both and do not state it" in card
@@ -116,22 +97,12 @@ def test_it_is_read_without_a_problem_and_says_everything_once() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_fact_has_a_partner_and_none_is_true_or_arguable(seed: int) -> None:
-    known = {(row["head"], row["tail"]) for row in rows()}
-    known |= {(row["head"], tail) for row in rows(".also-true") for tail in row["tail"].split(" | ")}
-    for fact, negatives in drawn(seed):
-        (negative,) = negatives
-        assert (negative.head, negative.tail) not in known
-        assert (negative.relation, negative.tail_type) == (fact.relation, fact.tail_type)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_that_another_set_knows_true_is_drawn(seed: int) -> None:
     own = load_bundled("core-medicine").known
     true = {
         name: {(known.entity(fact.head), known.entity(fact.tail or "")) for fact in known.facts} for name, known in others()
     }
-    for fact in (false for _, negatives in drawn(seed) for false in negatives):
+    for fact in drawn(seed):
         for head, tail, (name, known) in product(own.names(fact.head), own.names(fact.tail or ""), others()):
             assert (known.entity(head), known.entity(tail)) not in true[name], (head, fact.relation, tail)
 

@@ -1,45 +1,33 @@
 """rare-core: its card and its files agree, and nothing that may be true is drawn as false."""
 
-import csv
 import importlib
 import re
 import sys
 from collections import Counter
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 
 import pytest
+from bundled_sets import SEEDS, card_of, drawn_of, rows_of
 
-from medfact.datasets import grouping, load_bundled
-from medfact.facts import Fact
-from medfact.negatives import NEAR
+from medfact.datasets.bundled import FOLDER
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
-SEEDS = (0, 1, 7)
+NAME = "rare-core"
+rows = partial(rows_of, NAME)
+drawn = partial(drawn_of, NAME)
+
+
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    with (FOLDER / f"rare-core{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-@cache
-def drawn(seed: int) -> tuple[Fact, ...]:
-    collection = load_bundled("rare-core")
-    group = grouping(collection, 1, seed, NEAR)
-    return tuple(negative for fact in collection.facts for negative in group(fact)[1:])
 
 
 @cache
 def true_or_nearly() -> frozenset[tuple[str, str]]:
     also = {(row["head"], tail) for row in [*rows(".also-true"), *rows(".learned")] for tail in row["tail"].split(" | ")}
-    return frozenset(also | {(row["head"], row["tail"]) for row in rows("")})
+    return frozenset(also | {(row["head"], row["tail"]) for row in rows()})
 
 
 def test_the_card_says_what_the_files_hold() -> None:
-    card = " ".join((FOLDER / "rare-core.md").read_text(encoding="utf-8").split())
-    facts, relations = rows(""), Counter(row["relation"] for row in rows(""))
+    card = card_of(NAME)
+    facts, relations = rows(), Counter(row["relation"] for row in rows())
     often = sum(row["relation"] == FINDING and row["strength"] == "a common" for row in facts)
     heads = len({row["head"] for row in facts})
     assert (
@@ -63,7 +51,7 @@ def test_nothing_that_may_be_true_is_drawn(seed: int) -> None:
     of_head: dict[str, set[str]] = {}
     for head, tail in true_or_nearly():
         of_head.setdefault(head, set()).add(tail)
-    assert len(drawn(seed)) == len(rows(""))
+    assert len(drawn(seed)) == len(rows())
     for negative in drawn(seed):
         tail = str(negative.tail)
         near = ancestors(tail) & of_head[negative.head]
@@ -106,12 +94,12 @@ def test_what_other_sources_affirm_is_known_and_never_drawn(head: str, tail: str
     ],
 )
 def test_an_arguable_annotation_is_no_fact_and_is_never_called_false(head: str, tail: str) -> None:
-    assert all((row["head"], row["tail"]) != (head, tail) for row in rows(""))
+    assert all((row["head"], row["tail"]) != (head, tail) for row in rows())
     assert (head, tail) in true_or_nearly()
 
 
 def test_genes_of_the_same_disease_are_never_drawn() -> None:
-    listed = {(row["head"], row["tail"]) for row in rows("") if row["relation"] == GENE}
+    listed = {(row["head"], row["tail"]) for row in rows() if row["relation"] == GENE}
     for seed in SEEDS:
         genes = [negative for negative in drawn(seed) if negative.relation == GENE]
         assert len(genes) == len(listed)
@@ -120,7 +108,7 @@ def test_genes_of_the_same_disease_are_never_drawn() -> None:
 
 def test_every_term_has_one_identifier_and_every_row_its_annotation() -> None:
     identifiers: dict[str, set[str]] = {}
-    for row in rows(""):
+    for row in rows():
         identifiers.setdefault(row["tail"], set()).add(row["tail_id"])
         assert re.fullmatch(rf"{row['head_id']}( {row['tail_id']})?", row["source_id"])
     assert [name for name, found in identifiers.items() if len(found) > 1] == []
@@ -148,7 +136,7 @@ def test_the_kinds_are_those_of_the_build_and_each_pair_has_its_reason() -> None
     build = importlib.import_module("build_rare_core")
     said: dict[str, set[str]] = {}
     also: dict[str, set[str]] = {}
-    for row in rows(""):
+    for row in rows():
         said.setdefault(row["head"], set()).update({row["tail"]} if row["relation"] == FINDING else set())
     for row in rows(".also-true"):
         also.setdefault(row["head"], set()).update(row["tail"].split(" | "))
@@ -159,5 +147,5 @@ def test_the_kinds_are_those_of_the_build_and_each_pair_has_its_reason() -> None
     made = [row for head, facts in said.items() for row in build.of_its_kind(head, facts, also.get(head, set()), parents)]
     assert made == [list(row.values()) for row in rows(".learned")]
     pairs = sum(len(row["tail"].split(" | ")) for row in rows(".learned"))
-    card = " ".join((FOLDER / "rare-core.md").read_text(encoding="utf-8").split())
+    card = card_of(NAME)
     assert f"{pairs} pairs of {len({row['head'] for row in rows('.learned')})} diseases, each with its reason" in card

@@ -121,7 +121,6 @@ PINNED = {
     ANY: "2441932841232691",
     FAR: "9911ae55fcf5ebed",
     JUDGED: "87ddf0ecdaf2d2a0",
-    NEAR: "87ddf0ecdaf2d2a0",
     PUBLISHED: "1eddaa88904c8be0",
 }
 """Hashes of what is drawn of safety-core: recorded runs hold these false partners."""
