@@ -1,11 +1,8 @@
-"""The large libraries behind parts of medfact: importing them quickly, and naming the command that brings a missing one."""
+"""Optional dependencies: an error for a missing one names the command that installs it."""
 
 from __future__ import annotations
 
-import atexit
-import gc
 import importlib.util
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -19,55 +16,15 @@ PARTS = {
     ),
     "services": ("Models behind a service, and outside databases, need", ("httpx2", "openai")),
     "app": ("The page needs", ("anyio", "fastapi", "gradio", "httptools", "segno", "starlette", "uvicorn", "uvloop")),
-    "notebook": ("Tables, figures and pictures need", ("pandas", "PIL", "plotly")),
+    "notebook": ("Tables and figures need", ("pandas", "plotly")),
     "hub": ("Data sets of the Hugging Face hub need", ("datasets",)),
     "mcp": ("Tools for agents need", ("mcp",)),
     "cluster": ("A run on several machines needs", ("ray",)),
 }
-"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings PIL and plotly, too."""
+"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings plotly, too."""
 
 _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""
-
-
-_own_process = False
-
-
-def run_in_own_process() -> None:
-    """Says that this process is medfact's alone and ends with its command: nothing that is imported, or left at its end, is
-    looked through for garbage again.
-    """
-    global _own_process
-    _own_process = True
-    atexit.register(gc.freeze)
-
-
-@contextmanager
-def looking_for_no_garbage() -> Iterator[None]:
-    """Meanwhile Python looks for no garbage, in any thread: for a few seconds of work whose many objects stay. Also a
-    decorator, as `looking_for_no_garbage()`. Where several threads are within it, the last one that found it on turns it on.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
-    again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
-    """
-    holds_no_model = "torch" not in sys.modules
-    with looking_for_no_garbage():
-        try:
-            yield
-        finally:
-            if _own_process and holds_no_model:  # a model that is garbage would never be freed
-                gc.freeze()
 
 
 @contextmanager

@@ -13,7 +13,7 @@
 
   const parts = new Map(); // name → <mf-part>, once it is on the page
   const html = new Map(); // name → the fragment that came last
-  let shown = "", shownAt = 0; // what is judged now, and since when
+  let shown = "", shownIn = null, shownAt = 0; // what is judged now, in which form, and since when
   let chosenSince = new Set(); // names of what was chosen while the answer that is being placed was on its way
   let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
@@ -151,8 +151,8 @@
     for (const field of part.querySelectorAll("[data-here]")) field.value = new URL(".", window.location.href);
     showKeys(part);
     const timed = part.querySelector("[data-timed]");
-    if (timed && timed.dataset.timed !== shown) {
-      [shown, shownAt] = [timed.dataset.timed, performance.now()];
+    if (timed && (timed.dataset.timed !== shown || timed !== shownIn)) {
+      [shown, shownIn, shownAt] = [timed.dataset.timed, timed, performance.now()];
       fillDraft(timed);
       countDown(timed);
     }
@@ -382,36 +382,31 @@
   };
 
   /* A form against the clock: when no second is left, its button is pressed. Half of the time and the last five seconds are said. */
-  let ticking;
   const countDown = (form) => {
-    clearInterval(ticking);
+    clearInterval(countDown.timer);
     const seconds = Number(form.dataset.countdown);
     if (!seconds) return;
-    ticking = setInterval(() => {
+    countDown.timer = setInterval(() => {
       const left = Math.max(0, Math.ceil(seconds - (performance.now() - shownAt) / 1000));
-      if (!form.isConnected) return clearInterval(ticking);
+      if (!form.isConnected) return clearInterval(countDown.timer);
       form.querySelector("[data-left]").textContent = left;
       form.classList.toggle("mf-hurry", left <= 5);
       if ([seconds / 2, 5].includes(left)) form.querySelector("[data-told]").textContent = `${left} seconds left`;
-      if (left) return;
-      clearInterval(ticking);
-      form.querySelector("[data-finish]").click();
+      if (!left) clearInterval(countDown.timer), form.querySelector("[data-finish]").click();
     }, 200);
   };
 
   /* The questions of a game come one after the other: the style shows the first without an answer. The last one ends the game. */
   const answerWith = (button) => {
     const form = button.closest("[data-answers]");
-    const questions = [...form.querySelectorAll("[data-question]")];
     button.closest("[data-question]").querySelector("input").value = button.dataset.says;
     if (form.dataset.draft) keepDraft(form);
-    const next = questions.find((one) => !one.querySelector("input").value);
+    const next = [...form.querySelectorAll("[data-question]")].find((one) => !one.querySelector("input").value);
     if (next) next.querySelector("[tabindex]").focus({ preventScroll: true });
     else form.querySelector("[data-finish]").click();
   };
   const answerByKey = (key) => {
-    const button = document.querySelectorAll(`[data-answers] [data-answer="${CSS.escape(key)}"]`);
-    const up = [...button].find((one) => one.offsetParent);
+    const up = [...document.querySelectorAll(`[data-answers] [data-answer="${CSS.escape(key)}"]`)].find((one) => one.offsetParent);
     up?.click();
     return Boolean(up);
   };
@@ -477,8 +472,7 @@
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
-    else if (svg !== undefined) figures.save(document.getElementById(svg));
-    else if (png !== undefined) figures.save(document.getElementById(png), "png");
+    else if (svg ?? png) figures.save(document.getElementById(svg ?? png), svg ? "svg" : "png");
   });
 
   const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
@@ -635,7 +629,15 @@
       return found.map((line) => line.replaceAll("&", "&amp;").replaceAll("<", "&lt;")); // the library reads some markup
     };
 
+    const savePicture = async ({ href, id }) => {
+      const image = Object.assign(new Image(), { src: href });
+      await image.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      Object.assign(document.createElement("a"), { href: canvas.toDataURL("image/png"), download: `medfact-${id}.png` }).click();
+    };
     const save = async (node, format = "svg") => {
+      if (node.href) return savePicture(node);
       await fetchLibrary();
       const { data, layout } = JSON.parse(node.dataset.plot);
       const title = lines(node.dataset.title ?? "", 105);

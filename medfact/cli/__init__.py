@@ -17,7 +17,7 @@ from medfact import log_setup
 from medfact.cli.commands import parser
 from medfact.datasets.text import REPLACED, one_line, printable
 from medfact.errors import MedfactError, UnknownName
-from medfact.extras import named_if_missing, run_in_own_process
+from medfact.extras import named_if_missing
 
 _log = logging.getLogger(__package__)
 
@@ -97,9 +97,7 @@ def _set_encoding(stream: Any, encoding: str | None = None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code. arguments: None takes those of the process, which ends with the command."""
-    if arguments is None:  # they are those of the process
-        run_in_own_process()
+    """Runs one command; returns the exit code. arguments: None takes those of the process."""
     for stream in (sys.stdout, sys.stderr):
         _set_encoding(stream)
     try:

@@ -11,7 +11,6 @@ from typing import NoReturn
 from medfact.assets import ENGLISH
 from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, option, options_of
 from medfact.errors import Mistake
-from medfact.extras import importing
 from medfact.models import specs_in_help
 from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
 from medfact.table_formats import endings_in_words
@@ -47,8 +46,7 @@ class Command:
         """Runs it; returns the exit code."""
         module, _, function = self.action.partition(":")
         place = module if module.startswith("medfact.") else f"medfact.cli.{module}"
-        with importing():
-            action = getattr(import_module(place), function)
+        action = getattr(import_module(place), function)
         return int(action(options))
 
 
@@ -265,7 +263,7 @@ COMMANDS = (
         "print a snippet for a model's page on the Hub, or draw a card of one run or two",
         RUNS,
         one_of(
-            argument("--png", "FILE", "draw a card that can be posted, 1200 x 630"),
+            argument("--svg", "FILE", "draw a card that can be posted, 1200 x 630"),
             argument("--dataset", "OWNER/NAME", "print .eval_results for this benchmark of the Hub instead"),
         ),
         argument("--task", "SCORE", "the task of that benchmark (default: average_accuracy)"),

@@ -26,7 +26,6 @@ from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import WHERE, eval_results, model_card
 from medfact.results.report import Side, board_of, report_of, sides_of
-from medfact.results.score_card import card_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.verdict import verdict
@@ -36,6 +35,7 @@ from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.tasks.benchmark import TASK
 from medfact.views.report import html_report
+from medfact.views.score_card import MAX_RUNS, card_of
 
 EVERY_EVAL = "every-eval-ever"
 """The format of `answers --log` that is a folder."""
@@ -85,18 +85,15 @@ def card(options: argparse.Namespace) -> int:
     if not options.dataset and (options.task or options.source):
         raise Mistake("--task and --source are for a benchmark of the Hub.", "Name it with --dataset OWNER/NAME.")
     store = kept(options.db)
-    if options.png:
-        from medfact.views.score_card import png_of  # Pillow is wanted for this alone
-
-        drawn, file = card_of(store, options.run), Path(options.png)
-        with being_written(file.name):
-            file.write_bytes(png_of(drawn))
-        say(f"card written to {file}; what it says, for those who cannot see it:")
-        for line in drawn.words.splitlines():
-            say(line)
-        return OK
     records = [store.run(run) for run in dict.fromkeys(options.run)]
     reports = [report_of(store, record) for record in records]
+    if options.svg:
+        compared = comparison(sides_of(store, options.run)) if len(records) == MAX_RUNS else None
+        drawn, file = card_of(records, reports, compared), Path(options.svg)
+        with being_written(file.name):
+            file.write_text(drawn.svg, encoding="utf-8")
+        say(f"card written to {file}; its alternative text:\n{drawn.words}")
+        return OK
     if options.dataset:
         scored = list(zip(records, reports, strict=True))
         print_data(eval_results(scored, options.dataset, options.task or TASK, options.source), end="")

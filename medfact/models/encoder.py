@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError, first_line
-from medfact.extras import importing
 from medfact.limits import hub_login, is_restricted
 from medfact.models.services.policy import check_encoder_source, host_of, key_of
 from medfact.models.services.settings import ServiceSettings
@@ -69,9 +68,8 @@ def sentence_encoder(name: str) -> Any:
     check_encoder_source(name)
     if not _is_folder(name):
         check_proxies()
-    with importing():
-        import torch
-        from sentence_transformers import SentenceTransformer
+    import torch
+    from sentence_transformers import SentenceTransformer
 
     missed: list[str] = []
     try:

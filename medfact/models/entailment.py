@@ -7,7 +7,6 @@ from functools import lru_cache
 from math import isfinite
 
 from medfact.errors import ModelError, first_line
-from medfact.extras import importing
 from medfact.models.services.policy import check_model_source
 
 Follows = Callable[[str, str], float]
@@ -22,9 +21,8 @@ def load_entailment(spec: str) -> Follows:
     """
     name = spec.removeprefix("hf:")
     check_model_source(name)
-    with importing():
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     hint = "Give a model for natural-language inference: --entailment hf:FOLDER."
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 from medfact.assets import ASSETS
-from medfact.extras import importing
 from medfact.limits import is_restricted
 from medfact.models.encoder import hub_encoder
 from medfact.models.local.revision import revision_of
@@ -31,8 +30,7 @@ def bundled_revision() -> str:
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
-    with importing():
-        from medfact.models.local.loading import load_local
+    from medfact.models.local.loading import load_local
 
     return load_local(spec, _source(spec), options.placement, options.tell)
 
@@ -58,8 +56,7 @@ def _source(spec: str) -> Path | str:
 
 
 def _has_chat_template(spec: str, options: LoadOptions) -> bool:
-    with importing():
-        from medfact.models.local.loading import has_chat_template
+    from medfact.models.local.loading import has_chat_template
 
     return has_chat_template(_source(spec), options.placement)
 

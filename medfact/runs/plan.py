@@ -16,7 +16,6 @@ from medfact.assets import ENGLISH, language_titles
 from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
-from medfact.extras import looking_for_no_garbage
 from medfact.facts import Fact, name_key
 from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
@@ -118,7 +117,6 @@ def facts_aside(spec: RunSpec) -> Aside:
     return Aside(select_facts(spec, collection).shots, collection.known)
 
 
-@looking_for_no_garbage()
 def plan(
     spec: RunSpec,
     collection: Collection | None = None,

@@ -20,17 +20,16 @@ from medfact.exchange.rows import answer_row, score_rows
 from medfact.results.every_eval import write_every_eval
 from medfact.results.model_card import model_card
 from medfact.results.report import Report, report_of
-from medfact.results.score_card import card_of
 from medfact.results.wording import counted, own_name, shortened
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
 from medfact.views.report import html_report
-from medfact.views.score_card import png_of
+from medfact.views.score_card import card_of
 
 MARK = ".medfact-static"
 """The file that marks a folder as written here, so that it may be overwritten."""
 
-FILES = {"answers.csv": "all answers, one row a statement (CSV)", "card.png": "a card to post (PNG)"}
+FILES = {"answers.csv": "all answers, one row a statement (CSV)", "card.svg": "a card to post (SVG)"}
 """File → its description on the page."""
 
 MAX_TITLE, MAX_DESCRIPTION = 60, 60
@@ -51,15 +50,14 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
     """
     report = report_of(store, run)
     page = html_report(store, [run.run], made_at, NO_REVIEWERS, files=FILES)
-    picture = png_of(card_of(store, [run.run]))
-    card = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
+    readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MARK).write_text(f"{run.run}\n", encoding="utf-8")
         (folder / "index.html").write_text(page, encoding="utf-8")
-        (folder / "README.md").write_text(card, encoding="utf-8")
-        (folder / "card.png").write_bytes(picture)
+        (folder / "README.md").write_text(readme, encoding="utf-8")
+        (folder / "card.svg").write_text(card_of([run], [report]).svg, encoding="utf-8")
     write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer), folder / "answers.csv")
 
 

@@ -29,16 +29,14 @@ from medfact.limits import is_public_server, restrict_by_default
 from medfact.models.local import zero_gpu
 from medfact.reviews.invitations import invitation_files
 from medfact.store.bucket import Copies, copies_of
-from medfact.web import downloads, embed, files, health, sign_in, updates, upload_gate
+from medfact.web import downloads, health, layout, sign_in, updates, upload_gate
 from medfact.web.api import gradio_door
 from medfact.web.api.tools import Tools
 from medfact.web.connections import Connection
 from medfact.web.copying import CopyingOut
-from medfact.web.guard import Guarded
-from medfact.web.headers import WithHeaders
+from medfact.web.guard import Guarded, WithHeaders
 from medfact.web.host import query_of_host
 from medfact.web.housekeeping import Housekeeping
-from medfact.web.layout import build_site, theme
 from medfact.web.pages.every import PAGES
 from medfact.web.request_log import RequestLog
 from medfact.web.services import demonstration_run, keep_up, open_services
@@ -80,7 +78,7 @@ def create_app(url: str | None = None) -> FastAPI:
         if copying is not None:
             copying.end()
 
-    page, tools = build_site(PAGES.values(), services), Tools(services)
+    page, tools = layout.build_site(PAGES.values(), services), Tools(services)
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_exception_handler(OSError, health.refused)
@@ -89,7 +87,7 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_middleware(WithHeaders)
     app.add_middleware(RequestLog)
     signing_in = sign_in.routes(PAGES, services.tokens, services.signed_out)
-    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services), embed.routes(services)]
+    known = [layout.routes(), updates.routes(services, demonstration), downloads.routes(services)]
     known += [upload_gate.routes(services.uploads), health.routes(services), signing_in, gradio_door.routes(page)]
     for router in known:
         app.include_router(router)
@@ -117,9 +115,9 @@ def _mounted(app: FastAPI, page: gr.Blocks) -> FastAPI:
         page,
         path="",
         root_path=os.environ.get("GRADIO_ROOT_PATH") or None,  # the prefix that a reverse proxy strips
-        theme=theme(),
-        css=files.style(),
-        head=files.SCRIPT,
+        theme=layout.theme(),
+        css=layout.style(),
+        head=layout.SCRIPT,
         show_error=False,
         run_history=False,
         enable_monitoring=False,

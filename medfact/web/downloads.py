@@ -1,18 +1,19 @@
-"""Runs as files: whole, to take elsewhere, and as tables of scores, answers and the papers' figures. A reviewer's verdicts."""
+"""Runs as files, as tables and as a view for frames; the verdicts and the facts of a visitor."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
-from medfact.computing import give_way
+from medfact.computing import computing, give_way
 from medfact.curation.checks import RULES
 from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, MedfactError
@@ -21,19 +22,21 @@ from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
 from medfact.results.compare import Side
 from medfact.results.contrasts import across_of_papers
+from medfact.results.gallery import marks
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
-from medfact.results.score_card import MOST_RUNS
+from medfact.results.verdict import verdict
 from medfact.reviews.transfer import rows_of
 from medfact.reviews.verdicts import show_labels
 from medfact.store import Run
 from medfact.table_formats import media_type
+from medfact.views.fragments import render
 from medfact.views.report import html_report
-from medfact.web.computed import computed
-from medfact.web.curated import rows_curated
+from medfact.views.score_card import MAX_RUNS, ScoreCard, card_of
+from medfact.web.clients import address_of
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
-from medfact.web.posted import card_now, picture_now
+from medfact.web.pages.curate import rows_curated
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing, owners_seen_by
 
@@ -49,11 +52,23 @@ PLAIN_COLUMN = "None (plain)"
 Row = TypeVar("Row")
 
 
+def computed(answer: Callable[..., Response]) -> Callable[..., Response]:
+    """Decorates a function that answers at an address, and takes its `request`."""
+
+    @wraps(answer)
+    def in_a_place(**given: Any) -> Response:
+        with computing(address_of(given["request"].scope)):
+            return answer(**given)
+
+    return in_a_place
+
+
 def routes(services: Services) -> APIRouter:
     """The addresses of files; whoever has a run's whole id may have them."""
     router = APIRouter(include_in_schema=False)
     _add_visitors(router, services)
     _add_runs(router, services)
+    _add_embed(router, services)
     _add_tables(router, services)  # last: its addresses take most names
     return router
 
@@ -108,15 +123,15 @@ def _add_runs(router: APIRouter, services: Services) -> None:
 
     @router.get("/download/{runs}/card.{kind}")
     @computed
-    def card(runs: str, kind: Literal["png", "txt"], request: Request) -> Response:
-        ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
-        if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
+    def card(runs: str, kind: Literal["svg", "txt"], request: Request) -> Response:
+        ids = list(dict.fromkeys(runs.split(",")[: MAX_RUNS + 1]))
+        if not 1 <= len(ids) <= MAX_RUNS or not all(map(services.asked, ids)):
             return _no_file()
-        owners = owners_seen_by(request)
-        headers = _headers(f"{_plain(*_asked(services, runs, owners))}-card.{kind}", "inline")
+        records = _asked(services, runs, owners_seen_by(request))
+        drawn, headers = card_of_runs(services, records), _headers(f"{_plain(*records)}-card.{kind}", "inline")
         if kind == "txt":
-            return PlainTextResponse(card_now(services, ids, owners).words, headers=headers)
-        return Response(picture_now(services, ids, owners), media_type="image/png", headers=headers)
+            return PlainTextResponse(drawn.words, headers=headers)
+        return Response(drawn.svg, media_type="image/svg+xml", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
     @computed
@@ -128,6 +143,33 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         for part in _giving_way(log_of(services.store, record, services.reports.settled(record.run).report, harness)):
             file.write(part.encode("utf-8"))
         return _sent(file, f"{_plain(record)}-{harness}.{LOGS[harness]}", "application/json; charset=utf-8")
+
+
+def _add_embed(router: APIRouter, services: Services) -> None:
+    """The view of a published run for a frame on any other site."""
+
+    @router.get("/embed/{run}")
+    @computed
+    def embed(run: str, request: Request) -> Response:
+        name = next((one.name for one in services.store.publications.published() if one.run == run), None)
+        if name is None or not services.asked(run):
+            return PlainTextResponse("There is no published run of this name.", status_code=404)
+        return HTMLResponse(_embedded(services, run, name), headers={"Cache-Control": "no-cache"})
+
+
+def _embedded(services: Services, run: str, name: str) -> str:
+    """The whole page. name: what the run is published as. Its link leads to the run wherever the server is."""
+    live = services.reports.settled(run)
+    told = wording.marked(name, live.run.imported)
+    return render(
+        "embed",
+        run=run,
+        name=told,
+        report=live.report,
+        verdict=verdict({told: live.report}) if live.is_telling else "",
+        scores=[wording.score(one, wording.ways_of([live.report])) for one in wording.first_scores([live.report])],
+        marks=[mark for mark in marks(live.run, live.report) if mark != wording.FROM_FILE],
+    )
 
 
 def _add_tables(router: APIRouter, services: Services) -> None:
@@ -154,6 +196,13 @@ def _add_tables(router: APIRouter, services: Services) -> None:
 def _asked(services: Services, runs: str, owners: Sequence[str]) -> list[Run]:
     """The runs of an address that are there, as these owners may read them."""
     return [services.run(run).seen_by(owners) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
+
+
+def card_of_runs(services: Services, records: Sequence[Run]) -> ScoreCard:
+    """The card of one run or two as they stand."""
+    ids = [record.run for record in records]
+    compared = services.comparisons.made(ids) if len(ids) == MAX_RUNS else None
+    return card_of(records, [services.reports.settled(run).report for run in ids], compared)
 
 
 def _no_file() -> Response:

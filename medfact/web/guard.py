@@ -6,34 +6,36 @@ The page library sees little of them: it believes whatever is said of addresses,
 from __future__ import annotations
 
 import asyncio
+import gzip
 import ipaddress
 import os
 import re
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import PlainTextResponse, RedirectResponse
-from starlette.datastructures import Headers
+from fastapi.responses import PlainTextResponse
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from medfact.errors import Mistake
-from medfact.limits import acting_for
-from medfact.web import only_invited
+from medfact.limits import acting_for, is_public_server
+from medfact.reviews.invitations import invitation_of
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
-from medfact.web.clients import address_of, is_behind_proxy, name_in, warn_of_unread_addresses
+from medfact.web.clients import address_of, is_behind_proxy, name_in, scheme_of, warn_of_unread_addresses
 from medfact.web.host import is_host, opened
-from medfact.web.old_links import moved
 from medfact.web.pace import BUTTON, EMBED, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import NO_ROOM, STREAMS_AT_ONCE, AtOnce, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, MEGABYTE, Uploads
-from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
+from medfact.web.visitors import NOBODY, owner_of, user_header, welcome, why_nobody
 
 UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
@@ -151,8 +153,6 @@ class Guarded:
             return PlainTextResponse(f"The header {twice[0]} came twice.", status_code=400)
         if not is_own_host(headers.get("host", "")):
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
-        if (link := moved(path, request.url.query)) is not None:
-            return RedirectResponse(link, status_code=307)
         if (refusal := _not_here(path, request)) is not None:
             return refusal
         if (refusal := self._too_often(kind_of(path), request)) is not None:
@@ -303,8 +303,8 @@ def _not_here(path: str, request: Request) -> Response | None:
         return PlainTextResponse("There is no such address.", status_code=404)
     if (printed := opened(request)) is not None:
         return printed
-    if only_invited.is_closed_to(request) and not only_invited.FOR_INVITED.fullmatch(path):
-        return PlainTextResponse(only_invited.REFUSED, status_code=403)
+    if is_closed_to(request) and not FOR_INVITED.fullmatch(path):
+        return PlainTextResponse(REFUSED, status_code=403)
     return None
 
 
@@ -375,3 +375,173 @@ def _headers(scope: Any) -> Iterator[tuple[bytes, bytes]]:
 
 def _counts(name: bytes, value: str) -> bool:
     return is_behind_proxy() and (value in {"http", "https"} if name == b"x-forwarded-proto" else is_own_host(value))
+
+
+# ------------------------------------------------------------------------------------------------ invited guests alone
+
+
+FOR_INVITED = re.compile(
+    r"/(review/?|updates|healthz|config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)|/(page|assets|static)/[\w./@+-]{1,200}"
+)
+"""The addresses of the page Review, and of what is the same for all."""
+
+REFUSED = "This server shows only the facts that you are invited to judge. Open the whole address of your invitation."
+"""To a guest, and to the host who has not opened the printed address."""
+
+
+def is_closed_to(request: Any) -> bool:
+    """Whether whoever asks sees nothing but a packet."""
+    return os.environ.get("MEDFACT_INVITED_ONLY", "") not in {"", "0"} and not is_host(request)
+
+
+def is_invited(page: str, told: Mapping[str, Any]) -> bool:
+    """Whether a question of a page is about a packet that this server has invited somebody to. told: what it shows, as it will
+    be answered.
+    """
+    try:
+        return page == "review" and bool(invitation_of(str(told.get("invited", ""))))
+    except Mistake:
+        return False
+
+
+# ------------------------------------------------------------------------------------------------ headers of every answer
+
+
+POLICY = (
+    "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'self'"
+)
+"""Styles may be inline: the page library and the plots write them so. Scripts are files of this server; besides these a page
+runs those that carry its nonce, and the library makes functions of the `js=` texts of its inputs, which a policy calls eval."""
+
+HUB = " https://huggingface.co"
+"""Whose pages show a Space in a frame."""
+
+EMBEDDED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+"""Of the view of a published run that any site may show in a frame: it loads nothing, and has no form and no script."""
+
+PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+OPEN_TO_ALL = ("access-control-allow-origin", "access-control-allow-credentials")
+"""With these the page library lets every origin read; no other page may."""
+
+GZIP_LEVEL = 4
+
+
+def own_headers(nonce: str = "") -> dict[str, str]:
+    """What every answer says: nothing of another host is loaded, and no other site shows it in a frame. nonce: of a page."""
+    scripts = f" 'nonce-{nonce}' 'unsafe-eval'" if nonce else ""
+    return {
+        "Content-Security-Policy": POLICY.format(scripts=scripts) + (HUB if os.environ.get("SPACE_ID") else ""),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": PERMISSIONS,
+    }
+
+
+class WithHeaders:
+    """The application, its answers given these headers as they begin: a visitor who leaves meanwhile disturbs nothing."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.headers = own_headers()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+        elif EMBED.fullmatch(scope["path"]):
+            await self.app(without_cookies(scope), receive, lambda message: send(self._embedded(scope, message)))
+        elif kind_of(scope["path"]) == "page":
+            await self._page(scope, receive, send)
+        else:
+            await self.app(scope, receive, lambda message: send(self._with_headers(scope, message)))
+
+    async def _page(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answers with a page as a whole."""
+        start: dict[str, Any] = {}
+        body = bytearray()
+
+        async def take(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            elif message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    whole = _finished(scope, start, bytes(body))
+                    await send(start)
+                    await send({"type": "http.response.body", "body": whole})
+
+        plain = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # it is read here
+        await self.app({**scope, "headers": plain}, receive, take)
+
+    def _embedded(self, scope: Any, message: Any) -> Any:
+        """The view itself may stand in any frame, and sets no cookie; what is said instead of it is as all else."""
+        message = self._with_headers(scope, message)
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            del headers["set-cookie"]
+            if message["status"] == 200:
+                headers["Content-Security-Policy"] = EMBEDDED
+        return message
+
+    def _with_headers(self, scope: Any, message: Any) -> Any:
+        if message["type"] == "http.response.start":
+            finish(scope, MutableHeaders(scope=message), self.headers)
+        return message
+
+
+def without_cookies(scope: Any) -> Any:
+    """A request as of a browser that nobody knows."""
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != b"cookie"]}
+
+
+def finish(scope: Any, headers: MutableHeaders, own: dict[str, str]) -> None:
+    """Puts an answer's headers in order."""
+    for name in OPEN_TO_ALL:
+        del headers[name]
+    headers.update(own)
+    if is_public_server() and scheme_of(scope) == "https":
+        headers["Strict-Transport-Security"] = "max-age=31536000"
+    if location := headers.get("location"):
+        headers["location"] = _within(scope, location)
+    welcome(Request(scope), headers)
+
+
+def _within(scope: Any, location: str) -> str:
+    """Where a redirect leads: within this server as a path, and under the prefix that a reverse proxy has stripped."""
+    parts = urlsplit(location)
+    within = parts.netloc == Request(scope).headers.get("host", "") or (not parts.netloc and parts.path.startswith("/"))
+    if not within:
+        return location
+    prefix = os.environ.get("GRADIO_ROOT_PATH", "").rstrip("/")
+    path = parts.path if not prefix or parts.path.startswith(f"{prefix}/") else prefix + parts.path
+    return path + (f"?{parts.query}" if parts.query else "")
+
+
+def _finished(scope: Any, start: Any, body: bytes) -> bytes:
+    """The body of an answer to a request for a page, its scripts marked as the page's own; its headers are put in order."""
+    headers = MutableHeaders(scope=start)
+    if not headers.get("content-type", "").startswith("text/html"):
+        finish(scope, headers, own_headers())
+        return body
+    nonce = secrets.token_urlsafe(18)
+    body = _marked(body, nonce)
+    finish(scope, headers, own_headers(nonce))
+    headers["cache-control"] = "no-store"
+    headers.add_vary_header("Accept-Encoding")
+    if "gzip" in Request(scope).headers.get("accept-encoding", ""):
+        body = gzip.compress(body, GZIP_LEVEL)
+        headers["content-encoding"] = "gzip"
+    if scope["method"] != "HEAD":
+        headers["content-length"] = str(len(body))
+    return body
+
+
+def _marked(page: bytes, nonce: str) -> bytes:
+    """A page whose scripts carry a nonce. What is within them (the page's description, as JSON) holds no script's beginning."""
+    return page.replace(b"<script", f'<script nonce="{nonce}"'.encode()).replace(
+        b'href="/manifest.json"', b'href="manifest.json"'
+    )

@@ -1,15 +1,22 @@
-"""The pages in the page library's terms: places for fragments, buttons for files, the navigation and the colours."""
+"""Pages in Gradio: places for fragments, buttons for files, navigation and colours; their scripts and styles."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import plotly
+from fastapi import APIRouter, Request, Response
 
+from medfact.assets import ASSETS
 from medfact.views.fragments import render
 from medfact.web.api.gradio_door import open_endpoints
 from medfact.web.pages import FIRST, Bring, Page
@@ -125,3 +132,43 @@ def theme() -> gr.themes.Base:
         button_primary_background_fill_hover_dark="#005a92",
         button_primary_text_color_dark="#ffffff",
     )
+
+
+# ------------------------------------------------------------------------------------------------ scripts and styles
+
+
+PAGE = ASSETS / "page"
+SCRIPTS = {"medfact": PAGE / "medfact.js", "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js"}
+SCRIPT = '<script src="page/medfact.js" defer></script>'
+
+
+def style() -> str:
+    """The style sheet of the pages."""
+    return (PAGE / "medfact.css").read_text(encoding="utf-8")
+
+
+@cache
+def _packed(path: Path) -> tuple[bytes, bytes, str]:
+    content = path.read_bytes()
+    return content, gzip.compress(content, compresslevel=6), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def routes() -> APIRouter:
+    """The addresses of the scripts: compressed; nothing where the browser has one already. It asks each time: a new version of
+    the application must not be drawn by an old script.
+    """
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/page/{name}.js")
+    def script(name: str, request: Request) -> Response:
+        if name not in SCRIPTS:
+            return Response(status_code=404)
+        content, packed, tag = _packed(SCRIPTS[name])
+        headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(content, media_type="text/javascript", headers=headers)
+        return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
+
+    return router

@@ -24,7 +24,7 @@ from medfact.log_setup import suppressed
 from medfact.models.local import zero_gpu
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
-from medfact.web.only_invited import REFUSED, is_closed_to, is_invited
+from medfact.web.guard import REFUSED, is_closed_to, is_invited
 from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
 from medfact.web.services import Services

@@ -172,8 +172,8 @@ def test_a_static_space_asks_nobody_else(
         trouble = trouble_of(page, begin)
         page.goto(f"{begin}index.html")
         expect(page.locator("h1")).to_contain_text("true unless denied")
-        links = page.locator("a[href$='.csv'], a[href$='.png']").evaluate_all("(all) => all.map((one) => one.href)")
-        assert links == [f"{begin}answers.csv", f"{begin}card.png"]
+        links = page.locator("a[href$='.csv'], a[href$='.svg']").evaluate_all("(all) => all.map((one) => one.href)")
+        assert links == [f"{begin}answers.csv", f"{begin}card.svg"]
         assert page.locator("script").count() == 0
         page.context.close()
     assert [url for url in asked if not url.startswith(begin)] == []

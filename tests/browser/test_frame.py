@@ -1,5 +1,4 @@
-"""The frame of every page: the name leads home, the page one is on is marked, colours are switched, old links lead on. Needs
-Chromium."""
+"""The frame of every page: the name leads home, the current page is marked, colours are switched. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -79,19 +78,3 @@ def test_every_control_of_the_frame_is_large_enough(
         expect(page.locator("#aside button")).to_be_visible()
         assert page.evaluate(SMALL, least) == []
     page.context.close()
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("?run={}", "evaluate?run={}"),
-        ("?demo=tour&step=2", "tour?step=2"),
-        ("?demo=game", "game"),
-        ("?writing=a&x=1", "evaluate?writing=a"),
-    ],
-)
-def test_old_links_lead_on(page: Page, address: str, old: str, new: str) -> None:
-    page.goto(address)
-    run = (page.locator("[data-key=demonstration]").get_attribute("href") or "").partition("=")[2]
-    page.goto(f"{address}{old.format(run)}")
-    expect(page).to_have_url(re.compile(re.escape(f"{address}{new.format(run)}")))

@@ -10,7 +10,7 @@ import pytest
 from browser import choose_models, choose_pairs, show_demonstration, trouble_of
 from playwright.sync_api import Browser, Page, expect
 
-from medfact.web.files import style
+from medfact.web.layout import style
 
 pytestmark = pytest.mark.browser
 

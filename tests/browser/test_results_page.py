@@ -163,13 +163,6 @@ def test_figures_can_be_kept(opened: Opened) -> None:
         assert kind == "svg" or struct.unpack(">I", image[16:20]) == (1800,), "twice 900 pixels"
 
 
-def test_a_link_to_a_comparison_leads_to_its_facts(opened: Opened, address: str, runs: str) -> None:
-    page = opened()
-    page.goto(f"{address}compare?runs={runs}")
-    expect(page.get_by_role("tab", name="Facts")).to_have_attribute("aria-selected", "true", timeout=PATIENT)
-    assert page.url.partition("?")[2] == f"run={runs}&tab=facts"
-
-
 @pytest.mark.parametrize("tab", ["summary", "facts", "confidence", "groups", "statistics"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_axe_finds_nothing_in_results(opened: Opened, tab: str, width: int, scheme: str) -> None:

@@ -148,8 +148,11 @@ def test_two_models_are_asked_live_and_their_card_can_be_posted(
     runs = opened.url.rpartition("=")[2].split(",")
     assert {store_of(app_home).run(run).model for run in runs} == {"medfact-tiny", "medfact-tiny-narrow"}
     with opened.expect_download() as saved:
-        opened.get_by_role("link", name="Download the card").click()
-    assert re.fullmatch(r"medfact-[\w-]+-card\.png", saved.value.suggested_filename)
+        opened.get_by_role("link", name="SVG").click()
+    assert re.fullmatch(r"medfact-[\w-]+-card\.svg", saved.value.suggested_filename)
+    with opened.expect_download() as saved:
+        opened.get_by_role("button", name="Save the card").click()
+    assert saved.value.suggested_filename == "medfact-card.png"
     assert Path(saved.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     opened.keyboard.press("Escape")
     expect(opened.locator(".mf-tour")).to_have_count(0)
@@ -175,8 +178,7 @@ def test_published_runs_are_found_once_there_are_some(opened: Page, address: str
         list(answer(run, store))
         store.publications.publish(run, f"${{alert(1)}} <i>{run[:4]}</i>")
     opened.wait_for_timeout(3_100)
-    opened.goto(f"{address}gallery")  # where it was once
-    expect(opened).to_have_url(f"{address}runs?of=published")
+    opened.goto(f"{address}runs?of=published")
     opened.get_by_role("link", name="Your runs").click()
     link.click()
     expect(opened).to_have_title("Published runs · medfact")
@@ -191,4 +193,4 @@ def test_published_runs_are_found_once_there_are_some(opened: Page, address: str
     opened.locator(f"[data-key=open-{made[0]}]").click()
     expect(opened.locator("#scores tbody tr").first).to_be_visible()
     opened.locator("[data-key=download]").click()
-    expect(opened.locator("[data-key=download-card]")).to_have_attribute("href", f"download/{made[0]}/card.png")
+    expect(opened.locator("[data-key=download-card]")).to_have_attribute("href", f"download/{made[0]}/card.svg")

@@ -1,9 +1,7 @@
-"""How soon a command starts: what is imported is not looked through for garbage, and answers stay the same."""
+"""The start of a command: lazy imports, and a user without a home folder."""
 
 from __future__ import annotations
 
-import gc
-import importlib
 import os
 import subprocess
 import sys
@@ -11,52 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from medfact.extras import importing
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_garbage_is_looked_for_again_after_an_import_however_it_ends(enabled: bool) -> None:
-    before = gc.isenabled()
-    (gc.enable if enabled else gc.disable)()
-    try:
-        with importing():
-            assert not gc.isenabled()
-        assert gc.isenabled() is enabled
-        with pytest.raises(ImportError), importing():
-            importlib.import_module("no_such_module")
-        assert gc.isenabled() is enabled
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 def in_a_fresh_process(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     return done.stdout
-
-
-IMPORTED = "import gc\nfrom medfact.extras import importing, run_in_own_process\n{}\nwith importing():\n    import sqlalchemy\n"
-
-
-def test_only_a_process_of_its_own_sets_aside_what_is_imported() -> None:
-    """In a notebook it is not medfact that says which objects are looked at."""
-    ask = "print(gc.get_freeze_count() > 0, gc.isenabled())"
-    assert in_a_fresh_process(IMPORTED.format("") + ask).split() == ["False", "True"]
-    assert in_a_fresh_process(IMPORTED.format("run_in_own_process()") + ask).split() == ["True", "True"]
-
-
-def test_a_model_that_may_be_in_memory_is_never_set_aside() -> None:
-    """It would stay there when another one is loaded."""
-    loaded = "run_in_own_process()\nimport sys\nsys.modules['torch'] = sys"
-    assert in_a_fresh_process(IMPORTED.format(loaded) + "print(gc.get_freeze_count())").strip() == "0"
-
-
-def test_a_notebook_is_no_process_of_medfacts_own(tmp_path: Path) -> None:
-    url = f"sqlite:///{(tmp_path / 'm.db').as_posix()}"
-    evaluate = f"medfact.evaluate('baseline:random', limit=2, shots=0, db={url!r}, progress=False)"
-    code = f"import gc, medfact\n{evaluate}\nprint(gc.get_freeze_count())"
-    assert in_a_fresh_process(code).strip() == "0"
 
 
 def test_a_run_with_a_local_model_imports_no_library_that_it_does_not_use() -> None:

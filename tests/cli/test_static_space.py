@@ -17,7 +17,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
-FILES = {".medfact-static", "README.md", "answers.csv", "card.png", "index.html"}
+FILES = {".medfact-static", "README.md", "answers.csv", "card.svg", "index.html"}
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_space_has_the_run_and_nothing_of_whoever_made_it(
     page = (folder / "index.html").read_text("utf-8")
     assert "<script" not in page
     assert not re.search(r"""(src|href|url\()=?["'(]?(https?:)?//""", page)
-    assert (folder / "card.png").read_bytes().startswith(b"\x89PNG")
+    assert "&lt;script&gt;alert(1)" in (folder / "card.svg").read_text("utf-8")
     answers = pd.read_csv(folder / "answers.csv")
     assert len(answers) == store.run(run).statements
     everything = b"".join(file.read_bytes() for file in folder.iterdir())

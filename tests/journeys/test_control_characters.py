@@ -38,7 +38,7 @@ COMMANDS = (
     "report {run} --latex",
     "report {other} {run} --latex",
     "card {run}",
-    "card {run} --png card.png",
+    "card {run} --svg card.svg",
     "answers {run}",
     "answers {run} --log inspect",
     "answers {run} --log lm-eval",

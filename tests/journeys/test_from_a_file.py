@@ -18,13 +18,14 @@ from visitors import Visitor
 
 from medfact import notebook
 from medfact.exchange import export_run, import_run
+from medfact.results.compare import comparison, sides_of
 from medfact.results.latex import latex_tables
-from medfact.results.score_card import card_of
+from medfact.results.report import report_of
 from medfact.results.wording import FROM_FILE, names_of_runs, run_name, short_name
 from medfact.runs.run import run as ask
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.views.score_card import CardText, layout
+from medfact.views.score_card import card_of
 
 NAMES = ["", "GPT-5 " + "measured here " * 12, "GPT-5 \u202e", "GPT-5\n\n\n\n   ", "GPT-5 (from a file) \u2067"]
 """None, a long one, one that turns what follows round, one that puts it on other lines, one that claims it already."""
@@ -113,13 +114,14 @@ def test_the_command_line_says_so_beside_every_figure(two: Two, medfact: Callabl
 
 
 def test_the_cards_say_so_where_the_name_stands(two: Two) -> None:
-    for runs in ([two.forged], [two.own, two.forged]):
-        card = card_of(two.store, runs)
-        drawn = [piece.text for piece in layout(card) if isinstance(piece, CardText)]
-        assert any(text.endswith(f" ({FROM_FILE})") for text in drawn[2:3] if len(runs) == 1) or len(runs) == 2
-        assert sum(text.endswith(f" ({FROM_FILE})") for text in drawn) == len(runs) * 2 - (1 if len(runs) == 1 else 2)
-        assert f"({FROM_FILE}): " in card.words
-    assert FROM_FILE not in card_of(two.store, [two.own]).words
+    for runs in ([two.own], [two.forged], [two.own, two.forged]):
+        records = [two.store.run(run) for run in runs]
+        compared = comparison(sides_of(two.store, runs)) if len(runs) == 2 else None
+        card = card_of(records, [report_of(two.store, record) for record in records], compared)
+        forged = int(two.forged in runs)
+        assert len(re.findall(rf"\({FROM_FILE}\)</text>", card.svg)) == forged
+        assert card.words.count(f"({FROM_FILE}): ") >= forged
+        assert (FROM_FILE in card.words) == bool(forged)
 
 
 def test_a_notebook_says_so(two: Two) -> None:

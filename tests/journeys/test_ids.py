@@ -201,7 +201,7 @@ def test_no_endpoint_and_no_tool_tells_one(stranger: Stranger, sought: dict[str,
 
 
 CHOICES = {
-    "kind": ["csv", "json", "png", "txt"],
+    "kind": ["csv", "json", "svg", "txt"],
     "rule": RULES,
     "harness": LOGS,
     "name": ["scores", "answers", "mkj-table-1"],

@@ -18,7 +18,6 @@ from medfact.results import findings
 from medfact.results.compare import Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
-from medfact.results.score_card import difference_in_words
 from medfact.results.sections.beside import pair_cell
 from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
@@ -26,6 +25,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.views.score_card import difference_in_words
 from medfact.web.evaluate.form import EvaluateShow
 from medfact.web.pages import Versioned, Visitor
 from medfact.web.pages.evaluate import view

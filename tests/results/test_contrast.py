@@ -6,8 +6,7 @@ import pytest
 
 from medfact.results.plots import _OF_PARTS, COLOURS, ON_BARS, SYMBOLS
 from medfact.views.fragments import GLYPHS
-from medfact.web.files import style
-from medfact.web.layout import theme
+from medfact.web.layout import style, theme
 
 
 def luminance(colour: str) -> float:

@@ -164,7 +164,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def published_in(visitor: Visitor) -> str:
     """The published runs, as their link opens them."""
-    assert visitor.http.get("/gallery").headers["location"] == "runs?of=published", "an old link"
     answer = visitor.http.post("/updates", json={"page": "runs", "address": "?of=published"}).json()
     return str(answer["fragments"]["runs"])
 
@@ -191,14 +190,13 @@ def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> N
         assert "<b>bold" not in after
         assert "1 (shared)" in after
         assert "too few" not in after
-        card = visitor.http.get(f"/download/{shown[0]}/card.png")
-        assert (card.status_code, card.headers["content-type"]) == (200, "image/png")
-        assert card.content[:8] == b"\x89PNG\r\n\x1a\n"
+        card = visitor.http.get(f"/download/{shown[0]}/card.svg")
+        assert (card.status_code, card.headers["content-type"].partition(";")[0]) == (200, "image/svg+xml")
         words = visitor.http.get(f"/download/{','.join(shown)}/card.txt")
         assert "Not a measure of clinical competence." in words.text
-        for path in (f"{shown[0][:8]}/card.png", f"{'f' * 32}/card.png", f"{','.join([*shown, hidden])}/card.png"):
+        for path in (f"{shown[0][:8]}/card.svg", f"{'f' * 32}/card.svg", f"{','.join([*shown, hidden])}/card.svg"):
             assert visitor.http.get(f"/download/{path}").status_code == 404
-        assert visitor.http.get(f"/download/{shown[0]}/card.svg").status_code in {404, 422}
+        assert visitor.http.get(f"/download/{shown[0]}/card.png").status_code in {404, 422}
 
 
 def test_a_gallery_that_is_put_together_holds_no_thread_for_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_labels_come_in_runs_of_all_lengths_and_relations_by_turns() -> None:
 def test_nothing_about_a_place_in_the_game_tells_a_label() -> None:
     statements = list(load_pool("medfact").statements(FACTS[:400]))
     for every in (2, 3, 4, 8):
-        told = [guessed([f for one in packets(statements, f"p{n}") for f in one.facts], place(every)) for n in range(12)]
+        told = [guessed([packet[0].fact for packet in packets(statements, f"p{n}")], place(every)) for n in range(12)]
         assert abs(sum(told) / 12 - 0.5) < 4 * 0.5 / sqrt(12 * 100), f"every {every}: {told}"
 
 
@@ -263,11 +263,9 @@ def test_games_that_were_played_in_another_order_stand_as_they_were_played() -> 
     statements = list(load_pool("medfact").statements(FACTS[:60]))
     order = packets(statements, "ada")
     later = [order[4], order[2]]  # as if these had come first
-    answers = {one.statement_id: True for packet in later for one in packet.statements}
-    again = packets(statements, "ada", answers)
-    first = [fact for packet in again[:3] for fact in packet.facts][:4]
-    assert set(first) == {fact for packet in later for fact in packet.facts}
-    assert packets(statements, "ada", {one.statement_id: True for one in order[0].statements})[0] == order[0]
+    answers = {statement.statement_id: True for packet in later for statement in packet}
+    assert packets(statements, "ada", answers)[:2] == later
+    assert packets(statements, "ada", {statement.statement_id: True for statement in order[0]})[0] == order[0]
 
 
 # ------------------------------------------------------------------------------------------------ what is counted

@@ -59,10 +59,10 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
     assert live.report.joint_accuracy.value == 0.5
 
 
-def test_the_processes_beside_the_page_give_way_to_it(jobs: Jobs) -> None:
+def test_the_process_of_local_models_gives_way_to_the_page(jobs: Jobs) -> None:
     jobs.warm_up("baseline:random")
-    beside = psutil.Process(jobs._beside.pid)
-    until(lambda: beside.nice() > psutil.Process().nice())
+    process = psutil.Process(jobs._local.pid)
+    until(lambda: process.nice() > psutil.Process().nice())
 
 
 def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:

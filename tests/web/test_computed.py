@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from medfact import computing as places
 from medfact.computing import AT_ONCE
-from medfact.web import downloads, embed
+from medfact.web import downloads
 from medfact.web.api.caller import Caller
 from medfact.web.services import Services
 from medfact.web.turns import Turns
@@ -28,8 +28,7 @@ def by_address(address: str) -> Callable[[Services, str], int]:
 
     def asked(services: Services, run: str) -> int:
         app = FastAPI()
-        for router in (downloads.routes(services), embed.routes(services)):
-            app.include_router(router)
+        app.include_router(downloads.routes(services))
         return TestClient(app).get(address.format(run=run)).status_code
 
     return asked

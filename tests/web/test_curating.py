@@ -15,10 +15,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from medfact.store import Candidate, Curation
-from medfact.web.curated import rows_curated
 from medfact.web.downloads import routes
 from medfact.web.layout import frame
 from medfact.web.pages import Action, Visitor
+from medfact.web.pages.curate import rows_curated
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question
 from medfact.web.updates import answer as updates

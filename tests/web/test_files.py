@@ -8,19 +8,19 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from medfact.web import files
+from medfact.web import layout
 
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
     app = FastAPI()
-    app.include_router(files.routes())
+    app.include_router(layout.routes())
     return TestClient(app)
 
 
-@pytest.mark.parametrize("name", files.SCRIPTS)
+@pytest.mark.parametrize("name", layout.SCRIPTS)
 def test_a_script_comes_packed_and_whole(client: TestClient, name: str) -> None:
-    content = files.SCRIPTS[name].read_bytes()
+    content = layout.SCRIPTS[name].read_bytes()
     packed = client.get(f"/page/{name}.js")  # the client unpacks it
     plain = client.get(f"/page/{name}.js", headers={"accept-encoding": "identity"})
     assert packed.content == plain.content == content
@@ -44,5 +44,5 @@ def test_no_other_file_is_served(client: TestClient) -> None:
 
 def test_the_pages_scripts_are_short() -> None:
     """Under 680 lines: the server draws, the script only puts in place, uploads files, and remembers the way back."""
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files.PAGE.glob("*.js"))
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in layout.PAGE.glob("*.js"))
     assert lines < 680

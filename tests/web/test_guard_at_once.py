@@ -18,7 +18,7 @@ from medfact.web.turns import Turns
 from medfact.web.upload_gate import AT_ONCE, STREAMS_AT_ONCE, AtOnce, NotNow, UploadGate
 from medfact.web.uploads import Uploads
 
-CARD = "/download/x/card.png"
+CARD = "/download/x/card.svg"
 
 
 class Slow:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from medfact.errors import StoreError
 from medfact.store import Store
-from medfact.web import files, health, services
+from medfact.web import health, layout, services
 from medfact.web.health import KEPT_SECONDS, kept_for_a_moment
 from medfact.web.services import MOST_SPEEDS, seconds_for
 from medfact.web.uploads import Uploads
@@ -52,10 +52,10 @@ def test_health_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_script_is_read_and_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     app = FastAPI()
-    app.include_router(files.routes())
+    app.include_router(layout.routes())
     page = TestClient(app)
     first = page.get("/page/plotly.min.js", headers={"accept-encoding": "identity"})
-    monkeypatch.setattr(files.gzip, "decompress", lambda _: pytest.fail("unpacked again"))
+    monkeypatch.setattr(layout.gzip, "decompress", lambda _: pytest.fail("unpacked again"))
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
     for _ in range(3):
         plain = page.get("/page/plotly.min.js", headers={"accept-encoding": "identity"})

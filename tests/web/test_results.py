@@ -16,7 +16,6 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.views.report import html_report
-from medfact.web.old_links import moved
 from medfact.web.services import Services
 
 
@@ -122,15 +121,11 @@ def test_nothing_is_shown_before_ten_facts_have_answers(services: Services, monk
     assert "masters" in part(shown, "scores")
 
 
-def test_old_tabs_lead_to_where_their_figures_are(services: Services, two: str) -> None:
-    for old, new in (("overview", "summary"), ("calibration", "confidence"), ("nonsense", "summary")):
-        assert look(services, run=two, tab=old)["show"].get("tab", old) == new
-    assert look(services, run=two, tab="papers")["show"]["tab"] == "statistics"
-    assert moved("/compare", "runs=a,b") == "evaluate?run=a,b&tab=facts"
-    assert moved("/compare", "") == "runs"
+def test_an_unknown_tab_opens_the_summary(services: Services, two: str) -> None:
+    assert look(services, run=two, tab="nonsense")["show"]["tab"] == "summary"
 
 
-def test_an_older_link_to_a_pair_opens_that_pair(services: Services, two: str) -> None:
+def test_a_link_to_a_pair_of_one_run_opens_that_pair(services: Services, two: str) -> None:
     other = two.split(",")[1]
     members = services.reports.pairs(other).members
     shown = look(services, run=two, tab="facts", chosen=1, fact=3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from medfact.extras import importing
 from medfact.models.encoder import service_encoder
 from medfact.models.providers import SERVICE, LoadOptions, Model, Provider
 from medfact.models.services.named import NamedService, named_services
@@ -13,8 +12,7 @@ from medfact.models.services.settings import OPENAI_PREFIX, ServiceSettings
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
-    with importing():
-        from medfact.models.services.client import load_service
+    from medfact.models.services.client import load_service
 
     return load_service(spec, options.service, options.monitor)
 

@@ -175,8 +175,7 @@ class Jobs:
             self._local.kill()
 
     def warm_up(self, model: str) -> None:
-        """Starts the processes, and loads a local model, so that the first run need not wait for them."""
-        self._beside.prepare()
+        """Loads a local model in its process, so that the first run need not wait for it."""
         if not zero_gpu.is_there():
             self._local.warm_up(model)
 

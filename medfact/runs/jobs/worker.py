@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import multiprocessing
 import os
 import signal
@@ -71,10 +70,6 @@ class Worker:
         """Loads a local model before it is needed."""
         self._send("warm_up", model)
 
-    def prepare(self) -> None:
-        """Starts the process and imports the client of services, which takes a second, before they are needed."""
-        self._send("prepare")
-
     def kill(self) -> None:
         """Ends the process at once; the answers are on disk."""
         with self._lock:
@@ -134,7 +129,6 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
         "ask": threads.ask,
         "stop": threads.stop,
         "warm_up": lambda model: _in_thread(models.load, model),
-        "prepare": lambda: _in_thread(importlib.import_module, "medfact.models.services.client"),
     }
     with contextlib.suppress(EOFError, OSError):
         while True:

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from medfact.answers import make_prompt
 from medfact.errors import MedfactError, Mistake
-from medfact.extras import importing
 from medfact.limits import acting_for, is_restricted
 from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, takes_messages
 from medfact.models.services.addresses import parsed_address
@@ -77,8 +76,8 @@ def names_at(settings: ServiceSettings) -> tuple[str, ...]:
     """The names of the models that a service lists; () where it does not, or may not be asked."""
     try:
         check_new_run(settings, own_facts=False, agreed=True)
-        with importing():
-            from medfact.models.services.client import listed_models
+        from medfact.models.services.client import listed_models
+
         return listed_models(settings)
     except MedfactError:
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 from pydantic import Field
@@ -19,6 +20,7 @@ from medfact.curation.checks import (
     Said,
     check_closable,
     decided,
+    fact_rows,
     following,
     last_of,
     progress_of,
@@ -33,12 +35,12 @@ from medfact.curation.words import WRONG_ON_PURPOSE, in_words, pair_text, review
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
 from medfact.facts import visible
+from medfact.limits import is_public_server
 from medfact.results.wording import date
 from medfact.reviews.transfer import LONGEST_NAME
-from medfact.store import Candidate, Curation, CurationDecision
+from medfact.store import Candidate, Curation, CurationDecision, Store
 from medfact.store.contributions import CHECKS
 from medfact.views.fragments import render
-from medfact.web.curated import may_open, opened
 from medfact.web.pages import SILENCE, Act, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import ERASE, erasable
 
@@ -70,6 +72,31 @@ class Desk:
     def own(self, candidate: Candidate) -> CurationDecision | None:
         """The decision of this reviewer on a candidate."""
         return self.said.get(candidate.position, {}).get(self.me)
+
+
+def may_open(curation: Curation, owners: Sequence[str]) -> bool:
+    """Whether somebody who is these owners may open it: its sentences are from somebody's own documents."""
+    return curation.owner in owners or not is_public_server()
+
+
+def opened(store: Store, curation: str, owners: Sequence[str]) -> Curation:
+    """The curation of a whole id. Raises Mistake, which names no other, where there is none for these owners."""
+    found = next((one for one in store.curations.listed() if one.curation == curation and may_open(one, owners)), None)
+    if found is None:
+        raise Mistake("There is no such set of proposals.", "It may have been erased.")
+    return found
+
+
+def rows_curated(store: Store, curation: str, rule: str, owners: Sequence[str]) -> list[dict[str, Any]]:
+    """The facts file of a curation, once all have finished: before that it would say what others decided. Raises Mistake."""
+    found = opened(store, curation, owners)
+    said = standing(store.curations.log(found.curation))
+    if not progress_of(found, said).is_finished:
+        raise Mistake("Not all reviewers have finished.", "Facts can be exported once they have.")
+    rows = list(fact_rows(settled(store.curations.candidates(found.curation), said, rule, found.reviewers)))
+    if not rows:
+        raise Mistake("Nothing was accepted.", "")
+    return rows
 
 
 def _desk(visitor: Visitor, show: CurateShow) -> Desk:

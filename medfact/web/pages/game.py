@@ -1,34 +1,20 @@
-"""The page Game, “Beat the model”: a packet of sentences against the clock, then one's answers beside the model's."""
+"""The page Game, “Beat the model”: the statements of a fact against the clock, then the answers beside the model's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pydantic import Field
 
 from medfact.errors import Mistake
-from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
 from medfact.results.live import PACE
 from medfact.results.wording import FATES
-from medfact.reviews.game import (
-    VISITOR,
-    Answers,
-    Packet,
-    People,
-    answers_from,
-    answers_in,
-    is_played,
-    outcome,
-    packets,
-    people,
-    verdicts_of,
-)
+from medfact.reviews.game import SECONDS_PER_STATEMENT, Answers, answers_in, is_played, outcome, packets, verdicts_of
 from medfact.reviews.verdicts import is_blind, show_labels
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
@@ -39,162 +25,98 @@ from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
 
-FEWEST_PEOPLE = 2
-"""Other people whose answers are shown together: those of one would be that one's."""
-
-
-LONGEST_SEARCH = 200
-"""Characters that the page Review searches for."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A sentence with the person's answer and the model's: of each the fate, its glyph and the words for it."""
-
-    statement: Statement
-    person: tuple[str, str, str]
-    model: tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class Played:
-    """A fact of a packet, the true one that it was made from where it is false, and its sentences. review: the address where
-    the person may judge it at leisure; "" where they agree with the labels."""
-
-    fact: Fact
-    true_fact: Fact | None
-    sentences: tuple[Judged, ...]
-    review: str
-
 
 class GameShow(Show):
-    """What a visitor looks at on the page Game.
-
-    game: the packet, 0 for none: nobody's clock runs before they have said so.
-    clock: whether time is short.
-    """
+    """State of the page Game."""
 
     game: int = Field(0, ge=0, le=10**4)
+    """Number of the packet, from 1; 0 before the start: no clock runs before a person has said so."""
     clock: bool = True
 
 
 def view(visitor: Visitor, show: GameShow) -> View:
-    """What is played; before that, the way to begin."""
-    shown = game(visitor, show) if show.game else render("game_begin", open=is_open(visitor))
-    return View({"game": shown}, show, again=None if is_open(visitor) else PACE)
-
-
-def is_open(visitor: Visitor) -> bool:
-    """Whether the model has answered everything, so that there is something to beat."""
-    return visitor.services.run(visitor.demonstration).state == COMPLETE
-
-
-def game(visitor: Visitor, show: GameShow) -> Markup:
-    """The packet that is being played, or its result; nothing before a person has started."""
-    if not show.game:
-        return Markup()
-    if visitor.owner == NOBODY:
-        return render("message", message=Message(why_nobody(), "warn"))
-    if not is_open(visitor):
-        return render("message", message=Message("The model is still answering; start again in a moment.", "warn"))
-    every, answers, following = _packets(visitor)
-    number = min(show.game, following.number if following else len(every))
-    packet = every[number - 1]
-    if not is_played(packet, answers):
-        return render("game_play", packet=packet, clock=show.clock)
-    return _result(visitor, show, packet, following, answers)
+    """The start, the statements of a fact, or their result."""
+    is_open = _is_open(visitor)
+    if show.game and visitor.owner == NOBODY:
+        content = render("message", message=Message(why_nobody(), "warn"))
+    elif not show.game or not is_open:
+        content = render("game_begin", open=is_open)
+    else:
+        content = _packet(visitor, show)
+    return View({"game": content}, show, again=None if is_open else PACE)
 
 
 def done(visitor: Visitor, show: GameShow, action: Action) -> tuple[GameShow, Message]:
-    """Keeps the answers to a packet, once. Raises Mistake."""
-    every, answers, following = _packets(visitor)
-    number = int(action.about) if action.about.isdecimal() and len(action.about) < 6 else 0
-    if not is_open(visitor) or not 1 <= number <= len(every):
-        raise Mistake("There is no such packet of sentences.", "Start the game again.")
-    if is_played(every[number - 1], answers):
-        raise Mistake("You have played this packet already.", "Only the first answers count.")
-    if following is None or number != following.number:
-        raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
+    """Records the answers to a packet, once. Raises Mistake."""
+    every, _, following = _packets(visitor)
+    if not _is_open(visitor) or following is None or action.about != str(following):
+        raise Mistake("These sentences are not up, or you have judged them already.", "Only the first answers count.")
+    packet = every[following - 1]
     store = visitor.services.store.of(visitor.owner)
-    seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact, visitor.selves)}
-    said = answers_from(following, action.fields)
-    show_labels(store, following.facts)
-    made = verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen)
-    visitor.services.log_of(visitor.owner, made).verdicts.record(made, following.statements)
+    blind = is_blind(store, packet[0].fact, visitor.selves)
+    show_labels(store, [packet[0].fact])
+    verdicts = verdicts_of(packet, action.fields, action.seconds, clock=show.clock, blind=blind)
+    visitor.services.log_of(visitor.owner, verdicts).verdicts.record(verdicts, packet)
     return show, SILENCE
 
 
-# ------------------------------------------------------------------------------------------------ what is known
+def _is_open(visitor: Visitor) -> bool:
+    """Returns True once the model has answered everything."""
+    return visitor.services.run(visitor.demonstration).state == COMPLETE
 
 
 @keep(8)
 def _asked(services: Services, run: str) -> tuple[Asked, ...]:
-    """The statements and answers of a complete run, which do not change any more."""
+    """Statements and answers of a complete run, which do not change any more."""
     return tuple(services.store.answers.asked(run))
 
 
-def _packets(visitor: Visitor) -> tuple[list[Packet], Answers, Packet | None]:
-    """All packets, the person's answers, and the first packet that is not played."""
-    statements = [item.statement for item in _asked(visitor.services, visitor.demonstration)]
-    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
-    answers = answers_in(log).get(f"{visitor.owner}/{VISITOR}", {})
+def _packets(visitor: Visitor) -> tuple[list[tuple[Statement, ...]], Answers, int | None]:
+    """All packets, the person's answers, and the number of the first packet without any; None where all are played."""
+    answers = answers_in(visitor.services.store.verdicts.log(owners=[visitor.owner]))
+    statements = (item.statement for item in _asked(visitor.services, visitor.demonstration))
     every = packets(statements, visitor.owner, answers)
-    return every, answers, next((packet for packet in every if not is_played(packet, answers)), None)
+    return every, answers, next((at for at, packet in enumerate(every, 1) if not is_played(packet, answers)), None)
 
 
-@keep(64)
-def _others(services: Services, run: str, owner: str, _: tuple[int, int, str]) -> People:
-    """What everybody but one reaches together; kept until there is another verdict."""
-    asked = _asked(services, run)
-    facts = list({item.statement.fact.fact_id for item in asked})
-    found = answers_in(services.store.verdicts.log(facts))
-    found.pop(f"{owner}/{VISITOR}", None)
-    return people(services.reports.board(run).records(), [item.statement.statement_id for item in asked], found)
-
-
-# ------------------------------------------------------------------------------------------------ the result
-
-
-def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
-    services, run = visitor.services, visitor.demonstration
-    asked = _asked(services, run)
-    records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]
-    of_packet = {statement.statement_id: answers.get(statement.statement_id) for statement in packet.statements}
-    here = outcome(records, ids, of_packet)
-    others = _others(services, run, visitor.owner, services.store.verdicts.version())
+def _packet(visitor: Visitor, show: GameShow) -> Markup:
+    """A packet to be played, or its result."""
+    every, answers, following = _packets(visitor)
+    number = min(show.game, following or len(every))
+    packet, services, run = every[number - 1], visitor.services, visitor.demonstration
+    values: dict[str, Any] = {"number": number, "clock": show.clock, "seconds": round(SECONDS_PER_STATEMENT * len(packet))}
+    if not is_played(packet, answers):
+        return render("game_play", statements=packet, **values)
+    fact, items = packet[0].fact, _asked(services, run)
+    records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in items]
+    of_packet = {statement.statement_id: answers.get(statement.statement_id) for statement in packet}
+    rows = sorted(
+        (item for item in items if item.statement.statement_id in of_packet),
+        key=lambda item: list(VARIANTS).index(item.statement.variant),
+    )
+    differs = any(of_packet[item.statement.statement_id] not in (None, item.statement.label) for item in rows)
+    search = f"{fact.head} {fact.relation} {fact.tail}"[:200]  # the page Review takes no more
     return render(
         "game_result",
-        packet=packet,
-        here=here,
-        all=outcome(records, ids, answers),
-        others=others if others.people >= FEWEST_PEOPLE else None,
-        facts=[_played(visitor, fact, asked, of_packet) for fact in packet.facts],
+        **values,
+        fact=fact,
+        true_fact=None if fact.positive else services.reports.true_fact(run, rows[0].fact),
+        rows=[(item.statement, *_replies(item, of_packet[item.statement.statement_id])) for item in rows],
+        scores=outcome(records, ids, of_packet),
+        totals=outcome(records, ids, answers),
         unanswered=list(of_packet.values()).count(None),
+        review=f"review?{urlencode({'run': run, 'search': search})}" if differs else "",
         following=following,
         model=wording.model_name(services.run(run).model),
-        clock=show.clock,
         erase=erasable(GAMES),
     )
 
 
-def _played(visitor: Visitor, fact: Fact, asked: Sequence[Asked], answers: Answers) -> Played:
-    items = {item.statement.statement_id: item for item in asked if item.statement.fact.fact_id == fact.fact_id}
-    sentences = sorted(items.values(), key=lambda item: list(VARIANTS).index(item.statement.variant))
-    search = f"{fact.head} {fact.relation} {fact.tail}"[:LONGEST_SEARCH]
-    differs = any(answers[name] not in (None, item.statement.label) for name, item in items.items())
-    return Played(
-        fact,
-        None if fact.positive else visitor.services.reports.true_fact(visitor.demonstration, sentences[0].fact),
-        tuple(_judged(item, answers[item.statement.statement_id]) for item in sentences),
-        f"review?{urlencode({'run': visitor.demonstration, 'search': search})}" if differs else "",
-    )
-
-
-def _judged(item: Asked, said: bool | None) -> Judged:
-    fate = wording.fate(item)
-    own = FATES[UNREADABLE] if said is None else FATES[int(said == item.statement.label)]
-    words = "no answer, counted as wrong" if said is None else f"says {'true' if said else 'false'}: {own.name}"
-    return Judged(item.statement, (own.name, own.glyph, words), (fate.name, fate.glyph, wording.verdict(item)))
+def _replies(item: Asked, answer: bool | None) -> tuple[tuple[str, str, str], ...]:
+    """The person's reply and the model's: fate, its glyph, and words."""
+    fate = FATES[UNREADABLE] if answer is None else FATES[int(answer == item.statement.label)]
+    words = "no answer, counted as wrong" if answer is None else f"says {'true' if answer else 'false'}: {fate.name}"
+    return (fate.name, fate.glyph, words), (wording.fate(item).name, wording.fate(item).glyph, wording.verdict(item))
 
 
 PAGE = Page(

@@ -31,7 +31,7 @@ class ResultsShow(Show):
     within: the group of facts, such as "relation:symptoms"; "" for any.
     model: the run that the filter is about, −1 for any.
     fact: the row of the fact that is open, −1 for none.
-    chosen: the run of which `fact` is the number of a pair, as older links and the lists of one run say it; −1 for none.
+    chosen: the run of which `fact` is the number of a pair, as the lists of one run say it; −1 for none.
     change: with `flips`, whose answers that passages turned are listed, and which.
     sort: the score by which models are sorted, "" for the first.
     estimand: what intervals are about.

@@ -42,9 +42,6 @@ from medfact.web.services import Services
 Lives = Mapping[str, Live]
 """The runs that are shown, by what to call them."""
 
-OLD_TABS = {"overview": "summary", "calibration": "confidence", "papers": "statistics"}
-"""Tab of older links → where its figures are now."""
-
 STATISTICS = {
     "runs": "Model against model",
     "answers": "Consistency",
@@ -59,8 +56,9 @@ def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
     reports = visitor.services.reports
     lives = named([reports.about(live, show.estimand) for live in runs], visitor.owners)
     tabs = _tabs(lives)
-    tab = OLD_TABS.get(show.tab, show.tab)
-    show = show.model_copy(update={"run": ",".join(live.run.run for live in runs), "tab": tab if tab in tabs else "summary"})
+    show = show.model_copy(
+        update={"run": ",".join(live.run.run for live in runs), "tab": show.tab if show.tab in tabs else "summary"}
+    )
     show = _in_range(visitor, show, lives)
     told = {name: live for name, live in lives.items() if live.is_telling}
     content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)

@@ -17,12 +17,12 @@ from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
+from medfact.web.downloads import card_of_runs
 from medfact.web.evaluate.begin import begin
 from medfact.web.evaluate.form import Setup
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import of_facts
 from medfact.web.pages.progress import named, progress_of
-from medfact.web.posted import card_now
 from medfact.web.services import Services
 
 LAST_STEP = 6
@@ -191,7 +191,9 @@ def _two_models(visitor: Visitor, show: TourShow) -> tuple[Markup, float | None]
     if waits:
         progress = [progress_of(name, live) for name, live in lives.items()]
         return render("tour_two", progress=progress, **values), services.reports.pace()
-    return render("tour_two", card=card_now(services, runs, visitor.owners), **values), None
+    return render(
+        "tour_two", card=card_of_runs(services, [services.run(run).seen_by(visitor.owners) for run in runs]), **values
+    ), None
 
 
 PAGE = Page(
