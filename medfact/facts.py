@@ -6,13 +6,13 @@ Entities are identified by name. Identifiers (UMLS CUIs, DOIDs, …) may repeat;
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medfact.assets import table_words
@@ -37,14 +37,11 @@ class Column:
 
     is_read: whether a file of facts may have it. exported: whether tables of facts that medfact writes have it.
     of_the_source: whether it describes where a fact comes from, which says nothing of its false partners.
-    file_format: the format of a run's file from which on it is there (`exchange.lines.FORMAT`): older versions of medfact
-    refuse it.
     """
 
     is_read: bool = True
     exported: str = NEVER
     of_the_source: bool = False
-    file_format: int = 0
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
@@ -57,7 +54,7 @@ class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
 
     Its fields are the columns of facts: what is read of each, stored and written follows from its `Column`. A field that is
-    added changes no id and no fingerprint, which are hashes of the fields that `_id` and `described` name.
+    added changes no id (`_id`), and the fingerprint of those sets alone that fill it (`described`).
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
@@ -65,7 +62,7 @@ class Fact:
     region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
     the id where they are filled.
     difficulty: of a negative: near, far, judged or closest (`negatives.difficulty`).
-    presumed: of a negative that was drawn and that nobody vouches for (`datasets.vouched`): true; else None.
+    presumed: of a negative that was drawn and that nobody vouches for (`datasets.pairing`): true; else None.
     turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
     tail: None only where a ready statement's tail is unknown.
     """
@@ -80,19 +77,19 @@ class Fact:
     tail_id: str | None = column(about=Column(exported=ALWAYS))
     source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
     source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
-    as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=5))
-    until: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=8))
-    region: str | None = column(about=Column(exported=IF_KNOWN, file_format=8))
-    population: str | None = column(about=Column(exported=IF_KNOWN, file_format=8))
+    as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    until: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    region: str | None = column(about=Column(exported=IF_KNOWN))
+    population: str | None = column(about=Column(exported=IF_KNOWN))
     strength: str | None = column(about=Column())
     specialty: str | None = column(about=Column())
     negative_of: str | None = column(about=Column(exported=ALWAYS))
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
-    presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN, file_format=10), compare=False, repr=False)
+    presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN), compare=False, repr=False)
     turned_from: str | None = column(
-        about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True, file_format=7), compare=False, repr=False
+        about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True), compare=False, repr=False
     )
 
     def __post_init__(self) -> None:
@@ -525,28 +522,18 @@ class KnowledgeBase:
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
         broader = sorted(map("\x1f".join, self.is_a))
         judged = sorted(digest(described(fact, ready)) for fact in self.judged)
-        of_judged = ("judged", *judged) if judged else ()
-        of_learned = ("learned", *sorted(map("\x1f".join, self.learned))) if self.learned else ()
-        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged, *of_learned)
+        learned = sorted(map("\x1f".join, self.learned))
+        texts = (*facts, "also true", *links, "synonyms", *names, "is a", *broader, "judged", *judged, "learned", *learned)
+        return digest("facts", *texts)
 
 
-_BEFORE_TEXT = (
-    "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "as_of",
-    "strength", "specialty",
-)  # fmt: skip
-_AFTER_TEXT = ("negative_of", "k", "fact_id")
-"""What a fingerprint is of, in this order, beside the ready sentence. A new field of a fact is none of it, unless it is filled:
-region and population are in the id.
-"""
-
-_before_text, _after_text = attrgetter(*_BEFORE_TEXT), attrgetter(*_AFTER_TEXT)
-_DESCRIBED = f"Fact({', '.join(f'{name}=%r' for name in (*_BEFORE_TEXT, 'text', *_AFTER_TEXT))})"
+_COMPARED = tuple(one.name for one in fields(Fact) if one.compare)
 
 
 def described(fact: Fact, ready: Mapping[str, str]) -> str:
-    """A fact and its ready sentence as text for a fingerprint. Recorded runs hold such fingerprints: never change this text."""
-    told = _DESCRIBED % (*_before_text(fact), ready.get(fact.fact_id), *_after_text(fact))
-    return f"{told} until {fact.until!r}" if fact.until else told
+    """A fact and its ready sentence as text for a fingerprint. Empty fields are left out: a new one changes no fingerprint."""
+    filled = {name: value for name in _COMPARED if (value := getattr(fact, name)) is not None}
+    return json.dumps([filled, ready.get(fact.fact_id)])
 
 
 def _reachable(start: str, steps: Mapping[str, set[str]]) -> set[str]:

@@ -26,7 +26,7 @@ _MAX_BITS = 128
 
 
 class Bounds(NamedTuple):
-    """Range of a number, checked on input. Recorded runs may be outside it: an older version may have allowed more."""
+    """Range of a number, checked on input. Recorded runs are not held to it: what was recorded stays readable."""
 
     least: float
     most: float

@@ -401,32 +401,21 @@ class RunSpec:
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
-        del record["service"]["key"], record["service"]["effort"]  # that is the spec's own
-        for name in (
-            "imported",
-            "effort",
-            "stated",
-            "pressure",
-            "batch",
-            "sourced",
-        ):  # what older versions do not know stands only if it says something
-            if not record[name]:
-                del record[name]
-        if record["asked_in"] == ENGLISH:  # as of before there was a choice
-            del record["asked_in"]
-        return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
+        service = record["service"]
+        del service["key"], service["effort"]  # that is the spec's own
+        service["base_url"] = without_secrets(service["base_url"])
+        return {**record, "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
-        """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
-        lists = [one for one in dataclasses.fields(cls) if one.default == () and one.name in record]
+        """The spec of a record. A field that the record lacks is at its default."""
+        lists = [field for field in dataclasses.fields(cls) if field.default == () and field.name in record]
         converted = {
-            **{one.name: _in_tuples(record[one.name], of_pairs="tuple[tuple" in str(one.type)) for one in lists},
-            "placement": Placement.from_record(record.get("placement")),
-            "service": ServiceSettings(**_without_secrets(record.get("service") or {})),
-            "encoder_url": without_secrets(record.get("encoder_url")),
+            **{field.name: _in_tuples(record[field.name], of_pairs="tuple[tuple" in str(field.type)) for field in lists},
+            "placement": Placement.from_record(record.get("placement", {})),
+            "service": ServiceSettings(**record.get("service", {})),
         }
-        return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
+        return cls(**{**record, **converted})
 
 
 def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
@@ -434,9 +423,7 @@ def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
     return tuple((str(ours), str(theirs)) for ours, theirs in values) if of_pairs else tuple(values)
 
 
-def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a service without the secrets in its address."""
-    return {**service, "base_url": without_secrets(service["base_url"])} if "base_url" in service else {**service}
+# ------------------------------------------------------------------------------------------------ the settings of a run
 
 
 RECORDS = {"spec": RunSpec, "service": ServiceSettings, "placement": Placement}

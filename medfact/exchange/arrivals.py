@@ -31,11 +31,11 @@ from medfact.facts import FACT_COLUMNS
 from medfact.models.pressure import kinds_asked
 from medfact.models.services.replies import shortened
 from medfact.store import schema
-from medfact.store.contents import content_of
+from medfact.store.disk import content_of
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
-from medfact.store.retrieval import gold_rank
 from medfact.store.schema import record_id
+from medfact.store.statement_rows import gold_rank
 
 if TYPE_CHECKING:
     from medfact.store import Store
@@ -206,7 +206,7 @@ class Arrival:
         if not self.run:
             raise ValueError("it holds no run")
         for kind, name in COUNTED.items():
-            if self._header.get(name, 0) != self._counts[kind]:
+            if self._header.get(name) != self._counts[kind]:
                 raise ValueError(
                     f"it holds {self._counts[kind]} {name}, and its first line says {self._header.get(name)!r:.20}"
                 )

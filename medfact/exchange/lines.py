@@ -24,7 +24,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from medfact.answers import FORMATS, INSTRUCTIONS
 from medfact.datasets.text import one_line, printable
 from medfact.errors import MedfactError, Mistake
-from medfact.facts import COLUMNS as FACTS_COLUMNS
 from medfact.facts import Fact
 from medfact.models import service_of
 from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS
@@ -38,18 +37,10 @@ from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS, storable
 
-PLAIN_FORMAT, PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT = 4, 5, 6, 7, 9
-"""The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
-which false partners alone are asked; from 6 on, answers may tell tokens of thinking apart, and say how sure the model was;
-from 7 on, answers after pushes may follow; from 8 on, facts may hold in a region, in a population, or until a date alone; from
-9 on, answers may name the host behind a router; from 10 on, false facts may be presumed. A file has the smallest that fits it.
+FORMAT = 1
+"""The number of a file's format. It grows when an older medfact would read a file wrongly; a column of facts that is not known
+to it is refused in any case.
 """
-
-COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
-"""Column of facts → the format of files whose facts have something in it."""
-
-FORMAT = max(PARTNERS_FORMAT, THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT, *COLUMN_FORMATS.values())
-"""The newest."""
 
 MAX_LINE_BYTES = 4 << 20
 MAX_BYTES = 1 << 30
@@ -60,6 +51,9 @@ _FREE_BYTES, _MAX_UNPACKING = 8 << 20, 40
 
 _NUMBER_LIMIT = 2**31
 """What the databases' integers hold."""
+
+FILE = "medfact run"
+"""The first name in a file, by which it is known; its value is the number of the format."""
 
 EXPORT_AGAIN = "Export the run again, or get the file again."
 
@@ -87,8 +81,7 @@ COUNTED = {
     STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers",
     PUSH: "pushes",
 }  # fmt: skip
-"""Kind → its name in the header, which counts its lines; 0 where it has no such name. Events are not counted: an imported run
-has one more."""
+"""Kind → its name in the header, which counts its lines. Events are not counted: an imported run has one more."""
 
 _LOCAL = {
     RUN: {"number", "owner", "changed", "worker", "beat_at", "deleted_at"},
@@ -146,21 +139,17 @@ class Line:
 
 def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
     """A row as a line, without nulls, NaN and infinity."""
-    return _json({kind: {name: row[name] for name in COLUMNS[kind] if _has_value(row[name])}})
+    values = {name: row[name] for name in COLUMNS[kind] if row[name] is not None}
+    return _json({kind: {name: value for name, value in values.items() if type(value) is not float or math.isfinite(value)}})
 
 
-def encode_header(run: str, format_: int, counts: Mapping[str, int]) -> bytes:
-    """The first line of a file. format_: FORMAT, or an older one that it keeps to."""
-    told = {COUNTED[kind]: number for kind, number in counts.items() if number or kind != PUSH}
-    return _json({"medfact": "run", "format": format_, "run": run, **told})
+def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
+    """The first line of a file. counts: kind → its number of lines."""
+    return _json({FILE: FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(content).encode() + b"\n"
-
-
-def _has_value(value: Any) -> bool:
-    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -177,9 +166,11 @@ def read_lines(file: BinaryIO, name: str, max_bytes: int = MAX_BYTES) -> tuple[d
     """
     objects = _objects(file, name, max_bytes)
     header = next(objects, (1, 0, {}))[2]
-    if header.get("medfact") != "run" or not isinstance(header.get("format"), int):
+    if header.get("medfact") == "run":
+        raise Mistake(f"{name} was made by a development version before 1.0: ask its model again with this version.")
+    if not isinstance(header.get(FILE), int):
         raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.")
-    if header["format"] > FORMAT:
+    if header[FILE] > FORMAT:
         raise Mistake(f"{name} was written by a newer medfact.", "Update medfact, then import it.")
     return header, _lines(objects, name)
 
@@ -263,7 +254,7 @@ def _complete_row(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     complete: dict[str, Any] = dict.fromkeys(columns)
     for name, value in row.items():
         if name not in columns:
-            raise ValueError(f"no {kind} has a column {name[:40]!r}")
+            raise ValueError(f"this medfact knows no column {name[:40]!r} of the {kind}")
         plain = value if name in _VERBATIM.get(kind, ()) else _plain(value, printable if name in _LINES else one_line)
         complete[name] = None if value is None else _value(name, plain, _TYPES[kind][name])
     for name in _REQUIRED[kind]:

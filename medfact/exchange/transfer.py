@@ -19,34 +19,28 @@ from medfact.errors import Mistake
 from medfact.exchange.arrivals import Arrival
 from medfact.exchange.lines import (
     ANSWER,
-    COLUMN_FORMATS,
     COUNTED,
     DEMONSTRATION,
     EVENT,
     EXPORT_AGAIN,
     JSON_COLUMNS,
     MAX_BYTES,
-    PARTNERS_FORMAT,
     PLACE,
-    PLAIN_FORMAT,
     PUSH,
-    PUSHES_FORMAT,
     RETRIEVED,
     RUN,
     STATED,
     STATEMENT,
     TABLES,
-    THINKING_FORMAT,
-    UPSTREAM_FORMAT,
     encode_header,
     encode_row,
     read_lines,
 )
 from medfact.exchange.portable import addressed, portable
 from medfact.store import schema
-from medfact.store.contents import ending_of, public_reason
+from medfact.store.disk import ending_of, public_reason
 from medfact.store.entities import PAUSED
-from medfact.store.pushes import order_of_kinds
+from medfact.store.run_answers import order_of_kinds
 
 if TYPE_CHECKING:
     from medfact.store import Run, Store
@@ -76,7 +70,7 @@ def _lines_of(connection: sql.Connection, record: Run, gone: Mapping[str, None])
         kind: connection.execute(sql.select(sql.func.count()).select_from(queries[kind].subquery())).scalar_one()
         for kind in COUNTED
     }
-    yield encode_header(run, _format_of(connection, run), counts)
+    yield encode_header(run, counts)
     yield encode_row(RUN, _run_row(connection, record))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
@@ -111,21 +105,6 @@ def _stated(run: str) -> sql.Select[Any]:
     joined = statements.join(named, named.c.statement_id == statements.c.statement_id)
     joined = joined.join(schema.run_facts, (of_run.run == run) & (of_run.fact == named.c.fact))
     return sql.select(*STATED.values()).select_from(joined.join(facts, facts.c.record == of_run.record))
-
-
-def _format_of(connection: sql.Connection, run: str) -> int:
-    """The smallest format that fits a run: by what its facts have, and whether it has true ones that it does not ask."""
-    of_run, facts = schema.run_facts.c, schema.facts.c
-    joined = schema.run_facts.join(schema.facts, facts.record == of_run.record)
-    present = [sql.func.count(of_run.statement_id), *(sql.func.count(facts[name]) for name in COLUMN_FORMATS)]
-    counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
-    answer = schema.answers.c
-    thinking = sql.select(sql.func.count(answer.reasoning_tokens) + sql.func.count(answer.stated)).where(answer.run == run)
-    pushes = sql.select(sql.func.count()).where(schema.pushes.c.run == run)
-    upstream = sql.select(sql.func.count(answer.upstream)).where(answer.run == run)
-    further = (connection.execute(query).scalar_one() for query in (thinking, pushes, upstream))
-    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values(), THINKING_FORMAT, PUSHES_FORMAT, UPSTREAM_FORMAT)
-    return max((number for number, count in zip(formats, (*counts, *further), strict=True) if count), default=PLAIN_FORMAT)
 
 
 def _run_row(connection: sql.Connection, record: Run) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _is_contraindicated(fact: Fact) -> bool:
 
 
 def _words(fact: Fact) -> str:
-    """The words of the label at the address in `source_id`; files of users and older runs hold words there, and no address."""
+    """The words of the label at the address in `source_id`; files of users hold words there, and no address."""
     said = fact.source_id or ""
     return label_words().get((fact.head, fact.tail or ""), "") if _ADDRESS.fullmatch(said) else said
 

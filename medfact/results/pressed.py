@@ -22,7 +22,7 @@ from medfact.metrics.pressure import (
 from medfact.metrics.records import PENDING, UNREADABLE, Records
 from medfact.models.pressure import PRESSURES, ROUNDS, kinds_asked
 from medfact.store import Run, Store
-from medfact.store.pushes import PushedColumns
+from medfact.store.run_answers import PushedColumns
 
 
 def pressure_of(run: Run, records: Records, store: Store) -> Pressure | None:

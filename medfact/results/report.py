@@ -270,10 +270,6 @@ def readable(run: str) -> Iterator[None]:
         raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
-FIGURES = 8
-"""Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
-
-
 def kept_report(store: Store, run: Run) -> Report | None:
     """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact.
 
@@ -285,14 +281,14 @@ def kept_report(store: Store, run: Run) -> Report | None:
     if not kept or any(kept.get(name) != value for name, value in _follows_from(run).items()):
         return None
     added = MEASURES.keys() - fields_among(MEASURES)
-    with suppress(ValidationError, KeyError):  # a report of before this version's last change is made anew
+    with suppress(ValidationError, KeyError):  # a plug-in has added a measure since, or changed one
         return read_record(Report, {**kept["report"], "more": {name: kept["report"][name] for name in added}})
     return None
 
 
 def _follows_from(run: Run) -> dict[str, Any]:
     """What the report of the same answers follows from beside them: kept with it."""
-    return {"medfact": VERSION, "figures": FIGURES, "categories": categories_key(), "data": data_key(run)}
+    return {"medfact": VERSION, "categories": categories_key(), "data": data_key(run)}
 
 
 def keep(store: Store, run: Run, made: Report) -> None:

@@ -14,7 +14,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,9 +44,6 @@ SECRET_BYTES = 32
 
 _SIGNED = 32
 """Hexadecimal digits of a signature: 128 bits."""
-
-_LATER: Mapping[str, Sequence[object]] = {"language": (ENGLISH,), "by": ("",), "chosen": ((), []), "disputed": (0,)}
-"""Fields that older invitations lack, with the values that are not signed: their addresses stay good."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +178,7 @@ def progress(store: Store, of: Iterable[Invitation]) -> Iterator[Progress]:
 
 def _signature(one: Invitation) -> str:
     """Signature of all fields of an invitation, which nobody can make without the secret."""
-    fields = {name: value for name, value in asdict(one).items() if name not in _LATER or value not in _LATER[name]}
-    signed = b"medfact invitation 1 " + json.dumps(fields, sort_keys=True).encode()
+    signed = b"medfact invitation 1 " + json.dumps(asdict(one), sort_keys=True).encode()
     return hmac.new(_secret(), signed, hashlib.sha256).hexdigest()[:_SIGNED]
 
 

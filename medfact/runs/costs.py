@@ -188,7 +188,7 @@ def _thinking(calls: Sequence[Any]) -> int | None:
 
 
 def _is_uncounted(call: Any) -> bool:
-    """Whether nobody knows the tokens of a call: earlier versions estimated none where the service counted none."""
+    """Returns True if the tokens of a call are unknown: the file of a run may leave them out."""
     has_reply = call.failure is None and call.cut != CONTENT_FILTER
     return bool(has_reply and call.attempts and not call.prompt_tokens)
 

@@ -148,8 +148,9 @@ SHOTS_REPHRASED = "rephrased the demonstrations too"
 
 
 def shots_rephrased(run: Run) -> bool | None:
-    """Whether the demonstrations of a run of rephrased statements are rephrased too: a run says so in a note, and those of
-    before did not do it. None where nothing is rephrased, or nothing shown.
+    """Returns True if a run's demonstrations are rephrased as its statements are, which a note says; those of a file are not.
+
+    None where nothing is rephrased, or nothing shown.
     """
     if run.spec.writer is None or run.pool == LLM_EVAL or not run.shots:
         return None

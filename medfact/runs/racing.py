@@ -96,7 +96,7 @@ class RacingRuns:
         self._runs: Mapping[str, Run] = {run.run: run for run in runs}
         self._store, self._tell = patient(store), tell
         self._boards = {run.run: Board(store.answers.sheet(run.run)) for run in runs}
-        # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
+        # sorted: a run that was recorded in another order, in a stranger's file perhaps, is asked to its end all the same
         self._places = {name: np.maximum.accumulate(places_of(board.sheet)) for name, board in self._boards.items()}
         least = LEAST_HERE if any(is_local(run.model) for run in runs) else LEAST_ELSEWHERE
         self._after = np.cumsum(np.bincount(next(iter(self._places.values()))))

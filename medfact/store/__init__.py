@@ -9,11 +9,9 @@ from __future__ import annotations
 import copy
 
 from medfact.spec import LOCAL_OWNER
-from medfact.store.batches import Batch, Batches
-from medfact.store.contributions import Contributions
+from medfact.store.contributions import Contributions, Decisions, PrototypeEdits, SetUps
 from medfact.store.curations import Candidate, Curation, CurationDecision, Curations
 from medfact.store.database import Database
-from medfact.store.decisions import Decisions, PrototypeEdits
 from medfact.store.disk import Disk, Ended
 from medfact.store.engine import default_url, exists, home, is_lasting
 from medfact.store.entities import (
@@ -44,21 +42,17 @@ from medfact.store.entities import (
     UnreadRun,
     Verdict,
 )
-from medfact.store.lifecycle import Lifecycle
+from medfact.store.lifecycle import Lifecycle, Publications
 from medfact.store.lookup import KEPT_DELETED
-from medfact.store.migrations import SCHEMA_VERSION
-from medfact.store.publications import Publications
-from medfact.store.pushes import Pushes
-from medfact.store.recording import MADE_FROM_IMPORTED, Recording
-from medfact.store.run_answers import Answers, News
-from medfact.store.set_ups import SetUps
+from medfact.store.recording import MADE_FROM_IMPORTED, Batch, Batches, Recording
+from medfact.store.run_answers import Answers, News, Pushes
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "LENT_KEY",
-    "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING",
+    "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "STOPPED", "STOP_ASKED", "WAITING",
     "Answer", "Asked", "Batch", "Candidate", "Curation", "CurationDecision", "DraftDecision", "Ended", "News", "Plan",
     "PrototypeEdit", "Published", "PushedAnswer", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun",
     "Verdict", "default_url", "exists", "home", "is_lasting",

@@ -21,7 +21,6 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from medfact.errors import StoreError
 from medfact.store.engine import default_url, file_of, open_engine, patience_with, without_password
 from medfact.store.migrations import migrate
-from medfact.store.recorded_secrets import remove_secrets
 from medfact.store.schema import storable
 
 _FREE_DISK = "Free space on its disk, then resume the run; the answers so far are kept."
@@ -97,13 +96,7 @@ class Database:
         file = file_of(self.url)
         self.file = file and file.absolute()
         with self.explained_errors():
-            up_to_date = migrate(self.engine)
-            if up_to_date:
-                remove_secrets(self.engine)
-        if not up_to_date:
-            raise StoreError(
-                f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
-            )
+            migrate(self.engine, without_password(self.url))
         self._opened_file = self._file_identity()
         self._new: dict[str, Any] = {}
         self.erased = threading.Event()

@@ -22,10 +22,6 @@ CONNECT_SECONDS = 10
 WRITE_WAIT_SECONDS = 20.0
 """How long a write waits for another program's. An address can set it: `sqlite:///file.db?timeout=60`."""
 
-_OF_OLDER_VERSIONS = 0o644
-"""How a database's file was made where nobody asked for anything else."""
-
-
 PATIENCE_SECONDS = 60.0
 """How long a run tries again what a database refuses that is away: at most three times as long as a write waits."""
 
@@ -117,7 +113,8 @@ def open_engine(url: str) -> sql.Engine:
         parsed = _parsed(url)
         if (file := file_of(url)) is not None:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _keep_private(file)
+            with suppress(FileExistsError):  # only its owner may read it, and SQLite's files beside it
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             parsed = parsed.set(database=str(file))
         wait_seconds = float(str(parsed.query.get("timeout", WRITE_WAIT_SECONDS)))
         # A server may have restarted since a connection was made.
@@ -134,18 +131,6 @@ def open_engine(url: str) -> sql.Engine:
     if engine.dialect.name == "sqlite":
         sql.event.listen(engine, "connect", partial(_set_up_sqlite, wait_seconds))
     return engine
-
-
-def _keep_private(file: Path) -> None:
-    """Lets nobody else read a database: what it will be made as, SQLite's files beside it too. One that its owner has opened to
-    others, who may write, stays as it is; one of an older version could be read by everybody.
-    """
-    with suppress(FileExistsError):
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    for one in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))):
-        with suppress(OSError):
-            if one.stat().st_mode & 0o777 == _OF_OLDER_VERSIONS:
-                one.chmod(0o600)
 
 
 def _set_up_sqlite(wait_seconds: float, connection: Any, _: object) -> None:

@@ -1,4 +1,4 @@
-"""Changes to recorded runs: which process works on them, their states, what their owners do with them."""
+"""Changes to recorded runs: which process works on them, their states, what their owners do with them, who may see them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ import sqlalchemy as sql
 from medfact.errors import Mistake
 from medfact.log_setup import masked
 from medfact.store import schema
-from medfact.store.contents import content_of
-from medfact.store.database import now
-from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED
+from medfact.store.database import Part, now
+from medfact.store.disk import erase_runs
+from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED, Published
 from medfact.store.lookup import Lookup, attempts_in, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
 _log = logging.getLogger(__package__)
-
-TABLES_OF_RUNS = (
-    schema.answers, schema.pushes, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved,
-    schema.events, schema.batches, schema.sheets, schema.publications, schema.runs,
-)  # fmt: skip
 
 
 class Lifecycle(Lookup):
@@ -147,37 +142,34 @@ class Lifecycle(Lookup):
         return len(runs)
 
 
-def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
-    """Erases runs, and statements that no other run asks. What remains is a hash of what each held."""
-    for run in runs:
-        _record_erased(connection, run)
-    for table in TABLES_OF_RUNS:
-        connection.execute(table.delete().where(table.c.run.in_(runs)))
-    delete_unasked(connection)
-
-
-def _record_erased(connection: sql.Connection, run: str) -> None:
-    """Records that a run was erased. Of a copy that was erased too, the first one counts."""
-    known = connection.execute(sql.select(schema.erased_runs.c.run).where(schema.erased_runs.c.run == run)).first()
-    if known is None:
-        connection.execute(schema.erased_runs.insert().values(run=run, content=content_of(connection, run)))
-
-
-def delete_unasked(connection: sql.Connection) -> None:
-    """Erases statements that no run asks, and facts that none has, unless somebody has said something of the fact."""
-    statements, facts, of_runs, said = schema.statements, schema.facts, schema.run_facts, schema.verdicts.c
-    if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them
-        connection.execute(sql.text("LOCK TABLE statements, facts IN SHARE ROW EXCLUSIVE MODE"))
-    asked = sql.select(schema.run_statements.c.statement_id).union_all(sql.select(of_runs.c.statement_id)).subquery()
-    found = statements.outerjoin(asked, asked.c.statement_id == statements.c.statement_id)
-    unasked = sql.select(statements.c.statement_id).select_from(found).where(asked.c.statement_id.is_(None))
-    unasked = unasked.where(~sql.exists().where(said.fact_id == statements.c.fact_id))
-    connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
-    used = (sql.exists().where(column == facts.c.record) for column in (of_runs.c.record, said.record))
-    connection.execute(facts.delete().where(*(~one for one in used)))
-
-
 def _last_claim(run: str) -> sql.Select[Any]:
     """The number of the event of a run's last claim."""
     row = schema.events.c
     return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)
+
+
+class Publications(Part):
+    """What is published, whoever owns the runs."""
+
+    def publish(self, run: str, name: str) -> None:
+        """Shows a run to everybody under this name, which its owner cannot change. A second time changes the name."""
+        row = schema.publications.c
+        with self.database.writing() as connection:
+            renamed = schema.publications.update().where(row.run == run).values(name=name)
+            if not connection.execute(renamed).rowcount:
+                added = {"run": run, "name": name, "published_at": now()}
+                connection.execute(self.database.insert_new(schema.publications), [added])
+
+    def withdraw(self, run: str) -> bool:
+        """Shows a run to nobody but those who have its link. Returns whether it was published."""
+        with self.database.writing() as connection:
+            gone = schema.publications.delete().where(schema.publications.c.run == run)
+            return bool(connection.execute(gone).rowcount)
+
+    def published(self) -> list[Published]:
+        """The runs that are published and not deleted, the first published first."""
+        row = schema.publications.c
+        there = schema.publications.join(schema.runs, schema.runs.c.run == row.run)
+        query = sql.select(row.run, row.name, row.published_at).select_from(there).where(schema.runs.c.deleted_at.is_(None))
+        with self.database.reading() as connection:
+            return [Published(*values) for values in connection.execute(query.order_by(row.published_at, row.run))]

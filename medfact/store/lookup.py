@@ -249,23 +249,18 @@ def _listed(owners: Sequence[str] = ()) -> sql.Select[Any]:
 def _recorded(row: Any) -> Run | UnreadRun:
     try:
         return _run(row)
-    except (Mistake, ValueError, TypeError, AttributeError, KeyError) as error:
-        return UnreadRun(row.run, row.owner, row.state, row.started_at, row.model, _why(error))
-
-
-def _why(error: Exception) -> str:
-    """What is wrong with a record, in a few words."""
-    if isinstance(error, Mistake):
-        return error.problem.rstrip(".")
-    return (
-        "its record is no JSON" if isinstance(error, json.JSONDecodeError) else "its settings are none that this medfact knows"
-    )
+    except Mistake as error:
+        why = error.problem.rstrip(".")
+    except json.JSONDecodeError:
+        why = "its record is no JSON"
+    except (ValueError, TypeError, AttributeError, KeyError):
+        why = "its settings are none that this medfact knows"
+    return UnreadRun(row.run, row.owner, row.state, row.started_at, row.model, why)
 
 
 def _run(row: Any) -> Run:
     values = {f.name: getattr(row, f.name) for f in fields(Run)}
-    spec = RunSpec.from_record(json.loads(row.spec))
-    values["spec"] = spec.from_a_file() if row.imported and not spec.imported else spec  # an older medfact took it in
+    values["spec"] = RunSpec.from_record(json.loads(row.spec))
     for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}"), ("population", "{}")):
         values[name] = json.loads(values[name] or empty)
     values["state"] = _state(row)

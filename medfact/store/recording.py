@@ -1,4 +1,4 @@
-"""Recording a new run: its row, its statements and their order, its demonstrations."""
+"""Recording a new run, and the batches of calls that a service is sent for it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, WAITING, Plan
-from medfact.store.retrieval import add_passages, planned_passages
 from medfact.store.sheets import fact_numbers, sheet_of
-from medfact.store.statement_rows import Records, add_statements, records_of, rows_of
+from medfact.store.statement_rows import Records, add_passages, add_statements, planned_passages, records_of, rows_of
 from medfact.store.workers import myself
 
 MADE_FROM_IMPORTED = "from a run that came from a file"
@@ -40,14 +39,39 @@ class Recording(Part):
         # all that is to be written is made before: others wait while a transaction is open
         run, passages = secrets.token_hex(16), planned_passages(plan.statements)
         rows = _kept_rows_of(plan) if len(plan.statements) <= MOST_STATEMENTS else _rows_of(plan)
-        row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": rows.facts}
+        shots = [
+            {"run": run, "shots_of": group, "position": position, "text": shot.text, "label": shot.label}
+            for group, shown in plan.demonstrations.items()
+            for position, shot in enumerate(shown)
+        ]
+        row = {
+            "run": run,
+            "owner": self.owner,
+            "state": WAITING,
+            "worker": myself(),
+            "beat_at": now(),
+            "started_at": now(),
+            "model": spec.model,
+            "dataset": plan.dataset,
+            "dataset_fingerprint": plan.dataset_fingerprint,
+            "pool": plan.pool,
+            "pool_text": json.dumps(plan.pool_text),
+            "population": json.dumps(dict(plan.population)),
+            "shots": plan.shots,
+            "spec": json.dumps(spec.to_record()),
+            "versions": json.dumps(versions),
+            "notes": json.dumps(plan.notes),
+            "statements": len(plan.statements),
+            "facts": rows.facts,
+        }
         facts, places = ([(run, *values) for values in of] for of in (rows.run_facts, rows.places))
         with self.database.writing() as connection:
             connection.execute(schema.runs.insert().values(row))
             add_statements(self.database, connection, rows.statements, rows.records)
             self.database.insert_rows(connection, _RUN_FACTS, _RUN_FACT_COLUMNS, facts)
             self.database.insert_rows(connection, _PLACES, _PLACE_COLUMNS, places)
-            _add_demonstrations(connection, run, plan)
+            if shots:
+                connection.execute(schema.demonstrations.insert(), shots)
             add_passages(self.database, connection, run, passages)
             connection.execute(schema.sheets.insert().values(run=run, columns=rows.sheet))
             add_event(connection, run, WAITING)
@@ -89,37 +113,56 @@ def _rows_of(plan: Plan) -> _Rows:
     return _Rows(plan, len(facts), statements, {**facts, **partners}, [*described, *beside], places, sheet)
 
 
-def _described(spec: RunSpec, plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
-    """What the row of a new run says of its settings and its plan."""
-    return {
-        "state": WAITING,
-        "worker": myself(),
-        "beat_at": now(),
-        "started_at": now(),
-        "model": spec.model,
-        "dataset": plan.dataset,
-        "dataset_fingerprint": plan.dataset_fingerprint,
-        "pool": plan.pool,
-        "pool_text": json.dumps(plan.pool_text),
-        "population": json.dumps(dict(plan.population)),
-        "shots": plan.shots,
-        "spec": json.dumps(spec.to_record()),
-        "versions": json.dumps(versions),
-        "notes": json.dumps(plan.notes),
-        "statements": len(plan.statements),
-    }
-
-
-def _add_demonstrations(connection: sql.Connection, run: str, plan: Plan) -> None:
-    rows = [
-        {"run": run, "shots_of": group, "position": position, "text": shot.text, "label": shot.label}
-        for group, shots in plan.demonstrations.items()
-        for position, shot in enumerate(shots)
-    ]
-    if rows:
-        connection.execute(schema.demonstrations.insert(), rows)
-
-
 def add_event(connection: sql.Connection, run: str, what: str, said: str | None = None) -> None:
     """Adds an event to a run's history."""
     connection.execute(schema.events.insert().values(run=run, at=now(), what=what, said=said))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch, from the intention on. token: names it, at the service too. at: when its last step was recorded. path: where its
+    calls go. parameters: of them. file, batch: the service's own names; None until they are known.
+    """
+
+    token: str
+    at: str
+    path: str
+    parameters: Mapping[str, Any]
+    file: str | None
+    batch: str | None
+    closed: bool
+
+
+class Batches(Part):
+    """The batches of runs."""
+
+    def intend(self, run: str, token: str, path: str, parameters: Mapping[str, Any]) -> None:
+        """Records that a batch is going to be sent."""
+        values = {"run": run, "token": token, "at": now(), "path": path, "parameters": json.dumps(parameters), "closed": False}
+        with self.database.writing() as connection:
+            connection.execute(schema.batches.insert().values(values))
+
+    def uploaded(self, token: str, file: str) -> None:
+        """Records the name of a batch's file at the service, before the batch itself is asked for."""
+        self._update(token, file=file)
+
+    def begun(self, token: str, batch: str) -> None:
+        """Records the service's name for a batch."""
+        self._update(token, batch=batch)
+
+    def close(self, token: str) -> None:
+        """Records that all that came of a batch is saved."""
+        self._update(token, closed=True)
+
+    def of(self, run: str) -> list[Batch]:
+        """The batches of a run, oldest first."""
+        row = schema.batches.c
+        query = sql.select(row.token, row.at, row.path, row.parameters, row.file, row.batch, row.closed)
+        with self.database.reading() as connection:
+            found = connection.execute(query.where(row.run == run).order_by(row.number)).all()
+        return [Batch(**{**one._mapping, "parameters": json.loads(one.parameters)}) for one in found]
+
+    def _update(self, token: str, **values: Any) -> None:
+        with self.database.writing() as connection:
+            update = schema.batches.update().where(schema.batches.c.token == token)
+            connection.execute(update.values(at=now(), **values))

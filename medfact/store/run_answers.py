@@ -1,4 +1,4 @@
-"""The statements of runs and the answers to them."""
+"""The statements of runs, the answers to them, and the answers after pushes against these."""
 
 from __future__ import annotations
 
@@ -18,19 +18,121 @@ from medfact.answers import Demonstration, read_answer
 from medfact.answers.reading import COMMITTED
 from medfact.errors import StoreError, UnknownName, UnreadableRun
 from medfact.facts import Fact
+from medfact.models.pressure import CONTROL, PRESSURES, Replied
 from medfact.models.prompt import LENGTH, is_cut_in_thinking, is_whole
 from medfact.spec import PROTOCOLS
 from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
-from medfact.store.database import Part, now, rows_among
+from medfact.store.database import Database, Part, now, rows_among
 from medfact.store.entities import IMPORTED, Answer, Asked, PushedAnswer
-from medfact.store.pushes import Place, pushed_in
-from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, facts_in, statement_of
+from medfact.store.statement_rows import (
+    STATEMENT_COLUMNS,
+    Passages,
+    add_passages,
+    fact_columns,
+    fact_of,
+    facts_in,
+    passages_in,
+    statement_of,
+)
 
-_ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
+_ANSWER_COLUMNS = tuple(one.name for one in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
+_KEY = ("run", "statement_id", "draw")
+_PUSH_COLUMNS = ("run", "asked_at", "kind", "round", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
+
+
+def order_of_kinds() -> sql.ColumnElement[int]:
+    """The place of a kind among all, the control's first, for the order of rows."""
+    return sql.case({kind: place for place, kind in enumerate((CONTROL, *PRESSURES))}, value=schema.pushes.c.kind, else_=99)
+
+
+Place = tuple[str, int]
+"""The id of a statement, and the number of the draw of its demonstrations."""
+
+
+@dataclass(frozen=True)
+class PushedColumns:
+    """Answers after pushes as parallel arrays. position: of the statement, from 0. kind: a name. round: from 1.
+
+    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN. is_empty: whether nothing but thinking
+    is in the reply, which ends the conversation: no further round is asked.
+    """
+
+    position: NDArray[np.int64]
+    kind: NDArray[np.str_]
+    round: NDArray[np.int64]
+    answer: NDArray[np.int8]
+    p_true: NDArray[np.float64]
+    p_mass: NDArray[np.float64]
+    is_empty: NDArray[np.bool_]
+
+
+def pushed_in(connection: sql.Connection, run: str, statements: Sequence[str] | None) -> Mapping[Place, Sequence[PushedAnswer]]:
+    """The answers after the pushes against each answer of a run: all, or those to some statements."""
+    row = schema.pushes.c
+    query = sql.select(row.kind, row.round, *(row[name] for name in _ANSWER_COLUMNS)).where(row.run == run)
+    found: dict[Place, list[PushedAnswer]] = {}
+    for kind, turn, *values in rows_among(
+        connection, query.order_by(row.position, order_of_kinds(), row.round), row.statement_id, statements
+    ):
+        answer = Answer(*values)
+        found.setdefault((answer.statement_id, answer.draw), []).append(PushedAnswer(kind, turn, answer))
+    return found
+
+
+def _upsert(database: Database, table: sql.Table, key: Sequence[str], columns: Sequence[str]) -> Any:
+    """An insertion of answers at the positions of their statements. It replaces an earlier failure, and no earlier answer."""
+    place = schema.run_statements.c
+    same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
+    position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
+    insertion = database.insert(table).values(position=position)
+    replaced = {name: insertion.excluded[name] for name in columns if name not in key}
+    return insertion.on_conflict_do_update(index_elements=key, set_=replaced, where=table.c.failure.is_not(None))
+
+
+class Pushes(Part):
+    """Saves and reads the answers after pushes."""
+
+    def save(self, run: str, answers: Sequence[PushedAnswer]) -> None:
+        """Commits answers. An answer replaces an earlier failure; an earlier answer stays."""
+        if not answers:
+            return
+        row, asked_at = schema.runs.c, now()
+        with self.database.writing() as connection:
+            update = schema.runs.update().where(row.run == run)
+            connection.execute(update.values(changed=row.changed + 1, beat_at=asked_at))
+            rows = (
+                (run, asked_at, one.kind, one.round, *_answer_values(one.answer), run, one.answer.statement_id, one.answer.draw)
+                for one in answers
+            )
+            self.database.insert_rows(connection, self._insertion, _PUSH_COLUMNS, rows)
+
+    @cached_property
+    def _insertion(self) -> Any:
+        return _upsert(self.database, schema.pushes, (*_KEY, "kind", "round"), ("asked_at", "position", *_ANSWER_COLUMNS))
+
+    def of(self, run: str) -> Mapping[Place, Sequence[PushedAnswer]]:
+        """The answers after the pushes against each answer of a run, kind by kind and round by round."""
+        with self.database.reading() as connection:
+            return pushed_in(connection, run, None)
+
+    def columns(self, run: str) -> PushedColumns:
+        """All of them as arrays."""
+        row = schema.pushes.c
+        said = sql.cast(row.answer, sql.Integer)
+        answer = sql.case((row.failure.is_not(None), FAILED), (row.answer.is_(None), UNREADABLE), else_=said)
+        unread = sql.case((sql.and_(row.failure.is_(None), row.answer.is_(None)), sql.func.coalesce(row.raw, "")))
+        query = sql.select(row.position, row.kind, row.round, answer, row.p_true, row.p_mass, unread)
+        with self.database.reading() as connection:
+            found = connection.execute(query.where(row.run == run, row.position.is_not(None)))
+            rows = [(*values, raw is not None and Replied(raw, None).is_empty) for *values, raw in found]
+        columns = list(zip(*rows, strict=True)) or [()] * 7
+        types: tuple[Any, ...] = (np.int64, np.str_, np.int64, np.int8, np.float64, np.float64, np.bool_)
+        return PushedColumns(*(np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)))
+
+
 _SAVED_COLUMNS = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
 
 
@@ -66,15 +168,7 @@ class Answers(Part):
 
     @cached_property
     def _answer_insertion(self) -> Any:
-        place = schema.run_statements.c
-        same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
-        position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
-        insertion = self.database.insert(schema.answers).values(position=position)
-        return insertion.on_conflict_do_update(
-            index_elements=["run", "statement_id", "draw"],
-            set_={name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)},
-            where=schema.answers.c.failure.is_not(None),
-        )
+        return _upsert(self.database, schema.answers, _KEY, ("asked_at", "batch", "position", *_ANSWER_COLUMNS))
 
     def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
         """Statements of a run with their answers, in the order in which they are asked: all, or those of some facts (by their

@@ -1,4 +1,4 @@
-"""The tables of the database at the newest version of its schema."""
+"""The tables of the database at its newest schema."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.dialects import postgresql
 
-from medfact.assets import ENGLISH
 from medfact.facts import Fact
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -35,23 +33,14 @@ def record_id(values: Mapping[str, Any]) -> str:
 
 
 class StoredText(sql.TypeDecorator[str]):
-    """Text of any length and content, the same on every database. length: declared in SQLite alone, never enforced."""
+    """Text of any length and content, the same on every database."""
 
     impl = sql.Text
     cache_ok = True
 
-    def __init__(self, length: int | None = None) -> None:
-        super().__init__()
-        self.length = length
-
     @property
     def python_type(self) -> type[str]:
         return str
-
-    def load_dialect_impl(self, dialect: sql.Dialect) -> Any:
-        if dialect.name == "postgresql":
-            return postgresql.TEXT()
-        return sql.String(self.length) if self.length else sql.Text()
 
     def process_bind_param(self, value: str | None, dialect: sql.Dialect) -> str | None:
         return None if value is None else storable(value)
@@ -59,39 +48,40 @@ class StoredText(sql.TypeDecorator[str]):
 
 metadata = sql.MetaData()
 
-schema_version = sql.Table("schema_version", metadata, sql.Column("version", sql.Integer, primary_key=True))
+migrations = sql.Table("migrations", metadata, sql.Column("number", sql.Integer, primary_key=True))
+"""Numbers of schemas: of the one at which the database was created, and of each one to which it was migrated."""
 
 runs = sql.Table(
     "runs",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("run", StoredText(32), unique=True, nullable=False),
-    sql.Column("owner", StoredText(64), nullable=False, index=True),
-    sql.Column("state", StoredText(16), nullable=False),
+    sql.Column("run", StoredText(), unique=True, nullable=False),
+    sql.Column("owner", StoredText(), nullable=False, index=True),
+    sql.Column("state", StoredText(), nullable=False),
     sql.Column("reason", StoredText()),
-    sql.Column("started_at", StoredText(32), nullable=False),
-    sql.Column("finished_at", StoredText(32)),
-    sql.Column("model", StoredText(512), nullable=False),
-    sql.Column("model_revision", StoredText(128)),
+    sql.Column("started_at", StoredText(), nullable=False),
+    sql.Column("finished_at", StoredText()),
+    sql.Column("model", StoredText(), nullable=False),
+    sql.Column("model_revision", StoredText()),
     sql.Column("chat", sql.Boolean),
     sql.Column("decoding", StoredText()),
-    sql.Column("dataset", StoredText(512), nullable=False),
-    sql.Column("dataset_fingerprint", StoredText(64), nullable=False),
-    sql.Column("pool", StoredText(256), nullable=False),
+    sql.Column("dataset", StoredText(), nullable=False),
+    sql.Column("dataset_fingerprint", StoredText(), nullable=False),
+    sql.Column("pool", StoredText(), nullable=False),
     sql.Column("shots", sql.Integer, nullable=False),
     sql.Column("spec", StoredText(), nullable=False),
     sql.Column("versions", StoredText(), nullable=False),
     sql.Column("notes", StoredText(), nullable=False),
     sql.Column("statements", sql.Integer, nullable=False),
-    sql.Column("facts", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("facts", sql.Integer, nullable=False),
     sql.Column("pool_text", StoredText()),
     sql.Column("population", StoredText()),
     sql.Column("name", StoredText()),
     sql.Column("note", StoredText()),
     sql.Column("changed", sql.Integer, nullable=False, server_default="0"),
-    sql.Column("worker", StoredText(200)),
-    sql.Column("beat_at", StoredText(32)),
-    sql.Column("deleted_at", StoredText(32)),
+    sql.Column("worker", StoredText()),
+    sql.Column("beat_at", StoredText()),
+    sql.Column("deleted_at", StoredText()),
 )
 """`changed` grows with every write about a run's answers or state. `worker` is the process that runs it or will run it."""
 
@@ -99,9 +89,9 @@ events = sql.Table(
     "events",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("run", StoredText(32), nullable=False, index=True),
-    sql.Column("at", StoredText(32), nullable=False),
-    sql.Column("what", StoredText(32), nullable=False),
+    sql.Column("run", StoredText(), nullable=False, index=True),
+    sql.Column("at", StoredText(), nullable=False),
+    sql.Column("what", StoredText(), nullable=False),
     sql.Column("said", StoredText()),
 )
 """The history of a run: its states with their reasons, notes on its model, and the import of a copy."""
@@ -110,9 +100,9 @@ batches = sql.Table(
     "batches",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("run", StoredText(32), nullable=False, index=True),
-    sql.Column("token", StoredText(32), unique=True, nullable=False),
-    sql.Column("at", StoredText(32), nullable=False),
+    sql.Column("run", StoredText(), nullable=False, index=True),
+    sql.Column("token", StoredText(), unique=True, nullable=False),
+    sql.Column("at", StoredText(), nullable=False),
     sql.Column("path", StoredText(), nullable=False),
     sql.Column("parameters", StoredText(), nullable=False),
     sql.Column("file", StoredText()),
@@ -124,7 +114,7 @@ batches = sql.Table(
 sheets = sql.Table(
     "sheets",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
     sql.Column("columns", sql.LargeBinary, nullable=False),
     sql.Column("figures", StoredText()),
     sql.Column("figures_of", sql.Integer),
@@ -153,24 +143,24 @@ another way adds a row, and changes nobody's."""
 statements = sql.Table(
     "statements",
     metadata,
-    sql.Column("statement_id", StoredText(32), primary_key=True),
+    sql.Column("statement_id", StoredText(), primary_key=True),
     sql.Column("fact_id", StoredText(), nullable=False),
-    sql.Column("pool", StoredText(256), nullable=False),
-    sql.Column("variant", StoredText(16), nullable=False),
+    sql.Column("pool", StoredText(), nullable=False),
+    sql.Column("variant", StoredText(), nullable=False),
     sql.Column("text", StoredText(), nullable=False),
-    sql.Column("origin", StoredText(64), nullable=False),
+    sql.Column("origin", StoredText(), nullable=False),
 )
 """What a statement's id is a hash of, the same for all runs. What its fact is called stands in `facts`."""
 
 run_statements = sql.Table(
     "run_statements",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
     sql.Column("position", sql.Integer, primary_key=True),
-    sql.Column("statement_id", StoredText(32), nullable=False),
-    sql.Column("shots_of", StoredText(300), nullable=False),
-    sql.Column("draw", sql.Integer, nullable=False, server_default="0"),
-    sql.Column("fact", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("statement_id", StoredText(), nullable=False),
+    sql.Column("shots_of", StoredText(), nullable=False),
+    sql.Column("draw", sql.Integer, nullable=False),
+    sql.Column("fact", sql.Integer, nullable=False),
     sql.Index("ix_run_statements_statement", "run", "statement_id", "draw"),
     sql.Index("ix_run_statements_fact", "run", "fact"),
 )
@@ -190,8 +180,8 @@ partners alone; of these, `statement_id` is a statement, which bears out whose i
 demonstrations = sql.Table(
     "demonstrations",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
-    sql.Column("shots_of", StoredText(300), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("shots_of", StoredText(), primary_key=True),
     sql.Column("position", sql.Integer, primary_key=True),
     sql.Column("text", StoredText(), nullable=False),
     sql.Column("label", sql.Boolean, nullable=False),
@@ -200,8 +190,8 @@ demonstrations = sql.Table(
 retrieved = sql.Table(
     "retrieved",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
-    sql.Column("statement_id", StoredText(32), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("statement_id", StoredText(), primary_key=True),
     sql.Column("passages", StoredText(), nullable=False),
     sql.Column("gold", sql.Integer, nullable=False),
 )
@@ -210,14 +200,14 @@ retrieved = sql.Table(
 rejections = sql.Table(
     "rejections",
     metadata,
-    sql.Column("owner", StoredText(64), primary_key=True),
-    sql.Column("fact_id", StoredText(32), primary_key=True),
-    sql.Column("tail", StoredText(1000), primary_key=True),
-    sql.Column("rejected_at", StoredText(32), nullable=False),
-    sql.Column("reason", StoredText(), nullable=False, server_default=""),
-    sql.Column("head", StoredText(), nullable=False, server_default=""),
-    sql.Column("relation", StoredText(), nullable=False, server_default=""),
-    sql.Column("confirmed", sql.Boolean, nullable=False, server_default=sql.text("FALSE")),
+    sql.Column("owner", StoredText(), primary_key=True),
+    sql.Column("fact_id", StoredText(), primary_key=True),
+    sql.Column("tail", StoredText(), primary_key=True),
+    sql.Column("rejected_at", StoredText(), nullable=False),
+    sql.Column("reason", StoredText(), nullable=False),
+    sql.Column("head", StoredText(), nullable=False),
+    sql.Column("relation", StoredText(), nullable=False),
+    sql.Column("confirmed", sql.Boolean, nullable=False),
 )
 """What people said of false partners. Those that they `confirmed` are false; the others can be true, and are not drawn. `head`
 and `relation` are those of the true fact, "" if they were not recorded; `relation` names its region and population, too."""
@@ -225,35 +215,35 @@ and `relation` are those of the true fact, "" if they were not recorded; `relati
 draft_decisions = sql.Table(
     "draft_decisions",
     metadata,
-    sql.Column("owner", StoredText(64), primary_key=True),
-    sql.Column("run", StoredText(32), primary_key=True),
-    sql.Column("relation", StoredText(1000), primary_key=True),
+    sql.Column("owner", StoredText(), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("relation", StoredText(), primary_key=True),
     sql.Column("accepted", sql.Boolean, nullable=False),
     sql.Column("sentences", StoredText(), nullable=False),
-    sql.Column("decided_at", StoredText(32), nullable=False),
+    sql.Column("decided_at", StoredText(), nullable=False),
 )
 
 verdicts = sql.Table(
     "verdicts",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("owner", StoredText(64), nullable=False, index=True),
-    sql.Column("reviewer", StoredText(120), nullable=False),
-    sql.Column("fact_id", StoredText(32), nullable=False, index=True),
-    sql.Column("statement_id", StoredText(32), nullable=False),
-    sql.Column("verdict", StoredText(32), nullable=False),
+    sql.Column("owner", StoredText(), nullable=False, index=True),
+    sql.Column("reviewer", StoredText(), nullable=False),
+    sql.Column("fact_id", StoredText(), nullable=False, index=True),
+    sql.Column("statement_id", StoredText(), nullable=False),
+    sql.Column("verdict", StoredText(), nullable=False),
     sql.Column("reasons", StoredText(), nullable=False),
     sql.Column("wording", StoredText(), nullable=False),
     sql.Column("comment", StoredText(), nullable=False),
     sql.Column("evidence", StoredText(), nullable=False),
-    sql.Column("role", StoredText(16), nullable=False),
+    sql.Column("role", StoredText(), nullable=False),
     sql.Column("blind", sql.Boolean, nullable=False),
-    sql.Column("queue", StoredText(16), nullable=False),
+    sql.Column("queue", StoredText(), nullable=False),
     sql.Column("bulk", sql.Boolean, nullable=False),
     sql.Column("seconds", sql.Float(53)),
-    sql.Column("decided_at", StoredText(32), nullable=False),
-    sql.Column("record", StoredText(), nullable=False, server_default="", index=True),
-    sql.Column("language", StoredText(), nullable=False, server_default=ENGLISH),
+    sql.Column("decided_at", StoredText(), nullable=False),
+    sql.Column("record", StoredText(), nullable=False, index=True),
+    sql.Column("language", StoredText(), nullable=False),
 )
 """A log: rows are added, never changed. `record` (of `facts`) is the fact as the reviewer was shown it, "" if not known;
 `language` is that of the names and sentences that were judged.
@@ -262,8 +252,8 @@ verdicts = sql.Table(
 seen_labels = sql.Table(
     "seen_labels",
     metadata,
-    sql.Column("owner", StoredText(64), primary_key=True),
-    sql.Column("pair", StoredText(32), primary_key=True),
+    sql.Column("owner", StoredText(), primary_key=True),
+    sql.Column("pair", StoredText(), primary_key=True),
 )
 """Whose labels a person was shown: `pair` is the id of a true fact."""
 
@@ -271,33 +261,33 @@ prototype_edits = sql.Table(
     "prototype_edits",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("owner", StoredText(64), nullable=False, index=True),
-    sql.Column("pool", StoredText(256), nullable=False),
-    sql.Column("relation", StoredText(1000), nullable=False),
-    sql.Column("form", StoredText(16), nullable=False),
+    sql.Column("owner", StoredText(), nullable=False, index=True),
+    sql.Column("pool", StoredText(), nullable=False),
+    sql.Column("relation", StoredText(), nullable=False),
+    sql.Column("form", StoredText(), nullable=False),
     sql.Column("sentence", StoredText(), nullable=False),
-    sql.Column("signed_by", StoredText(120), nullable=False),
-    sql.Column("decided_at", StoredText(32), nullable=False),
+    sql.Column("signed_by", StoredText(), nullable=False),
+    sql.Column("decided_at", StoredText(), nullable=False),
 )
 """A log: rows are added, never changed."""
 
 curations = sql.Table(
     "curations",
     metadata,
-    sql.Column("curation", StoredText(32), primary_key=True),
-    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("curation", StoredText(), primary_key=True),
+    sql.Column("owner", StoredText(), nullable=False, index=True),
     sql.Column("name", StoredText(), nullable=False),
     sql.Column("documents", StoredText(), nullable=False),
     sql.Column("settings", StoredText(), nullable=False),
     sql.Column("reviewers", sql.Integer, nullable=False),
-    sql.Column("made_at", StoredText(32), nullable=False),
+    sql.Column("made_at", StoredText(), nullable=False),
 )
 """Candidates of facts that documents proposed, for so many reviewers to check. `settings` is JSON: how they were proposed."""
 
 curation_candidates = sql.Table(
     "curation_candidates",
     metadata,
-    sql.Column("curation", StoredText(32), primary_key=True),
+    sql.Column("curation", StoredText(), primary_key=True),
     sql.Column("position", sql.Integer, primary_key=True, autoincrement=False),
     sql.Column("head", StoredText(), nullable=False),
     sql.Column("relation", StoredText(), nullable=False),
@@ -319,26 +309,26 @@ curation_decisions = sql.Table(
     "curation_decisions",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("curation", StoredText(32), nullable=False, index=True),
-    sql.Column("owner", StoredText(64), nullable=False, index=True),
-    sql.Column("reviewer", StoredText(120), nullable=False),
+    sql.Column("curation", StoredText(), nullable=False, index=True),
+    sql.Column("owner", StoredText(), nullable=False, index=True),
+    sql.Column("reviewer", StoredText(), nullable=False),
     sql.Column("position", sql.Integer, nullable=False),
-    sql.Column("decision", StoredText(16), nullable=False),
+    sql.Column("decision", StoredText(), nullable=False),
     sql.Column("head", StoredText(), nullable=False),
     sql.Column("relation", StoredText(), nullable=False),
     sql.Column("tail", StoredText(), nullable=False),
     sql.Column("note", StoredText(), nullable=False),
     sql.Column("seconds", sql.Float(53)),
-    sql.Column("decided_at", StoredText(32), nullable=False),
+    sql.Column("decided_at", StoredText(), nullable=False),
 )
 """A log: rows are added, never changed. Head, relation and tail are the fact that the reviewer accepts, "" where none."""
 
 set_ups = sql.Table(
     "set_ups",
     metadata,
-    sql.Column("owner", StoredText(64), primary_key=True),
+    sql.Column("owner", StoredText(), primary_key=True),
     sql.Column("chosen", StoredText(), nullable=False),
-    sql.Column("changed_at", StoredText(32), nullable=False),
+    sql.Column("changed_at", StoredText(), nullable=False),
 )
 """What each visitor of the page chose last, as JSON: for the form, not for any run."""
 
@@ -353,9 +343,9 @@ erased_runs = sql.Table(
 publications = sql.Table(
     "publications",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
     sql.Column("name", StoredText(), nullable=False),
-    sql.Column("published_at", StoredText(32), nullable=False),
+    sql.Column("published_at", StoredText(), nullable=False),
 )
 """The runs that whoever runs the server shows to everybody."""
 
@@ -368,10 +358,10 @@ def _reply_columns() -> list[sql.Column[Any]]:
         sql.Column("p_mass", sql.Float(53)),
         sql.Column("raw", StoredText()),
         sql.Column("failure", StoredText()),
-        sql.Column("asked_at", StoredText(32), nullable=False),
+        sql.Column("asked_at", StoredText(), nullable=False),
         sql.Column("p_low", sql.Float(53)),
         sql.Column("p_high", sql.Float(53)),
-        sql.Column("cut", StoredText(32)),
+        sql.Column("cut", StoredText()),
         sql.Column("served_model", StoredText()),
         sql.Column("fingerprint", StoredText()),
         sql.Column("prompt_tokens", sql.Integer),
@@ -388,12 +378,12 @@ def _reply_columns() -> list[sql.Column[Any]]:
 answers = sql.Table(
     "answers",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
-    sql.Column("statement_id", StoredText(32), primary_key=True),
-    sql.Column("draw", sql.Integer, primary_key=True, autoincrement=False, server_default="0"),
-    sql.Column("key", StoredText(64), nullable=False, index=True),
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("statement_id", StoredText(), primary_key=True),
+    sql.Column("draw", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("key", StoredText(), nullable=False, index=True),
     *_reply_columns(),
-    sql.Column("batch", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("batch", sql.Integer, nullable=False),
     sql.Index("ix_answers_batch", "run", "batch"),
 )
 """`batch` is the run's `changed` when the answer was saved, `position` that of its statement."""
@@ -401,12 +391,12 @@ answers = sql.Table(
 pushes = sql.Table(
     "pushes",
     metadata,
-    sql.Column("run", StoredText(32), primary_key=True),
-    sql.Column("statement_id", StoredText(32), primary_key=True),
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("statement_id", StoredText(), primary_key=True),
     sql.Column("draw", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("kind", StoredText(16), primary_key=True),
+    sql.Column("kind", StoredText(), primary_key=True),
     sql.Column("round", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("key", StoredText(64), nullable=False),
+    sql.Column("key", StoredText(), nullable=False),
     *_reply_columns(),
 )
 """Replies after pushes against the answers of a run: of each answer, by the kind of push and its round."""

@@ -49,20 +49,13 @@ class Sheet:
     def to_bytes(self) -> bytes:
         """The arrays, compressed."""
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, edition=np.array(EDITION), **{f.name: getattr(self, f.name) for f in fields(self)})
+        np.savez_compressed(buffer, **{f.name: getattr(self, f.name) for f in fields(self)})
         return buffer.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sheet:
         with np.load(io.BytesIO(data), allow_pickle=False) as saved:
             arrays = dict(saved)
-        if "difficulty" not in arrays:  # of a run from before schema 6
-            arrays |= {"difficulty": np.zeros_like(arrays["identity"]), "difficulties": np.array([""])}
-        if "edition" not in arrays and _may_lump_tails(arrays["tail"], arrays["positive"]):
-            raise ValueError("This sheet takes all unknown tails for one.")
-        if "bounds" not in arrays and _has_repeated_triplets(*(arrays[name] for name in ("head", "relation", "tail"))):
-            raise ValueError("This sheet may take what is said of two regions or populations for one.")
-        arrays.setdefault("bounds", np.zeros_like(arrays["identity"]))
         for array in arrays.values():
             array.setflags(write=False)  # runs of one plan share them
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
@@ -71,30 +64,15 @@ class Sheet:
 STATEMENTS_KEPT = 200_000
 """Statements of the sheets that are kept, those used last."""
 
-EDITION = 3
-"""Sheets of the first edition, which do not say so, took all unknown tails for one: the first in their order. Those of the
-second have no bounds."""
-
-
-def _may_lump_tails(tail: Ints, positive: NDArray[np.bool_]) -> bool:
-    """Whether a sheet of the first edition may hold unknown tails, which only false facts have: several of the first code."""
-    first = tail == 0
-    return int(first.sum()) > 1 and not positive[first].any()
-
-
-def _has_repeated_triplets(head: Ints, relation: Ints, tail: Ints) -> bool:
-    """Whether several facts have the same head, relation and tail: only those can differ in their bounds alone."""
-    return len({*zip(head.tolist(), relation.tolist(), tail.tolist(), strict=True)}) < len(head)
-
 
 @keep(STATEMENTS_KEPT, lambda sheet: 1 + len(sheet.fact) if sheet else 1)
 def readable_sheet(data: bytes) -> Sheet | None:
-    """A sheet that was kept; None where it is damaged or takes several facts for one, so that it is made anew. Many visitors
-    begin runs of the same plan, whose sheets are equal.
+    """A sheet that was kept; None where it is damaged, so that it is made anew. Many visitors begin runs of the same plan,
+    whose sheets are equal.
     """
     try:
         return Sheet.from_bytes(data)
-    except (ValueError, LookupError, OSError, EOFError, BadZipFile):
+    except (ValueError, OSError, EOFError, BadZipFile):
         return None
 
 

@@ -1,9 +1,11 @@
-"""Facts and statements as rows of their tables. Each run, and each reviewer, has the names and descriptions of facts that it
-was asked or judged with.
+"""Facts, statements and passages as rows of their tables.
+
+Each run, and each reviewer, has the names and descriptions of facts that it was asked or judged with.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -14,6 +16,7 @@ from medfact.facts import FACT_COLUMNS, Fact
 from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import Database, rows_among
+from medfact.store.entities import Asked, Retrieved
 from medfact.store.schema import record_id
 
 RECORD_COLUMNS = ("record", *FACT_COLUMNS)
@@ -86,3 +89,42 @@ def facts_in(connection: sql.Connection, run: str, numbers: Iterable[int] | None
     query = sql.select(row.fact, *fact_columns()).select_from(joined).where(row.run == run, row.statement_id.is_(None))
     found = rows_among(connection, query, row.fact, None if numbers is None else sorted(set(numbers)))
     return {number: fact_of(values) for number, *values in found}
+
+
+Passages = tuple[Retrieved, ...]
+
+_COLUMNS = ("run", "statement_id", "passages", "gold")
+
+
+def add_passages(database: Database, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
+    """Adds the passages of statements, by statement id. Those that a statement has already stay."""
+    rows = (
+        (run, statement_id, json.dumps(found, ensure_ascii=False, separators=(",", ":")), gold_rank(found))
+        for statement_id, found in passages.items()
+    )
+    database.insert_rows(connection, database.insert_new(schema.retrieved), _COLUMNS, rows)
+
+
+def gold_rank(passages: Iterable[Sequence[Any]]) -> int:
+    """The rank of the first gold passage, from 1; 0 for none."""
+    return next((rank for rank, passage in enumerate(passages, 1) if passage[3]), 0)
+
+
+def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] | None = None) -> dict[str, Passages]:
+    """Statement id → its passages, for all statements of a run or for some. Equal texts share one object."""
+    row = schema.retrieved.c
+    query = sql.select(row.statement_id, row.passages).where(row.run == run)
+    texts: dict[str, str] = {}
+    some = None if statements is None else dict.fromkeys(statements)
+    rows = rows_among(connection, query, row.statement_id, some)
+    return {
+        found.statement_id: tuple(
+            Retrieved(texts.setdefault(text, text), *values) for text, *values in json.loads(found.passages)
+        )
+        for found in rows
+    }
+
+
+def planned_passages(statements: Iterable[Asked]) -> dict[str, Passages]:
+    """Statement id → its passages, of statements that have them before they are asked."""
+    return {item.statement.statement_id: item.passages for item in statements if item.passages is not None}

@@ -68,7 +68,8 @@ class Verdicts(Part):
             query = query.where(row.owner.in_(owners))
         with self.database.reading() as connection:
             found = rows_among(connection, query, row.fact_id, facts)
-            return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
+            log = [Verdict(**{**entry._mapping, "reasons": tuple(json.loads(entry.reasons))}) for entry in found]
+        return sorted(log, key=lambda verdict: verdict.number)
 
     def version(self) -> tuple[int, int, str]:
         """Changes with every verdict that is recorded, and with every one that is erased."""
@@ -171,8 +172,3 @@ def _of_runs(facts: Sequence[str], owners: Sequence[str]) -> sql.Select[Any]:
     query = sql.select(fact.fact_id, fact.record).select_from(joined).group_by(fact.fact_id, fact.record)
     query = query.where(fact.fact_id.in_(facts), run.owner.in_(owners), run.run.not_in(imported))
     return query.order_by(sql.func.max(run.number))
-
-
-def _verdict(row: sql.Row[tuple[object, ...]]) -> Verdict:
-    values = dict(row._mapping)
-    return Verdict(**{**values, "reasons": tuple(json.loads(values["reasons"]))})

@@ -8,7 +8,7 @@ import threading
 from medfact.errors import StoreError
 from medfact.log_setup import suppressed
 from medfact.store import Store
-from medfact.store.set_ups import MOST_SET_UPS
+from medfact.store.contributions import MOST_SET_UPS
 
 _log = logging.getLogger(__package__)
 

@@ -23,7 +23,7 @@ def facts(folder: Path, name: str, rows: list[tuple[str, str, str]]) -> Path:
 @pytest.mark.parametrize("begins", ["?setup=", "#setup=", "?"])
 def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page, address: str) -> None:
     with MockService() as evil:
-        chosen = {"models": [], "service": "m", "address": evil.base_url, "agreed": True, "pairs": 10, "shots": 0}
+        chosen = {"models": [], "rows": [{"id": "a", "model": "m", "address": evil.base_url}], "pairs": 10, "shots": 0}
         page.goto("about:blank")
         page.goto(f"{address}evaluate{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
         expect(page.locator("#why-not")).to_contain_text("60 true")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
+import io
 import shutil
 import subprocess
 import sys
@@ -17,7 +17,9 @@ from medfact.datasets import load_file
 from medfact.datasets.documents import read_documents
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.table_writer import write_table
-from medfact.errors import FactsError
+from medfact.errors import FactsError, Mistake
+from medfact.exchange import import_run
+from medfact.store import Store
 from medfact.table_formats import FORMATS, TableFormat, endings_in_words, linked_kinds, media_type
 from medfact.views.fragments import environment
 
@@ -65,7 +67,7 @@ def test_documents_and_help_name_every_format() -> None:
 
 
 LINE = "    specialty: str | None = column(about=Column())\n"
-NEW = LINE + "    region: str | None = column(about=Column(exported=IF_KNOWN, file_format=6))\n"
+NEW = LINE + "    stage: str | None = column(about=Column(exported=IF_KNOWN))\n"
 
 OLD_RUN = """
 import sys
@@ -96,12 +98,12 @@ place, = sys.argv[1:]
 here = Store(f"sqlite:///{place}/runs.db")
 run = here.runs()[-1].run
 there = Store(f"sqlite:///{place}/elsewhere.db")
-with open(f"{place}/regions.jsonl.gz", "rb") as file:
-    import_run(there, file, "regions.jsonl.gz")
+with open(f"{place}/stages.jsonl.gz", "rb") as file:
+    import_run(there, file, "stages.jsonl.gz")
 for store in (here, there):
     facts = [one.statement.fact for one in store.answers.asked(run)]
-    print(sorted({(fact.head, fact.region or "") for fact in facts}), sorted({row["region"] or "" for row in fact_rows(facts)}))
-print("region" in next(fact_rows([one.statement.fact for one in here.answers.asked(here.runs()[0].run)])))
+    print(sorted({(fact.head, fact.stage or "") for fact in facts}), sorted({row["stage"] or "" for row in fact_rows(facts)}))
+print("stage" in next(fact_rows([one.statement.fact for one in here.answers.asked(here.runs()[0].run)])))
 """
 
 
@@ -129,17 +131,19 @@ def test_a_column_that_is_declared_is_read_stored_and_exported_and_changes_no_id
     rows = [("gout", "joint pain"), ("asthma", "wheezing"), ("mumps", "fever"), ("measles", "rash")]
     table = "".join(f"{head},disease may have finding,{tail}{{}}\n" for head, tail in rows)
     (tmp_path / "plain.csv").write_text("head,relation,tail\n" + table.replace("{}", ""), encoding="utf-8")
-    (tmp_path / "regions.csv").write_text("head,relation,tail,region\n" + table.replace("{}", ",Asia"), encoding="utf-8")
+    (tmp_path / "stages.csv").write_text("head,relation,tail,stage\n" + table.replace("{}", ",early"), encoding="utf-8")
     before = _python(OLD_RUN, ROOT, str(tmp_path), "plain")
     root = _copied(tmp_path / "copy")
-    after = _python(OLD_RUN, root, str(tmp_path), "regions")  # the database of the package without the column
+    after = _python(OLD_RUN, root, str(tmp_path), "stages")  # the database of the package without the column
     assert after == before
-    exported = [gzip.decompress((tmp_path / f"first-{name}.jsonl.gz").read_bytes()) for name in ("plain", "regions")]
+    exported = [gzip.decompress((tmp_path / f"first-{name}.jsonl.gz").read_bytes()) for name in ("plain", "stages")]
     assert exported[0] == exported[1], "a run's file is the same, whatever columns it does not use"
-    header = json.loads(gzip.decompress((tmp_path / "regions.jsonl.gz").read_bytes()).splitlines()[0])
-    assert header["format"] == 6
+    with pytest.raises(Mistake, match="line 3: this medfact knows no column 'stage' of the statement"):
+        import_run(
+            Store(f"sqlite:///{tmp_path / 'third.db'}"), io.BytesIO((tmp_path / "stages.jsonl.gz").read_bytes()), "run.gz"
+        )
     here, there, of_first = _python(NEW_COLUMN, root, str(tmp_path)).splitlines()
     assert here == there
-    assert "('asthma', 'Asia')" in here
-    assert here.endswith("['Asia']")
+    assert "('asthma', 'early')" in here
+    assert here.endswith("['early']")
     assert of_first == "False", "where no fact has it, tables have no such column"

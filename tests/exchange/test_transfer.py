@@ -36,7 +36,7 @@ from run_lines import environment as environment
 from medfact.errors import MedfactError, Mistake
 from medfact.exchange import import_run, transfer
 from medfact.exchange.arrivals import Arrival
-from medfact.exchange.lines import FORMAT
+from medfact.exchange.lines import FILE, FORMAT
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.models import Placement, ServiceSettings
@@ -195,19 +195,6 @@ def test_what_a_database_said_of_itself_is_left_out(store: Store, other: Store) 
     assert (other.run(run).state, other.run(run).reason) == (PAUSED, "Its database could not be written.")
 
 
-def test_a_run_of_an_older_medfact_goes_along(store: Store, other: Store) -> None:
-    """Its spec lacks what came later, and nothing is known to have happened to it."""
-    run = a_run(store)
-    older = {name: value for name, value in SPEC.to_record().items() if name not in {"service", "placement", "reuse"}}
-    with store.database.writing() as connection:
-        connection.execute(schema.runs.update().values(spec=json.dumps({**older, "base_url": None}), pool_text=None))
-        connection.execute(schema.events.delete())
-    data = exported(store, run)
-    taken(other, data)
-    assert [h.what for h in other.events(run)] == [IMPORTED]
-    assert other.run(run).spec.columns == SPEC.columns
-
-
 def test_an_export_is_of_one_moment(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is saved while it is written is not half in it."""
     store, writer = Store(either_url), Store(either_url)
@@ -302,7 +289,6 @@ def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(sto
     run = a_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
     data = exported(store, run)
     assert len(statements_in(lines_of(data))) == len(alone) + len(beside)
-    assert lines_of(data)[0]["format"] == 5  # which older versions refuse in a sentence
     taken(other, data)
     assert [item.statement for item in other.answers.asked(run)] == [planned.statement for planned in alone]
     assert other.answers.facts(run) == list(dict.fromkeys(planned.statement.fact for planned in alone))
@@ -373,12 +359,10 @@ def test_the_year_of_a_source_is_kept_and_goes_along(store: Store, other: Store)
     run = a_run(store, plan=replace(PLAN, statements=words))
     assert {fact.as_of for fact in store.answers.facts(run)} == {"2024"}
     data = exported(store, run)
-    assert lines_of(data)[0]["format"] == 5
     assert {statement["as_of"] for statement in statements_in(lines_of(data))} == {"2024"}
     taken(other, data)
     assert other.answers.facts(run) == [dated]
     without = exported(store, a_run(store))
-    assert lines_of(without)[0]["format"] == 4  # an older medfact can read it
     assert not any("as_of" in statement for statement in statements_in(lines_of(without)))
 
 
@@ -562,10 +546,10 @@ def test_no_text_of_a_file_is_longer_than_any_run_has(name: str, whole: bytes, e
 HEADERS = [
     ([], "is not a run"),
     ({}, "is not a run"),
-    ({"medfact": "facts", "format": 1}, "is not a run"),
-    ({"medfact": "run"}, "is not a run"),
-    ({"medfact": "run", "format": "1"}, "is not a run"),
-    ({"medfact": "run", "format": FORMAT + 1}, "was written by a newer medfact. Update medfact"),
+    ({"medfact facts": 1}, "is not a run"),
+    ({FILE: "1"}, "is not a run"),
+    ({FILE: FORMAT + 1}, "was written by a newer medfact. Update medfact"),
+    *(({"medfact": "run", "format": number}, "was made by a development version before 1.0: ask") for number in (1, 4, 10)),
 ]
 
 
@@ -573,6 +557,12 @@ HEADERS = [
 def test_a_wrong_first_line_is_told(header: Any, words: str, whole: bytes, empty: Store) -> None:
     line = refused(empty, packed([header, *lines_of(whole)[1:]]))
     assert words in line or "it is not an object" in line
+
+
+OF_THE_COMMIT_BEFORE = Path(__file__).parents[1] / "data" / "development_run.jsonl.gz"
+OF_DEVELOPMENT = (
+    "medfact: development_run.jsonl.gz was made by a development version before 1.0: ask its model again with this version."
+)
 
 
 def put(kind: str, **values: Any) -> Change:
@@ -631,9 +621,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "nothing but a header": (lambda lines: lines.__delitem__(slice(1, None)), "it holds no run"),
     "another run than the header's": (put("run", run="0" * 32), "another run than the first line says"),
     "an id that is none": (put("run", run="../../x"), "its id is no run's"),
-    "an owner": (put("run", owner="root"), "no run has a column 'owner'"),
-    "a worker": (put("run", worker="x:1:1"), "no run has a column 'worker'"),
-    "a deleted run": (put("run", deleted_at=TIME), "no run has a column 'deleted_at'"),
+    "an owner": (put("run", owner="root"), "this medfact knows no column 'owner' of the run"),
+    "a worker": (put("run", worker="x:1:1"), "this medfact knows no column 'worker' of the run"),
+    "a deleted run": (put("run", deleted_at=TIME), "this medfact knows no column 'deleted_at' of the run"),
     "a state that is none": (put("run", state="running"), "its state is 'running'"),
     "a time that is none": (put("run", started_at="yesterday"), "'yesterday' is no time"),
     "a time without a zone": (put("run", finished_at="2026-01-01T00:00:00"), "is no time"),
@@ -698,7 +688,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a long key": (put("answer", key="k" * 65), "its key is longer than"),
     "an answer and a failure": (put("answer", failure="x"), "its call failed, and it has an answer"),
     "tokens less than nothing": (put("answer", prompt_tokens=-4), "its prompt_tokens is less than 0"),
-    "an answer of the database": (put("answer", batch=9), "no answer has a column 'batch'"),
+    "an answer of the database": (put("answer", batch=9), "this medfact knows no column 'batch' of the answer"),
     "another number of answers": (lambda lines: lines.pop(), "and its first line says"),
     "a count that is none": (lambda lines: lines[0].update(answers="many"), "its first line says 'many'"),
     "a count that is missing": (lambda lines: lines[0].pop("places"), "its first line says None"),
@@ -801,12 +791,14 @@ def test_the_command_line(
         (("import", "nothing.gz"), "nothing.gz cannot be read: No such file"),
         (("import", "."), "cannot be read: Is a directory"),
         (("import", "notes.txt"), "notes.txt is not a run that medfact exported"),
+        (("import", OF_THE_COMMIT_BEFORE), OF_DEVELOPMENT),
+        (("check", "baseline:random", "--against", OF_THE_COMMIT_BEFORE), OF_DEVELOPMENT),
         (("import",), "FILE"),
         (("export",), "RUN"),
     ],
 )
 def test_mistakes_end_with_2_and_one_line(
-    arguments: tuple[str, ...], words: str, medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[object, ...], words: str, medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("notes")

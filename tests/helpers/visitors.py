@@ -14,10 +14,12 @@ from medfact.web.visitors import COOKIE, owner_of_cookie
 
 
 def with_row(setup: dict[str, Any]) -> dict[str, Any]:
-    """A set-up whose fields `service`, `address` and `budget` are a row."""
-    row = {name: setup[name] for name in ("address", "budget") if name in setup} | {"model": setup.get("service", "")}
-    rest = {name: value for name, value in setup.items() if name not in {"service", "address", "budget"}}
-    return {**rest, "rows": [{"id": "service", **row}]} if row["model"] else rest
+    """A set-up whose fields `service`, `address` and `budget` are a row, and `other` a row of a model on this machine."""
+    row = {name: setup[name] for name in ("address", "budget") if name in setup} | {"id": "service"}
+    rest = {name: value for name, value in setup.items() if name not in {"service", "address", "budget", "other"}}
+    machine = {"id": "machine", "where": "machine", "model": setup.get("other")}
+    rows = [one for one in (machine, {**row, "model": setup.get("service")}) if one["model"]]
+    return {**rest, "rows": rows} if rows else rest
 
 
 def agreed_to(setup: dict[str, Any]) -> list[str]:
@@ -87,7 +89,7 @@ class Visitor:
 
     def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
         """Presses Evaluate on ten pairs, and agrees to what it asks: the runs' ids, or what the page says. The fields `service`
-        and `address` name one model behind a service, with its key.
+        and `address` name one model behind a service, with its key, and `other` one on this machine.
         """
         chosen = {"models": models, "pairs": 10, "shots": 0, **with_row(setup)}
         chosen = {"agreed": agreed_to(chosen), **chosen}

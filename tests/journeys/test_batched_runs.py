@@ -335,12 +335,6 @@ def test_a_dry_run_shows_the_price_of_a_batch(medfact: Callable[..., Any], facts
     assert "at batch: half the list price of 2025-08-31" in rows[1]["said"]
 
 
-def test_a_run_without_batches_is_recorded_as_before() -> None:
-    assert "batch" not in RunSpec("medfact-tiny").to_record()
-    batched = RunSpec("openai:a", batch=True)
-    assert RunSpec.from_record(batched.to_record()) == batched
-
-
 def test_results_longer_than_their_calls_may_reply_are_not_read(
     service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,7 +188,7 @@ def test_a_program_is_told(facts_file: Path) -> None:
             medfact.evaluate("baseline:random", str(facts_file), **{"limit": 2, "shots": 0} | settings)
 
 
-def test_a_run_that_an_older_version_recorded_can_be_read_and_says_why_it_does_not_go_on(store: Store) -> None:
+def test_a_recorded_number_beyond_them_can_be_read_and_says_why_its_run_does_not_go_on(store: Store) -> None:
     run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
     record = store.run(run).spec.to_record()
     record["service"]["in_flight"], record["service"]["tries"] = 50_000, 1_000

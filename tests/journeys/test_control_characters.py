@@ -240,7 +240,7 @@ def test_which_characters_are_meant() -> None:
 def test_what_was_imported_before_is_printed_without_them(
     store: Store, url: str, other: str, medfact: Callable[..., Any]
 ) -> None:
-    """By an older medfact, which took it over as it was."""
+    """By whoever wrote into the database."""
     with store.database.writing() as connection:
         texts = dict.fromkeys(("name", "note", "reason", "dataset", "pool"), HOSTILE + FAKE)
         connection.execute(schema.runs.update().values(**texts, notes=json.dumps([HOSTILE + FAKE])))

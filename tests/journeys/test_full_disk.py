@@ -22,7 +22,6 @@ from medfact.errors import StoreError
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.store.engine import file_of
 from medfact.table_formats import linked_kinds
 from medfact.web.health import trouble_with
 
@@ -158,20 +157,6 @@ def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
         assert {"medfact.db", "medfact.db-wal", "medfact.db-shm", "uploads", "facts.csv"} <= {one.name for one in kept}
         assert [one for one in kept if one.is_file() and others_may(one)] == []
         assert others_may(home / "uploads") == 0
-
-
-def test_a_database_of_an_older_version_is_closed_to_others(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'old.db'}"
-    Store(url).database.engine.dispose()
-    file = file_of(url)
-    assert file is not None
-    assert others_may(file) == 0
-    file.chmod(0o644)
-    Store(url)
-    assert others_may(file) == 0
-    file.chmod(0o660)
-    Store(url)
-    assert others_may(file) == 0o060, "somebody shares it on purpose"
 
 
 def test_a_new_folder_for_a_database_is_ones_own(tmp_path: Path) -> None:

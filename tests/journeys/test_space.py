@@ -92,7 +92,7 @@ def test_no_field_of_a_page_names_a_file_of_the_server(visitor: Visitor, home: P
             {"pool": path},
             {"retrieval": "sparse", "settings": [READ], "corpus": path},
             {"dataset": path},
-            {"other": path},
+            {"rows": [{"id": "a", "where": "machine", "model": path}]},
             {"models": [path]},
             {"models": [f"hf:{path}"]},
             {"models": [f"baseline:embedding:{path}"]},
@@ -106,7 +106,7 @@ def test_no_field_of_a_page_names_a_file_of_the_server(visitor: Visitor, home: P
             told = json.dumps(said)
             assert MARK not in told
             assert "root:" not in told
-            if field.keys() & {"source", "pool", "corpus", "other", "models", "encoder"}:
+            if field.keys() & {"source", "pool", "corpus", "rows", "models", "encoder"}:
                 assert isinstance(said, str), f"{field} was taken"
         for name in ("take_file", "take_pool", "take_documents", "take_frequencies"):
             assert MARK not in json.dumps(visitor.act(name, path))

@@ -60,7 +60,7 @@ def test_the_board_by_hand() -> None:
 
 
 def test_the_words_of_a_label_are_found_by_its_address_or_stand_in_the_source() -> None:
-    """A bundled contraindication has an address, and its words in a table; older runs and files of users have the words."""
+    """A bundled contraindication has an address, and its words in a table; files of users have the words."""
     bundled = next(fact for fact in load_bundled("not-indicated").facts if "FDA" in (fact.source or ""))
     label = replace(bundled, difficulty=JUDGED)
     unknown = false_fact(1, source="FDA label: contraindicated", source_id="https://dailymed.nlm.nih.gov/x")

@@ -230,21 +230,6 @@ def test_a_check_in_one_line(standing: Standing, said: str) -> None:
     assert in_words(Gate("new", "old", nothing, 0.02, 0, standing, (), 0, 0, (), (), ())) == said
 
 
-def test_a_baseline_of_the_first_version_still_compares(medfact: Medfact, url: str) -> None:
-    """Written by the commit f2ed1d65, the first with `baseline`, of a demonstration model that mastered 8 of 24 facts. Who
-    always says true masters none, since half of a fact's statements are false: the 8 are lost.
-    """
-    file = ROOT / "tests" / "data" / "baseline_by_f2ed1d65.medfact.jsonl.gz"
-    assert json.loads(gzip.decompress(file.read_bytes()).splitlines()[0])["format"] == 4
-    done = medfact("check", "baseline:always-true", "--against", file, "--db", url, "--json")
-    found = json.loads(done.out)
-    mastery = found["mastery"]
-    assert (done.code, found["verdict"], mastery["n"], mastery["of"], mastery["baseline"]) == (3, CANNOT_TELL, 24, 24, 8)
-    assert (mastery["model"], len(found["lost"]), found["gained"]) == (0, 8, [])
-    assert mastery["value"] == pytest.approx(-8 / 24)
-    assert found["served"]["baseline"]["revision"] == "08f94bef665de1102ec9"
-
-
 def test_a_part_is_the_same_every_time_and_has_its_partners(medfact: Medfact, url: str) -> None:
     base = _run(medfact, url, "baseline:random", "--limit", 40)
     asked = []

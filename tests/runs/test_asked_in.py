@@ -23,13 +23,6 @@ def facts(planned: Plan) -> list[tuple[str, str | None]]:
     return list(dict.fromkeys((item.statement.fact.fact_id, item.statement.fact.negative_of) for item in planned.statements))
 
 
-def test_a_run_in_english_is_recorded_as_before_there_was_a_choice() -> None:
-    assert "asked_in" not in ENGLISH.to_record()
-    assert RunSpec.from_record(ENGLISH.to_record()) == ENGLISH
-    assert SPANISH.to_record()["asked_in"] == "es"
-    assert RunSpec.from_record(SPANISH.to_record()) == SPANISH
-
-
 def test_another_language_asks_the_same_facts_and_partners() -> None:
     english, spanish = plan(ENGLISH), plan(SPANISH)
     assert facts(english) == facts(spanish)

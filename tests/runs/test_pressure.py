@@ -343,11 +343,10 @@ def test_a_failed_push_is_asked_again_and_its_second_round_follows(store: Store,
     assert {one.answer.failure for answers in store.pushes.of(made).values() for one in answers} == {None}
 
 
-def test_a_run_without_pressure_is_recorded_and_reported_as_ever(store: Store, facts: Path) -> None:
+def test_a_run_without_pressure_reports_none(store: Store, facts: Path) -> None:
     made = start(spec_of(facts, ()), store)
     list(answer(made, store, load=Pushable.of(made, store, stubborn).load))
     record = store.run(made)
-    assert "pressure" not in record.spec.to_record()
     assert report_of(store, record).pressure is None
     assert store.pushes.of(made) == {}
     assert RunSpec.from_record(spec_of(facts).to_record()).pressure == ALL
@@ -486,9 +485,8 @@ def test_a_file_of_a_run_without_pressure_says_nothing_of_it(store: Store, facts
     made = start(spec_of(facts, (), limit=2), store)
     list(answer(made, store, load=Pushable.of(made, store, stubborn).load))
     text = gzip.decompress(exported(store, made)).decode()
-    assert json.loads(text.splitlines()[0])["format"] == 10, "that of partners that nobody checked"
-    assert "push" not in text
-    assert "pressure" not in text
+    assert json.loads(text.splitlines()[0])["pushes"] == 0
+    assert '{"push":' not in text
 
 
 def test_an_erased_run_leaves_no_pushes(store: Store, facts: Path) -> None:

@@ -1,15 +1,12 @@
-"""Facts of a time and place in databases and files of runs: older ones open, and what is older refuses them."""
+"""Facts of a time and place in databases and files of runs."""
 
 from __future__ import annotations
 
-import io
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import sqlalchemy as sql
-from old_databases import shape, working_on
 from run_lines import FACTS, PLAN, a_run, exported, lines_of, packed, statements_in, taken
 from run_lines import environment as environment
 
@@ -18,8 +15,8 @@ from medfact.metrics import measure
 from medfact.metrics.records import of_these_facts
 from medfact.prototypes import load_pool
 from medfact.runs.board import Board
-from medfact.store import SCHEMA_VERSION, Asked, Sheet, Store
-from medfact.store.sheets import readable_sheet, sheet_of
+from medfact.store import Asked, Sheet, Store
+from medfact.store.sheets import sheet_of
 
 
 @pytest.fixture
@@ -28,31 +25,6 @@ def other(tmp_path: Path) -> Store:
 
 
 NEW = ("until", "region", "population")
-
-
-def made_18(url: str) -> str:
-    """A run of a database as schema 18 left it: without the three columns, and that of later verdicts."""
-    run = a_run(Store(url))
-    with working_on(url) as connection:
-        for name in NEW:
-            connection.execute(sql.text(f"ALTER TABLE facts DROP COLUMN {name}"))
-        connection.execute(sql.text("ALTER TABLE verdicts DROP COLUMN language"))
-        for name in ("head", "relation", "confirmed"):
-            connection.execute(sql.text(f"ALTER TABLE rejections DROP COLUMN {name}"))
-        connection.execute(sql.text("UPDATE schema_version SET version = 18"))
-    return run
-
-
-def test_a_database_of_schema_18_opens_with_its_facts_as_they_were(either_url: str) -> None:
-    fresh = Store(either_url)
-    before = fresh.answers.facts(a_run(fresh))
-    run = made_18(either_url)
-    store = Store(either_url)
-    assert store.answers.facts(run) == before
-    assert [fact.fact_id for fact in store.answers.facts(run)] == [fact.fact_id for fact in before]
-    assert shape(either_url)["version"] == [SCHEMA_VERSION]
-    assert {name for name, *_ in shape(either_url)["facts"]["columns"]} >= set(NEW)
-    assert store.answers.once_true(run) == []
 
 
 def a_bound_run(store: Store, **bounds: str) -> str:
@@ -65,7 +37,6 @@ def a_bound_run(store: Store, **bounds: str) -> str:
 def test_time_place_and_people_are_kept_and_go_along_in_a_file(store: Store, other: Store) -> None:
     run = a_bound_run(store, region="Japan", population="children")
     data = exported(store, run)
-    assert lines_of(data)[0]["format"] == 8
     taken(other, data)
     assert other.answers.facts(run) == store.answers.facts(run)
     true, false = other.answers.facts(run)
@@ -74,9 +45,8 @@ def test_time_place_and_people_are_kept_and_go_along_in_a_file(store: Store, oth
     assert other.answers.once_true(run) == [1]
 
 
-def test_a_run_without_them_is_in_a_format_that_older_versions_read(store: Store) -> None:
+def test_a_file_without_them_does_not_name_them(store: Store) -> None:
     lines = lines_of(exported(store, a_run(store)))
-    assert lines[0]["format"] == 4
     assert not any(name in statement for statement in statements_in(lines) for name in NEW)
 
 
@@ -109,23 +79,7 @@ def test_what_is_said_of_two_regions_is_two_facts_in_every_count() -> None:
     assert planned.unseen.tolist() == [0.5] * 16, "two of four facts were asked"
 
 
-def test_facts_without_bounds_are_counted_as_before() -> None:
+def test_facts_without_bounds_have_none() -> None:
     board = Board(bound_sheet(None))
     assert board.records().bounds is None
     assert Board(bound_sheet("Japan")).records().bounds is None, "all are said of the same people"
-
-
-def test_a_kept_sheet_that_may_take_two_regions_for_one_is_made_anew() -> None:
-    def kept(sheet: Sheet) -> bytes:
-        """A sheet as the second edition kept it."""
-        buffer = io.BytesIO()
-        arrays = {f.name: getattr(sheet, f.name) for f in fields(sheet) if f.name != "bounds"}
-        np.savez_compressed(buffer, edition=np.array(2), **arrays)
-        return buffer.getvalue()
-
-    two, one = bound_sheet("Japan", None), bound_sheet("Japan")
-    assert readable_sheet(kept(two)) is None
-    again = readable_sheet(kept(one))
-    assert again is not None
-    assert again.bounds.tolist() == [0]
-    assert readable_sheet(two.to_bytes()) is not None

@@ -1,4 +1,4 @@
-"""How facts are recorded: an old database, whose statements all shared one description, and what reviewers were shown."""
+"""How facts are recorded: as each run describes them, and as reviewers were shown them."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ import csv
 import gzip
 import io
 import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sql
 from browser import served
-from old_databases import shape, working_on
+from databases import working_on
 from visitors import Visitor
 from waiting import until
 
 from medfact.datasets import load_bundled
 from medfact.exchange.rows import fact_rows
-from medfact.facts import COLUMNS, Fact
+from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.reviews.transfer import rows_of
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import SCHEMA_VERSION, Asked, Plan, Store, Verdict
+from medfact.store import Asked, Plan, Store, Verdict
 from medfact.store.schema import record_id
 
 FACT = Fact(
@@ -36,84 +33,9 @@ FALSE = replace(FACT.negative("rash", "S9", 1), difficulty="near")
 LONE = Fact("gout", "symptoms", "pain").negative("cough", None, 1)
 READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
 
-TABLES = (Path(__file__).parents[1] / "data" / "schema_12.sql").read_text(encoding="utf-8")
-KINDS = {
-    "sqlite": {"{serial}": "INTEGER", "{double}": "FLOAT", "{binary}": "BLOB"},
-    "postgresql": {"{serial}": "SERIAL", "{double}": "FLOAT(53)", "{binary}": "BYTEA"},
-}
-TIME = "2026-10-02T03:04:05.678+00:00"
-RUN, ALONE = "0123456789abcdef" * 2, "fedcba9876543210" * 2
-
 
 def stated(*facts: Fact) -> tuple[Statement, ...]:
     return tuple(replace(load_pool("medfact"), ready={READY.fact_id: "Aspirin may treat pain."}).statements(facts))
-
-
-def insert(connection: sql.Connection, table: str, **values: Any) -> None:
-    names = ", ".join(values)
-    connection.execute(sql.text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in values)})"), values)
-
-
-def make_12(url: str) -> None:
-    """A database of schema 12: a run of a fact and its false partner, and one of the false partner alone; two verdicts."""
-    with working_on(url) as connection:
-        tables, kind = TABLES, connection.dialect.name
-        for ours, theirs in KINDS[kind].items():
-            tables = tables.replace(ours, theirs)
-        tables = re.sub(r"VARCHAR\(\d+\)", "TEXT", tables) if kind == "postgresql" else tables
-        for command in tables.partition("\n")[2].split(";"):
-            if command.strip():
-                connection.exec_driver_sql(command)
-        insert(connection, "schema_version", version=12)
-        of_12 = [one.name for one in fields(Fact) if COLUMNS[one.name].file_format < 5]  # those of later formats were not there
-        for statement in stated(FACT, FALSE, READY):
-            own = {name: getattr(statement, name) for name in ("statement_id", "pool", "variant", "text", "origin")}
-            insert(connection, "statements", **own, **{name: getattr(statement.fact, name) for name in of_12})
-        for run, facts in ((RUN, (FACT, FALSE, READY)), (ALONE, (FALSE,))):
-            rest = {"dataset": "f.csv", "dataset_fingerprint": "f00d", "pool": "medfact", "shots": 0, "versions": "{}"}
-            told = {"spec": '{"model": "m"}', "notes": "[]", "statements": len(stated(*facts)), "facts": len(facts)}
-            insert(connection, "runs", run=run, owner="local", state="complete", started_at=TIME, model="m", **rest, **told)
-            numbers = {fact.fact_id: number for number, fact in enumerate(facts)}
-            for position, one in enumerate(stated(*facts)):
-                place = {"position": position, "statement_id": one.statement_id, "fact": numbers[one.fact.fact_id]}
-                insert(connection, "run_statements", run=run, shots_of="", **place)
-        for fact_id, statement_id in ((FACT.fact_id, ""), (FALSE.fact_id, stated(FALSE)[3].statement_id), ("unknown", "")):
-            texts = dict.fromkeys(("wording", "comment", "evidence"), "") | {"reasons": "[]", "decided_at": TIME}
-            who = {"owner": "local", "reviewer": "ada", "role": "reviewer", "queue": "random", "blind": True, "bulk": False}
-            insert(connection, "verdicts", fact_id=fact_id, statement_id=statement_id, verdict="true", **texts, **who)
-
-
-@pytest.fixture
-def old(fresh: Callable[[], str]) -> str:
-    url = fresh()
-    make_12(url)
-    return url
-
-
-def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[], str]) -> None:
-    store, new = Store(old), fresh()
-    Store(new)
-    assert shape(old) == shape(new)
-    assert shape(old)["version"] == [SCHEMA_VERSION]
-    assert [item.statement for item in store.answers.asked(RUN)] == list(stated(FACT, FALSE, READY))
-    assert [item.statement.statement_id for item in store.answers.asked(RUN)] == [
-        one.statement_id for one in stated(FACT, FALSE, READY)
-    ]
-    assert [(one, one.difficulty) for one in store.answers.facts(RUN)] == [
-        (one, one.difficulty) for one in (FACT, FALSE, READY)
-    ]
-    assert store.answers.facts(ALONE) == [FALSE]
-    assert [(one.fact, one.fact.difficulty) for one in store.answers.partners(ALONE)] == [(FACT, None)]
-    shown = store.verdicts.facts_shown(store.verdicts.log())
-    assert [shown.get(verdict.record) for verdict in store.verdicts.log()] == [FACT, FALSE, None]
-
-
-def test_an_old_database_and_a_new_run_share_one_record(old: str) -> None:
-    """The record is a hash of the content, whoever computes it, and when."""
-    store = Store(old)
-    store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Asked(s, "") for s in stated(FACT, FALSE)), {}), {})
-    with working_on(old) as connection:
-        assert connection.execute(sql.text("SELECT count(*) FROM facts")).scalar() == 3
 
 
 def test_a_record_is_of_every_column_and_columns_can_be_added() -> None:

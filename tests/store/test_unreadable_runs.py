@@ -1,18 +1,16 @@
-"""Runs whose record is bad: listed as such, in the way of no other, and deleted; no address keeps a password."""
+"""Runs whose record is bad: listed as such, in the way of no other, and deleted."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sql
 from browser import served
-from old_databases import working_on
+from databases import working_on
 from visitors import Visitor
 
 from medfact.errors import UnknownName, UnreadableRun
@@ -191,38 +189,3 @@ def test_the_page_goes_on_lists_it_and_deletes_it(what: str, laptop: str, laptop
         assert "Deleted" in str(visitor.act("delete", bad, of="runs")["fragments"]["said"])
         shown = visitor.look("runs")["fragments"]["runs"]
         assert (good in shown, f"unread-{bad}" in shown) == (True, False)
-
-
-# ------------------------------------------------------------------------- passwords in addresses
-
-SECRET = "hunter2-is-no-password"
-WITH_SECRETS = [
-    {"model": "openai:m", "service": {"base_url": f"http://ada:{SECRET}@127.0.0.1:8000/v1"}},
-    {"model": "openai:m", "service": {"base_url": f"ada:{SECRET}@127.0.0.1:8000/v1"}},
-    {"model": "openai:m", "base_url": f"http://ada:{SECRET}@127.0.0.1:8000/v1"},
-    {"model": "openai:m", "encoder_url": f"http://:{SECRET}@127.0.0.1:8000/v1"},
-]
-
-
-@pytest.mark.parametrize("spec", [*WITH_SECRETS, "{" + json.dumps(WITH_SECRETS[0])], ids=str)
-def test_a_password_in_an_address_is_gone_once_the_database_is_opened(
-    spec: Any, store: Store, medfact: Medfact, tmp_path: Path
-) -> None:
-    run = asked(store)
-    text = spec if isinstance(spec, str) else json.dumps(spec)
-    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection, connection:
-        connection.execute("UPDATE runs SET spec = ?, model = 'openai:m' WHERE run = ?", (text, run))
-    outcome = medfact("runs", "--db", store.url)
-    assert outcome.code == 0
-    assert SECRET not in outcome.out + outcome.err
-    assert [row["run"] for row in outcome.rows] == [run]
-    kept = b"".join(file.read_bytes() for file in tmp_path.glob("runs.db*"))
-    assert SECRET.encode() not in kept
-    assert b"127.0.0.1:8000" in kept
-
-
-def test_an_at_sign_elsewhere_stays(store: Store) -> None:
-    list(ask(RunSpec(model="baseline:always-true", limit=2, shots=0, encoder="hf:a/b@main"), store))
-    before = store.runs()[0].spec
-    assert Store(store.url).runs()[0].spec == before
-    assert before.encoder == "hf:a/b@main"

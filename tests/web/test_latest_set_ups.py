@@ -10,7 +10,7 @@ from waiting import until
 
 from medfact.errors import StoreError
 from medfact.store import Store
-from medfact.store.set_ups import SetUps
+from medfact.store.contributions import SetUps
 from medfact.web.latest_set_ups import LatestSetUps
 
 

@@ -78,17 +78,6 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
     assert all(b"sk-typed" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
-def test_what_earlier_versions_kept_is_read() -> None:
-    told = {"other": "OWNER/NAME", "service": "gpt", "address": "https://models.example/v1", "budget": 2, "agreed": True}
-    setup = Setup.model_validate(told)
-    assert setup.unfit == {}
-    assert [(one.spec, one.address, one.budget) for one in setup.chosen[1:]] == [
-        ("hf:OWNER/NAME", "", 0),
-        ("openai:gpt", "https://models.example/v1", 2),
-    ]
-    assert Setup.model_validate(setup.model_dump()) == setup
-
-
 def test_facts_with_a_source_can_be_asked_alone(visitor: Visitor) -> None:
     shown = visitor.look()["fragments"]["facts"]
     words = re.search(r"Only facts that an outside source confirms, with their false partners: ([\d,]+) of 2,512", shown)
@@ -106,7 +95,7 @@ def test_facts_with_a_source_can_be_asked_alone(visitor: Visitor) -> None:
 
 
 def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.store.set_ups.MOST_SET_UPS", 3)
+    monkeypatch.setattr("medfact.store.contributions.MOST_SET_UPS", 3)
     store = Store(either_url)
     for number in (0, 1, 2, 0, 3, 4):
         store.of(f"{number:032x}").set_ups.keep(f'{{"pairs": {number}}}')

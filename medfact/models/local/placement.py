@@ -83,11 +83,10 @@ class Placement:
         return replace(self, thinking=effort != NONE, template=(*arguments, *self.template))
 
     @classmethod
-    def from_record(cls, record: dict[str, Any] | None) -> Placement:
-        """A placement from its JSON record; None is the default."""
-        fields = dict(record or {})
-        fields["template"] = tuple((str(name), str(value)) for name, value in fields.get("template", ()))
-        return cls(**fields)
+    def from_record(cls, record: dict[str, Any]) -> Placement:
+        """A placement from its JSON record."""
+        template = tuple((str(name), str(value)) for name, value in record.get("template", ()))
+        return cls(**{**record, "template": template})
 
 
 HERE = Placement()

@@ -91,7 +91,7 @@ def _ascii_host(host: str) -> str:
 
 
 def without_secrets(address: str | None) -> str | None:
-    """An address without a user name, a password and the keys in its query, which earlier versions may have recorded."""
+    """An address without a user name, a password and the keys in its query."""
     if not address:
         return address
     base, _, query = _USER_INFO.sub(lambda found: found[1] or "", address, count=1).partition("?")

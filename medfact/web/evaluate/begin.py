@@ -212,7 +212,7 @@ def _host(record: Run) -> str:
     try:
         service = service_of(record.model, record.spec.service)
         return urlsplit(address_of(service).base).netloc if service else ""
-    except ModelError:  # an old record may hold what is no address
+    except ModelError:  # a run's file may hold what is no address
         return "a service without an address"
 
 

@@ -216,16 +216,6 @@ class ChosenModel(NamedTuple):
     budget: float = 0.0
 
 
-def rows_in(record: Mapping[str, Any]) -> Any:
-    """The rows of models in what was told; earlier versions held one model on this machine and one behind a service."""
-    if "rows" in record or not any(record.get(name) for name in ("other", "service")):
-        return record.get("rows", [])
-    machine = {"id": "machine", "where": "machine", "model": record.get("other"), "is_open": False}
-    fields = ("address", "budget")
-    service = {"id": "service", "model": record.get("service"), **{name: record[name] for name in fields if name in record}}
-    return [row for row in (machine, service) if row["model"]]
-
-
 class Setup(AsTold):
     """The values of the inputs.
 
@@ -289,9 +279,7 @@ class Setup(AsTold):
     def _gathered(cls, record: Any) -> Any:
         if not isinstance(record, dict):
             return record
-        agreed = record.get("agreed")
-        read = {"further": further_in(record), "rows": rows_in(record), "agreed": agreed if isinstance(agreed, list) else []}
-        return {**record, **read}
+        return {**record, "further": further_in(record)}
 
     @property
     def demonstrations(self) -> int:

@@ -1,4 +1,4 @@
-"""Databases of older versions."""
+"""Databases as tests look at them: without a store, and by the shape of their tables."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def working_on(url: str) -> Iterator[sql.Connection]:
 
 
 def shape(url: str) -> dict[str, Any]:
-    """Tables with their columns (name, type, needed, default), keys and indexes, and the version."""
+    """Tables with their columns (name, type, needed, default), keys and indexes, and the numbers of schemas."""
     with working_on(url) as connection:
         inspector = sql.inspect(connection)
-        made: dict[str, Any] = {"version": connection.execute(sql.text("SELECT version FROM schema_version")).scalars().all()}
+        made: dict[str, Any] = {"version": connection.execute(sql.text("SELECT number FROM migrations")).scalars().all()}
         for table in inspector.get_table_names():
             columns = [(c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(table)]
             made[table] = {
