@@ -35,6 +35,9 @@ __all__ = ["address", "app_home", "browser", "page"]
 SLOW = frozenset((Path(__file__).with_name("slow.txt")).read_text(encoding="utf-8").split())
 """Test files, and tests of files (`FILE::NAME`), that take long."""
 
+ON_POSTGRESQL = frozenset((Path(__file__).with_name("postgresql.txt")).read_text(encoding="utf-8").split())
+"""Tests that run with a PostgreSQL server as well as with SQLite."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,20 +111,26 @@ def connected() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of what must be the same on every database use SQLite, and a few of them (`postgresql.txt`) PostgreSQL, too."""
+    if "fresh" in metafunc.fixturenames:
+        name = metafunc.definition.nodeid
+        metafunc.parametrize("fresh", ["sqlite", *["postgresql"] * (name in ON_POSTGRESQL)], indirect=True)
+
+
+@pytest.fixture
 def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Gives the URL of a new, empty database at each call, for tests of what must be the same on both kinds of them."""
+    """Gives the URL of a new, empty database at each call."""
     if request.param == "postgresql":
         request.getfixturevalue("connected")
-        made: Callable[[], str] = request.getfixturevalue("server").fresh
-        return made
+        return request.getfixturevalue("server").fresh  # type: ignore[no-any-return]
     numbers = count()
     return lambda: f"sqlite:///{tmp_path / f'{next(numbers)}.db'}"
 
 
 @pytest.fixture
 def either_url(fresh: Callable[[], str]) -> str:
-    """A new database of each kind."""
+    """A new database."""
     return fresh()
 
 

@@ -5,8 +5,6 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-EVERY_PAGE = ("", "evaluate", "facts", "review", "studio", "write", "runs", "compare", "tour", "game", "docs")
-
 
 @pytest.fixture
 def game(page: Page, address: str) -> Page:
@@ -22,15 +20,6 @@ def switch_keys(page: Page, address: str, on: bool) -> None:
     page.goto(f"{address}docs")
     page.locator("[data-keys]").set_checked(on)
     page.goto(before)
-
-
-def test_tour_game_and_docs_are_reached_from_every_page(page: Page, address: str) -> None:
-    for path in EVERY_PAGE:
-        page.goto(f"{address}{path}")
-        for name, title in (("tour", "Tour"), ("game", "Game"), ("docs", "Docs")):
-            link = page.get_by_label("More").get_by_role("link", name=title, exact=True)
-            expect(link).to_be_visible()
-            expect(link).to_have_attribute("href", name)
 
 
 def test_single_keys_are_switched_off_for_all_pages_and_kept(game: Page, address: str) -> None:

@@ -8,10 +8,9 @@ import httpx2
 import pytest
 from pages import tab
 from playwright.sync_api import Page, expect
+from recorded import recorded
 from small_facts import Answerer
 
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import Store
 
@@ -24,9 +23,11 @@ ALWAYS_YES = "It says “true” to all 50 true facts and all "
 def run(app_home: Path, address: str) -> str:
     """A run of dangerous falsehoods, to which a model says True throughout."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = start(RunSpec(model="always-yes", dataset="not-indicated", limit=50, shots=0), store)
-    list(answer(made, store, load=Answerer(lambda prompt: "True").load))
-    return made
+    return recorded(
+        RunSpec(model="always-yes", dataset="not-indicated", limit=50, shots=0),
+        store,
+        load=Answerer(lambda prompt: "True").load,
+    )
 
 
 def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
@@ -67,31 +68,10 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
     assert "<script" not in text
     for wrong in ("0" * 32, "x", "../" + run):
         assert httpx2.get(f"{address}download/{wrong}/report.html").status_code == 404
-
-
-def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}evaluate?run={run}")
     page.locator("[data-key=about-numbers]").click()
-    scores = page.locator("#tab")
-    expect(scores).to_contain_text("generalise to similar facts: other diseases and findings of these kinds")
-    alone = page.get_by_role("button", name="only these")
-    expect(alone).to_have_attribute("aria-pressed", "false")
-    alone.click()
-    expect(scores).to_contain_text("hold for only these facts")
+    page.get_by_role("button", name="only these").click()
     expect(page.get_by_role("button", name="only these")).to_have_attribute("aria-pressed", "true")
     page.locator("[data-key=download]").click()
     with page.expect_download() as download:
         page.locator("[data-key=download-report]").click()
     assert "hold for only these facts" in Path(download.value.path()).read_text(encoding="utf-8")
-
-
-def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:
-    page.goto(f"{address}evaluate?run={run}")
-    for harness, ending in (("inspect", ".json"), ("lm-eval", ".jsonl")):
-        page.locator("[data-key=download]").click()  # the menu closes with each choice
-        with page.expect_download() as download:
-            page.locator(f"[data-key=download-{harness}]").click()
-        assert download.value.suggested_filename.endswith(f"-{harness}{ending}")
-        assert run in Path(download.value.path()).read_text(encoding="utf-8") or harness == "lm-eval"
-    for wrong in (f"{'0' * 32}/log-inspect", f"{run}/log-nothing", f"{run}/log-..%2f..", "x/log-lm-eval"):
-        assert httpx2.get(f"{address}download/{wrong}").status_code == 404

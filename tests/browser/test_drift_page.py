@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from browser import watched
+from pages import violations
 from playwright.sync_api import Browser, Page, expect
 from served_runs import run_on
 from small_facts import rows_of_facts, write_csv
@@ -71,8 +70,6 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
             expect(table.locator("tbody tr").nth(2)).to_contain_text("▲ served otherwise")
             expect(table.locator("tbody tr").nth(1)).to_contain_text("not shown")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
-                page.screenshot(path=f"{pictures}/drift-{scheme}-{width}.png", full_page=True)
-        assert Axe().run(page).response["violations"] == []
+        assert violations(page) == []
         page.locator("#drift button[aria-expanded]").first.click()
         expect(page.locator("#drift .mf-plot")).to_have_count(1)

@@ -14,9 +14,8 @@ import httpx
 import pytest
 from browser import trouble_of
 from playwright.sync_api import Browser, Page, expect
+from recorded import recorded
 
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -40,9 +39,7 @@ def site(folder: Path) -> Iterator[str]:
 def runs(app_home: Path) -> tuple[str, str]:
     """A run that is published, and one that is not."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}")
-    made = [start(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
-    for run in made:
-        list(answer(run, store))
+    made = [recorded(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
     store.publications.publish(made[0], "<b>the first</b>")
     return made[0], made[1]
 
@@ -86,10 +83,9 @@ def test_a_published_run_shows_in_a_frame_of_another_site(
     assert cookies == []
 
 
-@pytest.mark.parametrize(
-    "path", ["", "evaluate?run={run}", "runs", "download/{run}/card.txt", "embed/{other}", "healthz", "docs"]
-)
+@pytest.mark.parametrize("path", ["evaluate?run={run}", "embed/{other}"])
 def test_nothing_else_does(runs: tuple[str, str], address: str, framed: Callable[[str], Page], path: str) -> None:
+    """`test_its_headers_and_no_cookie` looks at the other addresses."""
     asked = f"{address}{path.format(run=runs[0], other=runs[1])}"
     page = framed(asked)
     page.wait_for_load_state("load")
@@ -108,7 +104,18 @@ def test_its_headers_and_no_cookie(runs: tuple[str, str], address: str) -> None:
     known = httpx.get(url, headers={"cookie": cookie})
     assert known.content == plain.content
     assert {httpx.request(method, url).status_code for method in ("POST", "PUT", "DELETE")} <= {404, 405}
-    for path in ("", "evaluate", "runs", f"embed/{runs[1]}", f"embed/{runs[0]}x", f"download/{runs[0]}/report.html", "nothing"):
+    for path in (
+        "",
+        "evaluate",
+        "runs",
+        "docs",
+        "healthz",
+        f"download/{runs[0]}/card.txt",
+        f"embed/{runs[1]}",
+        f"embed/{runs[0]}x",
+        f"download/{runs[0]}/report.html",
+        "nothing",
+    ):
         answer_ = httpx.get(f"{address}{path}")
         assert "frame-ancestors 'self'" in answer_.headers["content-security-policy"], path
         if "embed" in path:

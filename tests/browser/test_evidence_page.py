@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import choose_pairs
+from browser import choose_models, choose_pairs
 from pages import tab, upload
 from playwright.sync_api import Page, expect
 from small_facts import write_csv
@@ -20,6 +20,7 @@ def open_inputs(page: Page) -> None:
 
 
 def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
+    choose_models(page, "a coin")
     choose_pairs(page, 10)
     open_inputs(page)
     page.get_by_label("by shared words (BM25)").check()
@@ -27,7 +28,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     expect(page.locator("#documents")).to_contain_text("Passages come from the facts of the data set")
     expect(page.locator("#why-not")).to_contain_text("10 true and 10 false facts, 8 sentences each × 3 settings")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete", timeout=240_000)
+    expect(page.locator("#progress [role=status]")).to_have_text("480 of 480 statements · complete")
     rows = page.locator("#scores tbody tr")
     expect(rows.filter(has_text="160 of 160 statements · complete")).to_have_count(3)
     expect(rows.filter(has_text="sparse passages without the answer")).to_have_count(1)
@@ -62,6 +63,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
 
 
 def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
+    choose_models(page, "a coin")
     choose_pairs(page, 10)
     open_inputs(page)
     rows = [{"number": n, "abstract": f"Note {n} on <b>asthma</b> and ${{wheezing}}. It is short."} for n in range(30)]
@@ -85,7 +87,7 @@ def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete", timeout=240_000)
+    expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete")
     tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
 

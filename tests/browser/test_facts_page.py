@@ -138,6 +138,10 @@ def test_a_file_of_ones_own_is_brought_here(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".mf-fact")).to_have_count(20)
 
 
+IN_THE_FRAME = """(least) => [...document.querySelectorAll('.mf-frame :is(a, button):not([hidden]), .mf-pages a:not([hidden])')]
+    .map((control) => [control.textContent, control.getBoundingClientRect()])
+    .filter(([, box]) => box.height < least || box.width < least).map(([text, box]) => `${text} ${box.width} ${box.height}`)"""
+
 SMALL = """(least) => [...document.querySelectorAll('mf-part:not([name=frame]) *, #upload')]
     .filter((one) => one.matches('button, select, summary, textarea, input'))
     .filter((one) => one.checkVisibility() && one.type !== 'hidden')
@@ -177,6 +181,7 @@ def test_controls_are_large_enough_to_hit(browser: Browser, address: str, least:
             expect(opened.locator(".mf-fact-opened")).to_be_visible()
         opened.evaluate("document.querySelectorAll('mf-part details').forEach((one) => (one.open = true))")
         assert opened.evaluate(SMALL, least) == [], path
+        assert path not in ("", "facts") or opened.evaluate(IN_THE_FRAME, least) == [], path
     opened.goto(address)
     opened.locator("[data-key=demonstration]").click()
     for name in ("Summary", "Facts", "Confidence", "Groups", "Statistics"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import choose_models, choose_pairs, show_demonstration, trouble_of
+from browser import choose_models, choose_pairs, show_demonstration, watched
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.web.layout import style
@@ -102,28 +102,6 @@ PLACES = """() => { const of = (node) => { const box = node.getBoundingClientRec
         links: links.map((one) => [one.textContent, ...of(one), scrollY + one.getBoundingClientRect().top]) }; }"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_all_pages_have_one_width_and_the_navigation_one_place(browser: Browser, address: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    opened = context.new_page()
-    trouble = trouble_of(opened, address)
-    places: dict[str, Any] = {}
-    for path, there in PAGES.items():
-        visit(opened, address, path, there)
-        for _ in range(40):  # what opens scrolls and settles
-            places[path] = opened.evaluate(PLACES)
-            if places[path] == places[""]:
-                break
-            opened.wait_for_timeout(250)
-    context.close()
-    assert trouble == []
-    assert places[""]["page"] == [0, width]
-    assert {path for path, place in places.items() if place != places[""]} == set()
-    assert len({round(top / 12) for _, _, _, top in places[""]["links"]}) <= (1 if width > 700 else 2), (
-        "the navigation is one line, or two"
-    )
-
-
 AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summary, input[type=checkbox], input[type=radio])')]
     .filter((field) => field.offsetParent)
     .filter((field) => { const style = getComputedStyle(field);
@@ -132,37 +110,44 @@ AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summar
         const unmarked = style.listStyleType === 'none' && bare(field) && bare(field.firstElementChild);
         return field.matches('summary') ? unmarked : !drawn; })
     .map((field) => field.outerHTML.slice(0, 200))"""
-
-
-def test_every_control_looks_like_what_it_is(page: Page, address: str) -> None:
-    for path, there in PAGES.items():
-        visit(page, address, path, there)
-        assert page.evaluate(AFFORDANCES) == [], path
-    visit(page, address, "facts", PAGES["facts"])
-    menu = page.locator("#filters select").first
-    before = menu.screenshot()
-    menu.evaluate("(field) => { field.style.appearance = 'none'; }")
-    assert menu.screenshot() != before  # there was an arrow
-
+"""Fields and folds that do not look like what they are."""
 
 CUT = """() => [...document.querySelectorAll('mf-part table')]
     .filter((table) => table.offsetParent && !table.closest('.mf-tall'))
     .filter((table) => { const box = table.parentElement; const edge = box.getBoundingClientRect().right + 1;
         return box.scrollWidth > box.clientWidth + 1 || table.getBoundingClientRect().right > Math.max(edge, innerWidth); })
     .map((table) => table.parentElement.getAttribute('aria-label') ?? table.outerHTML.slice(0, 100))"""
+"""Tables of which a column is cut."""
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_column_of_a_table_is_cut(page: Page, address: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.locator("[data-key=relations]").click()
-    assert page.evaluate(CUT) == []
-    show_demonstration(page, address)
-    assert page.evaluate(CUT) == []
-    for tab in ("Summary", "Facts", "Confidence"):
-        page.get_by_role("tab", name=tab).click()
-        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
-        assert page.evaluate(CUT) == [], tab
+def test_pages_fit_their_screen_and_have_one_width(browser: Browser, address: str, width: int) -> None:
+    """The navigation has one place on all of them, and every control looks like what it is."""
+    places: dict[str, Any] = {}
+    with watched(browser, address, width) as page:
+        for path, there in PAGES.items():
+            visit(page, address, path, there)
+            for _ in range(40):  # what opens scrolls and settles
+                places[path] = page.evaluate(PLACES)
+                if places[path] == places[""]:
+                    break
+                page.wait_for_timeout(250)
+            assert width < 1280 or page.evaluate(AFFORDANCES) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        visit(page, address, "evaluate", PAGES["evaluate"])
+        page.locator("[data-key=relations]").click()
+        assert page.evaluate(CUT) == []
+        show_demonstration(page, address)
+        for tab in ("Summary", "Facts", "Confidence", "Groups", "Statistics"):
+            page.get_by_role("tab", name=tab).click()
+            expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+            assert tab in ("Groups", "Statistics") or page.evaluate(CUT) == [], tab
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+    assert places[""]["page"] == [0, width]
+    assert {path for path, place in places.items() if place != places[""]} == set()
+    assert len({round(top / 12) for _, _, _, top in places[""]["links"]}) <= (1 if width > 700 else 2), (
+        "the navigation is one line, or two"
+    )
 
 
 def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:

@@ -6,15 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from pages import HOSTILE, upload
+from pages import HOSTILE, upload, violations
 from playwright.sync_api import Browser, Page, expect
+from recorded import recorded
 from small_facts import write_csv
 from visitors import Visitor
 
 from medfact.results.rarity import names_of
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import Store
 
@@ -27,9 +25,7 @@ BUTTON = "Bring frequencies"
 def run(app_home: Path, address: str) -> str:
     """A run of twenty pairs whose answers are drawn at random."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = start(RunSpec(model="baseline:random", limit=20, shots=0), store)
-    list(answer(made, store))
-    return made
+    return recorded(RunSpec(model="baseline:random", limit=20, shots=0), store)
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +44,7 @@ def opened(page: Page, address: str, run: str) -> Page:
     return page
 
 
-def test_without_frequencies_it_says_how_to_bring_them(opened: Page, run: str) -> None:
-    expect(opened.locator("#rarity")).to_contain_text("a table with the columns term and count")
-    expect(opened.locator("#rarity")).to_contain_text(f"python -m medfact rarity {run[:8]}")
-    expect(opened.get_by_role("button", name=BUTTON)).to_be_visible()
-    expect(opened.locator("#rarity [data-plot]")).to_have_count(0)
-    opened.get_by_role("tab", name="Confidence").click()
-    expect(opened.locator("#tab h2").first).to_have_text("Does the model know when it knows?")
-    expect(opened.get_by_role("button", name=BUTTON)).to_be_hidden()
-
-
-def test_an_upload_is_drawn_and_put_away(opened: Page, table: Path) -> None:
+def test_an_upload_is_drawn_and_put_away(opened: Page, table: Path, tmp_path: Path) -> None:
     upload(opened, table, BUTTON)
     expect(opened.locator("#rarity-said")).to_contain_text("names with a frequency")
     expect(opened.locator("#rarity")).to_contain_text("your file counts X.csv")  # brackets stand in no name on the server
@@ -68,13 +54,9 @@ def test_an_upload_is_drawn_and_put_away(opened: Page, table: Path) -> None:
     plot = json.loads(opened.locator("#rarity-1").get_attribute("data-plot") or "")
     assert [trace["name"] for trace in plot["data"]][:3] == ["facts", "95% band", "fitted line"]
     assert plot["layout"]["xaxis"]["type"] == "log"
-    results = Axe().run(opened)
-    assert results.violations_count == 0, results.generate_report()
+    assert violations(opened) == []
     opened.get_by_role("button", name="Remove it").click()
     expect(opened.locator("#rarity [data-plot]")).to_have_count(0)
-
-
-def test_rubbish_is_one_sentence(opened: Page, tmp_path: Path) -> None:
     upload(opened, write_csv(tmp_path / "rubbish.csv", [{"who": HOSTILE[1], "often": "?"}]), BUTTON)
     expect(opened.locator("#rarity-said")).to_contain_text("the column term is missing")
     upload(opened, write_csv(tmp_path / "others.csv", [{"term": HOSTILE[1], "count": 3}]), BUTTON)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from browser import trouble_of
 from playwright.sync_api import Browser, Page, expect
+from recorded import recorded
 
 from medfact.models import BUNDLED_FOLDERS
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import Store
 
@@ -27,9 +24,7 @@ PATIENT = 120_000
 def runs(app_home: Path, address: str) -> str:
     """The two bundled models and a coin, about the same 60 facts and their false partners."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = [start(RunSpec(model=name, limit=60, shots=0), store) for name in (*BUNDLED_FOLDERS, "baseline:random")]
-    for run in made:
-        list(answer(run, store))
+    made = [recorded(RunSpec(model=name, limit=60, shots=0), store) for name in (*BUNDLED_FOLDERS, "baseline:random")]
     return ",".join(made)
 
 
@@ -64,25 +59,10 @@ def test_the_tabs_begin_within_the_first_look(opened: Opened, width: int, height
         expect(row).to_be_visible()
     assert page.locator("[role=tablist]").bounding_box()["y"] < most  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_the_summary_is_short(opened: Opened) -> None:
-    page = opened()
-    for plot in page.locator("#tab-panel .mf-plot").all():
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".plot-container")).to_be_attached(timeout=PATIENT)
-    expect(page.locator("#tab-panel article")).to_have_count(3)
-    assert page.locator("#tab-panel").bounding_box()["height"] <= 1_800  # type: ignore[index]
-
-
-def test_the_head_stays_and_leads_on(opened: Opened) -> None:
-    page = opened()
-    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
-    expect(page.locator("#progress")).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("button", name="Share")).to_be_in_viewport()
-    page.locator("[data-key=download]").click()
-    expect(page.locator("[data-key=download-report]")).to_be_visible()
-    assert re.match("medfact-tiny, medfact-tiny-narrow, a coin on clinical-core · medfact", page.title())
+    if width > 500:  # the head stays
+        page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+        expect(page.locator("#progress")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("button", name="Share")).to_be_in_viewport()
 
 
 def test_back_leads_to_the_tab_before_and_a_reload_to_the_same(opened: Opened) -> None:
@@ -146,28 +126,3 @@ def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
     page.locator("[data-key=table-diagnoses]").click()
     page.locator("[data-key^=row-diagnoses]", has_text="overlooks “not”").click()
     expect(page.locator("[data-key=choose-only]")).to_have_value("negation-blind")
-
-
-def test_figures_can_be_kept(opened: Opened) -> None:
-    page = opened("&tab=statistics")
-    figure = page.locator("[data-key=figure-differences]")
-    expect(figure.locator(".mf-plot")).to_have_attribute(
-        "aria-label", re.compile(f"^{re.escape(figure.locator('figcaption').inner_text())}[.] paired differences in points")
-    )
-    expect(page.get_by_role("region", name="what all models together show")).to_contain_text("missed by 2 of 2 models")
-    for kind in ("svg", "png"):
-        with page.expect_download() as download:
-            figure.get_by_role("button", name=kind.upper()).click()
-        assert download.value.suggested_filename == f"medfact-differences.{kind}"
-        image = Path(download.value.path()).read_bytes()
-        assert kind == "svg" or struct.unpack(">I", image[16:20]) == (1800,), "twice 900 pixels"
-
-
-@pytest.mark.parametrize("tab", ["summary", "facts", "confidence", "groups", "statistics"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_axe_finds_nothing_in_results(opened: Opened, tab: str, width: int, scheme: str) -> None:
-    page = opened(f"&tab={tab}", width=width, color_scheme=scheme)
-    expect(page.get_by_text("Loading...", exact=True)).to_have_count(0)  # of the page library
-    page.evaluate("document.querySelectorAll('#tab details').forEach((one) => (one.open = true))")
-    found = Axe().run(page).response["violations"]
-    assert [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,20 +162,6 @@ def test_exceptions_reasons_and_hostile_words_are_kept_as_text(page: Page, addre
     assert (statement.verdict, statement.wording) == ("otherwise, unclear", HOSTILE[1])
 
 
-def test_verdicts_are_given_out_to_whoever_gave_them_alone(page: Page, address: str) -> None:
-    assert page.request.get(f"{address}download/reviews/verdicts.csv").status == 404
-    open_review(page, address, "hal")
-    page.keyboard.press("2")
-    page.keyboard.press("s")
-    expect(page.locator("#fact .mf-packet")).to_contain_text("1 reviewed by hal")
-    with page.expect_download() as given:
-        page.get_by_role("link", name="JSON lines").click()
-    (row,) = map(json.loads, Path(given.value.path()).read_text(encoding="utf-8").splitlines())
-    assert (row["reviewer"], row["verdict"], row["blind"], row["queue"]) == ("hal", "false", True, "random")
-    assert row["head"], "what was judged is kept word for word, asked or not"
-    assert page.request.get(f"{address}download/reviews/verdicts.exe").status == 404
-
-
 def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -> None:
     open_review(page, address, "cleo")
     page.keyboard.press("2")
@@ -289,28 +274,6 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
         page.context.close()
 
 
-def test_the_guide_and_the_planner(page: Page, address: str) -> None:
-    page.goto(f"{address}review")
-    page.get_by_text("How to judge").click()
-    expect(page.locator("#choice")).to_contain_text("Not like this")
-    page.get_by_text("How many are enough?").click()
-    expect(page.locator("#choice")).to_contain_text("73 statements must be judged right")
-    page.get_by_label("per cent of wrong labels").fill("1")
-    page.keyboard.press("Tab")
-    expect(page.locator("#choice")).to_contain_text("381 statements must be judged right")
-
-
-def test_a_verdict_before_a_name_is_not_lost(browser: Browser, address: str) -> None:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(f"{address}review")
-    expect(page.locator("#fact h2")).to_be_visible(timeout=120_000)
-    page.locator("[data-key^=verdict-true]").check()
-    page.locator("[data-key=judge]").click()
-    expect(page.get_by_text("Say who you are first")).to_be_visible()
-    expect(page.locator("[data-key^=verdict-true]")).to_be_checked()
-    page.context.close()
-
-
 def test_what_is_ticked_while_the_name_is_on_its_way_stays_ticked(page: Page, address: str) -> None:
     page.goto(f"{address}review")
     page.get_by_label("Your name or initials").fill("quick")
@@ -319,3 +282,11 @@ def test_what_is_ticked_while_the_name_is_on_its_way_stays_ticked(page: Page, ad
     page.locator(".mf-verdicts input").first.check()
     expect(page.locator(".mf-packet")).to_contain_text("reviewed by quick")
     expect(page.locator(".mf-verdicts input").first).to_be_checked()
+
+
+def test_a_verdict_before_a_name_is_not_lost(page: Page, address: str) -> None:
+    page.goto(f"{address}review")
+    page.locator("[data-key^=verdict-true]").check()
+    page.locator("[data-key=judge]").click()
+    expect(page.get_by_text("Say who you are first")).to_be_visible()
+    expect(page.locator("[data-key^=verdict-true]")).to_be_checked()

@@ -1,7 +1,6 @@
 """The page Runs in a real browser: what a visitor sees of runs and does to them, and no other visitor. Needs Chromium."""
 
 import contextlib
-import os
 import re
 import secrets
 import sqlite3
@@ -13,13 +12,13 @@ from typing import Any
 import pytest
 from browser import trouble_of
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from recorded import finished
 
 from medfact.exchange import export_run, import_run
 from medfact.models import Completion
-from medfact.runs.events import Finished
 from medfact.runs.run import run as run_all
 from medfact.runs.start import start
-from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
 from medfact.web.pages.runs import RUNS_A_PAGE
 from medfact.web.visitors import owner_of_cookie
@@ -56,8 +55,7 @@ class Visitor:
 
     def ended(self, **more: Any) -> str:
         """A run that is complete."""
-        *_, last = run_all(replace(self.spec, **more), self.store)
-        assert isinstance(last, Finished)
+        last = finished(run_all(replace(self.spec, **more), self.store))
         return last.run
 
     def row(self, run: str) -> Locator:
@@ -100,57 +98,6 @@ def visitor(browser: Browser, address: str, app_home: Path, facts_file: Path) ->
     assert arrived.trouble == []
 
 
-@pytest.fixture
-def stranger(browser: Browser, address: str, app_home: Path, facts_file: Path) -> Iterator[Visitor]:
-    arrived = arrive(browser, address, app_home, facts_file)
-    yield arrived
-    arrived.context.close()
-
-
-def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> None:
-    visitor.look()
-    expect(visitor.page.locator("#runs")).to_contain_text("No runs yet: start one on the page Evaluate.")
-    expect(visitor.page.locator("#runs").get_by_role("link", name="Evaluate")).to_have_attribute("href", "evaluate")
-    first, second = visitor.ended(), visitor.ended(model="baseline:negation-cue", protocol="mkj", pool="medfact")
-    visitor.look()
-    expect(visitor.page.locator(".mf-line")).to_have_count(2)
-    assert [line.get_attribute("data-run") for line in visitor.page.locator(".mf-line").all()] == [second, first]
-    expect(visitor.row(second).locator(".mf-label")).to_have_text(
-        ["Acc", "Acc_pos, facts that hold", "Acc_neg, false facts", "Acc_gap, the gap"]
-    )
-    expect(visitor.row(second).locator("[data-figure=right]")).to_contain_text("points")
-    row = visitor.row(first)
-    for text in ("always says true", "facts.csv", "4 facts (true and false)", "method: medfact", "free"):
-        expect(row).to_contain_text(text)
-    expect(row.locator("[data-figure=right]")).to_contain_text("50.0%")  # always true: half of the statements are
-    expect(row.locator("[data-figure=right]")).to_contain_text("of 32 statements")  # 4 facts in 8 ways
-    expect(row.locator(".mf-label")).to_have_text(["all eight right", "right answers"])  # a bare percentage says nothing
-    expect(row.locator(".mf-label").first).to_be_visible()
-    expect(row.locator("[data-figure=all]")).to_contain_text("0.0%")
-    expect(row.locator("[data-figure=all]")).to_contain_text("of 4 facts")
-    expect(row.locator("[data-figure=state]")).to_contain_text("complete")
-    assert row.locator("time").first.get_attribute("title") == visitor.store.run(first).started_at
-    expect(row.get_by_role("link", name="Open")).to_have_attribute("href", f"evaluate?run={first}")
-    visitor.look()
-    expect(visitor.page.locator(".mf-line")).to_have_count(2)
-
-
-def test_runs_are_searched_and_filtered(visitor: Visitor) -> None:
-    visitor.begun()
-    named = visitor.ended(model="baseline:negation-cue")
-    visitor.store.describe(named, name="Cardiology", note="asked for the Tuesday seminar")
-    visitor.look()
-    lines, find = visitor.page.locator(".mf-line"), visitor.page.get_by_role("searchbox", name="Search")
-    for text, count in (("tuesday CARDIO", 1), ("negation-cue", 1), ("facts.csv", 2), ("nothing like it", 0)):
-        find.fill(text)
-        expect(lines).to_have_count(count)
-    expect(visitor.page.locator("#runs")).to_contain_text("None of your 2 runs matches.")
-    find.fill("")
-    for state, count in (("complete", 1), ("going", 0), ("resumable", 1), ("", 2)):
-        visitor.page.get_by_label("State").select_option(state)
-        expect(lines).to_have_count(count)
-
-
 def test_a_run_gets_a_name_and_a_note(visitor: Visitor) -> None:
     run = visitor.begun()
     visitor.look()
@@ -190,8 +137,6 @@ def test_hostile_names_are_text_and_fit(visitor: Visitor) -> None:
         expect(said).to_contain_text("Deleted “${alert(1)}”.")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator("mf-part img").count() == 0
-        if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
-            page.screenshot(path=f"{pictures}/runs-{scheme}-{width}.png", full_page=True)
         said.get_by_role("button", name="Undo").click()
         expect(said).to_contain_text("Brought back “${alert(1)}”.")
 
@@ -217,33 +162,6 @@ def test_a_run_is_deleted_and_brought_back(visitor: Visitor) -> None:
     visitor.page.get_by_text("Deleted runs (1)").click()
     visitor.page.get_by_role("button", name="Bring back: a first try").click()
     expect(visitor.row(gone)).to_be_visible()
-
-
-FORGED = """async ([name, about, fields]) => {
-  const body = JSON.stringify({ page: "runs", show: {}, action: { name, about, fields } });
-  const answer = await fetch("updates", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  return await answer.text();
-}"""
-
-
-def test_another_visitor_sees_and_changes_nothing(visitor: Visitor, stranger: Visitor) -> None:
-    run, away = visitor.ended(), visitor.ended()
-    visitor.store.describe(run, name="not yours", note="nor this")
-    visitor.look()
-    visitor.press(away, "Delete")
-    expect(visitor.row(away)).to_have_count(0)
-    stranger.look()
-    expect(stranger.page.locator("#runs")).to_contain_text("No runs yet")
-
-    for action, about in (("delete", run), ("save", run), ("undo", away)):
-        answer = stranger.page.evaluate(FORGED, [action, about, {"name": "mine now", "note": ""}])
-        assert "There is no such" in answer, (action, answer)
-        assert "nor this" not in answer
-    visitor.look()
-    expect(visitor.row(run)).to_contain_text("not yours")
-    expect(visitor.row(away)).to_have_count(0)
-    answer = visitor.page.evaluate(FORGED, ["delete", run, {}])  # the same request, by its owner
-    assert "Deleted" in answer
 
 
 def test_runs_are_chosen_over_pages_and_compared(visitor: Visitor) -> None:
@@ -312,25 +230,6 @@ def test_a_run_that_goes_on_moves_and_disturbs_nothing(visitor: Visitor) -> None
     expect(row.get_by_role("link", name="Open")).to_be_focused()
 
 
-def test_interrupted_runs_come_first_and_the_command_lines_too(visitor: Visitor, app_home: Path) -> None:
-    run = start(visitor.spec, visitor.store)
-    with sqlite3.connect(app_home / "medfact.db") as database:  # its process is gone
-        database.execute(
-            "UPDATE runs SET worker = 'elsewhere:1:1.0', beat_at = '2020-01-01T00:00:00+00:00' WHERE run = ?", (run,)
-        )
-    database.close()
-    typed = start(visitor.spec, visitor.store.of(LOCAL_OWNER))
-    visitor.store.set_state(typed, STOPPED)
-    visitor.look()
-    notice = visitor.page.locator("#notice")
-    expect(notice).to_contain_text("1 run was interrupted. The answers are kept")
-    expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"evaluate?run={run}")
-    expect(visitor.row(run)).to_contain_text("the program that asked it has ended")
-    expect(visitor.row(typed)).to_contain_text("asked on the command line")
-    visitor.press(typed, "Delete")
-    expect(visitor.row(typed)).to_have_count(0)
-
-
 def test_what_a_run_was_made_from_and_whether_that_has_changed(visitor: Visitor, facts_file: Path) -> None:
     run = visitor.ended(seed=7)
     visitor.look()
@@ -376,8 +275,3 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     with Path(download.value.path()).open("rb") as file:
         assert import_run(again, file, "again") == run
     assert len(again.answers.asked(run)) == 32
-
-
-def test_there_is_no_file_of_a_run_that_is_none(visitor: Visitor) -> None:
-    answer = visitor.context.request.get(f"{visitor.address}export/{'0' * 32}")
-    assert (answer.status, answer.text()) == (404, "There is no such run; it may have been deleted.")

@@ -20,14 +20,14 @@ def facts(folder: Path, name: str, rows: list[tuple[str, str, str]]) -> Path:
     return write_facts(folder / name, rows, ("head", "relation", "tail"))
 
 
-@pytest.mark.parametrize("begins", ["?setup=", "#setup=", "?"])
-def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page, address: str) -> None:
+def test_a_link_chooses_no_service_and_agrees_to_nothing(page: Page, address: str) -> None:
     with MockService() as evil:
         chosen = {"models": [], "rows": [{"id": "a", "model": "m", "address": evil.base_url}], "pairs": 10, "shots": 0}
-        page.goto("about:blank")
-        page.goto(f"{address}evaluate{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
-        expect(page.locator("#why-not")).to_contain_text("60 true")
-        expect(page.locator(".mf-row")).to_have_count(0)
+        for begins in ("?setup=", "#setup=", "?"):
+            page.goto("about:blank")
+            page.goto(f"{address}evaluate{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
+            expect(page.locator("#why-not")).to_contain_text("60 true")
+            expect(page.locator(".mf-row")).to_have_count(0)
         page.locator("#evaluate").click()
         expect(page.locator("#progress")).to_contain_text("complete")
         expect(page.locator("#progress")).to_contain_text("medfact-tiny")
@@ -68,18 +68,3 @@ def test_what_is_agreed_to_is_one_host_and_one_file(page: Page, tmp_path: Path) 
     expect(page.get_by_label("My own facts may go to models.example: next.csv")).not_to_be_checked()
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
     expect(page.locator("#why-not")).to_contain_text("Your own facts would go to models.example")
-
-
-def test_reload_and_back_lead_where_one_was(page: Page, address: str) -> None:
-    page.locator("#evaluate").click()
-    expect(page.locator("#progress")).to_contain_text("complete")
-    page.get_by_role("tab", name="Facts").click()
-    expect(page.locator(".mf-pair").first).to_be_visible()
-    here = page.url
-    page.reload()
-    expect(page.locator(".mf-pair").first).to_be_visible()
-    assert page.url == here
-    page.goto(f"{address}tour?step=2")
-    expect(page.locator(".mf-tour")).to_be_visible()
-    page.go_back()
-    expect(page.locator(".mf-pair").first).to_be_visible()

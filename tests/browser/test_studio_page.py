@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pages import HOSTILE, upload
 from playwright.sync_api import Page, expect
-from studio_sentences import FORMS, NEW, RELATION
+from writers import FORMS, NEW, RELATION
 
 from medfact.prototypes import load_pool
 from medfact.store import Store
@@ -63,21 +63,6 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     expect(page.locator("#progress")).to_contain_text("224 of 224 statements", timeout=120_000)
     last = Store(f"sqlite:///{app_home / 'medfact.db'}").runs()[-1]
     assert (last.dataset, last.statements) == ("mine.csv", 224)
-
-
-def test_a_sentence_of_the_pool_is_changed_and_given_back(page: Page, address: str) -> None:
-    page.goto(f"{address}studio?relation=symptoms")
-    card = page.locator("#relation")
-    plain = card.locator("[data-set=s0]")
-    expect(plain).to_have_value("[Y] {is|are} a recognized symptom or sign of [X].")
-    plain.fill(f"[Y] {{is|are}} a {HOSTILE[1]} sign of [X].")
-    expect(card.locator("ins").first).to_contain_text(HOSTILE[1].split()[0])
-    expect(card).to_contain_text("Not usable", timeout=10_000)  # its denial is not its denial any more
-    card.get_by_role("button", name="Save").click()
-    expect(page.locator("#edited")).to_contain_text("1 of 8")
-    card.get_by_role("button", name="Back to the pool").click()
-    expect(plain).to_have_value("[Y] {is|are} a recognized symptom or sign of [X].")
-    expect(page.locator("#edited")).not_to_contain_text("symptoms")
 
 
 def test_what_is_typed_and_not_saved_can_be_gone_back_to(page: Page, address: str) -> None:

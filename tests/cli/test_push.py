@@ -13,10 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from recorded import recorded
 from small_facts import rows_of_facts, write_csv
 
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -97,9 +96,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
 
 def asked(store: Store, **spec: Any) -> str:
-    run = start(RunSpec(**{"model": "baseline:negation-cue", "limit": 10, "shots": 0, **spec}), store)
-    list(answer(run, store))
-    return run
+    return recorded(RunSpec(**{"model": "baseline:negation-cue", "limit": 10, "shots": 0, **spec}), store)
 
 
 def test_without_yes_nothing_is_sent(hub: Hub, store: Store, medfact: Callable[..., Any], url: str) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 import pytest
 from huggingface_hub import SpaceCard
+from recorded import recorded
 from small_facts import rows_of_facts, write_csv
 
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -24,9 +23,7 @@ FILES = {".medfact-static", "README.md", "answers.csv", "card.svg", "index.html"
 def run(store: Store, tmp_path: Path) -> str:
     (tmp_path / "secret-folder").mkdir()
     file = write_csv(tmp_path / "secret-folder" / "mine.csv", rows_of_facts())
-    made = start(RunSpec(model="baseline:negation-cue", facts=str(file), limit=10, shots=0), store.of("secret-owner"))
-    list(answer(made, store))
-    return made
+    return recorded(RunSpec(model="baseline:negation-cue", facts=str(file), limit=10, shots=0), store.of("secret-owner"))
 
 
 def test_a_space_has_the_run_and_nothing_of_whoever_made_it(

@@ -1,4 +1,4 @@
-"""What a page asks the server, over HTTP."""
+"""A page's requests to the server, without HTTP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 
 def look(services: Services, of: str = "evaluate", owner: str = OWNER, drawn: Any = None, **show: Any) -> dict[str, Any]:
-    """What a page gets; the demonstration is everybody's first run."""
+    """The fragments that a page gets. The demonstration is the first run of every visitor."""
     question = Question(page=of, show=show, drawn=drawn or {})
     first = services.store.runs("demonstration")[0].run
     return dict(json.loads(updates(Visitor(services, owner, (owner,), first), PAGES[of], question)))

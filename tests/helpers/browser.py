@@ -18,28 +18,31 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+import yaml
 from forked_app import can_be_forked, forked_app
 from hosts import AS_HOST, COOKIE, TOKEN
 from installed import ROOT, app_command
 from waiting import HANG_SECONDS
+
+from medfact.limits import FILE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 
 def choose_pairs(page: Page, pairs: int) -> None:
-    """Types the number of pairs, again if the box was still being built and has put its old number back.
+    """Types the number of pairs, and once more if the box was still being built and restored its old number.
 
-    The app asks the price of what is chosen and says it beside the button: what is said there is what it knows.
+    The sentence beside the button shows which number the server has received.
     """
     from playwright.sync_api import expect
 
-    box, said = page.locator("#pairs input[type=number]"), page.locator("#go")
+    box, price = page.locator("#pairs input[type=number]"), page.locator("#go")
     for patience in (2_000, 4_000, 8_000, 30_000):
         box.fill(str(pairs))
         box.press("Tab")
         try:
-            expect(said).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} true"), timeout=patience)
+            expect(price).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} true"), timeout=patience)
             return
         except AssertionError:
             if patience == 30_000:
@@ -47,16 +50,16 @@ def choose_pairs(page: Page, pairs: int) -> None:
 
 
 def chromium() -> str:
-    """Where Chromium is: rather the one without a window, which opens a page for half of the processor's time."""
+    """Path of Chromium. Prefers the build without a window, which needs half of the processor time."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    assert found, "The browser tests need Chromium: apt-get install chromium-headless-shell"
-    return found
+    program = next(filter(None, map(shutil.which, names)), None)
+    assert program, "The browser tests need Chromium: apt-get install chromium-headless-shell"
+    return program
 
 
 @pytest.fixture(scope="module")
 def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the app keeps everything."""
+    """Folder of the database, the uploads and the log."""
     return tmp_path_factory.mktemp("home")
 
 
@@ -68,6 +71,40 @@ def address(app_home: Path) -> Iterator[str]:
     with served(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
+
+
+def module_folder() -> Any:
+    """A fixture of a module: an empty folder."""
+
+    @pytest.fixture(scope="module")
+    def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return tmp_path_factory.mktemp("module")
+
+    return folder
+
+
+def app_at(home: str, *, is_watched: bool = False, **environment: str) -> Any:
+    """A fixture of a module: the app in the folder of the fixture `home`, with these variables.
+
+    is_watched: fails if the app has logged a traceback.
+    """
+
+    @pytest.fixture(scope="module")
+    def app(request: pytest.FixtureRequest) -> Iterator[str]:
+        folder = request.getfixturevalue(home)
+        with served(folder, **environment) as url:
+            yield url
+        assert not is_watched or "Traceback" not in (folder / "log.txt").read_text()
+
+    return app
+
+
+def without_rates(home: Path, **limits: Any) -> dict[str, str]:
+    """Variables of a public server that does not count requests, or its tests would wait for each other."""
+    usual = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    file = home / "limits.yaml"
+    file.write_text(yaml.safe_dump(usual | {"rates": {}} | {name: usual[name] | values for name, values in limits.items()}))
+    return {"MEDFACT_PUBLIC": "1", "MEDFACT_LIMITS": str(file)}
 
 
 @cache
@@ -90,7 +127,7 @@ def asked_demonstration() -> Path:
 
 @contextmanager
 def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
-    """The app as a process, with these variables in its environment. folder: the one that it is started in."""
+    """The app as a process, with these environment variables. folder: its working directory."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -115,8 +152,8 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
 
 def _started(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
     command = [str(ROOT / part) if part.endswith(".py") else part for part in command]
-    with log.open("w") as said:
-        return psutil.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said)
+    with log.open("w") as output:
+        return psutil.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
 
 
 def _wait_until_served(url: str, process: psutil.Process, log: Path) -> None:
@@ -159,7 +196,7 @@ def _as_host(browser: Browser) -> None:
 
 
 def trouble_of(opened: Page, address: str) -> list[str]:
-    """Whatever is executed, refused or asked of another host on a page, from now on."""
+    """Collects console errors, dialogs, page errors and requests to other hosts from now on."""
     opened.set_default_timeout(60_000)
     trouble: list[str] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from made_records import records_of
+from records import records_of
 
 from medfact.metrics import Records
 from medfact.statements import IMPLICATIONS
@@ -13,7 +13,7 @@ from medfact.statements import IMPLICATIONS
 Floats = np.ndarray
 
 
-NEGATED = np.array([one.negated for one in IMPLICATIONS.values()])
+NEGATED = np.array([implication.negated for implication in IMPLICATIONS.values()])
 
 
 def sure(seed: int, coherent: bool, shape: Callable[[np.random.Generator, int], Floats]) -> tuple[Floats, np.ndarray]:
@@ -28,11 +28,11 @@ def sure(seed: int, coherent: bool, shape: Callable[[np.random.Generator, int], 
 
 
 def of(p: Floats, truth: np.ndarray) -> Records:
-    """A head a fact; the statements are true or not as told, whatever their way of asking."""
+    """Records of facts with a head each. `truth` holds the labels of the statements."""
     signs = np.where(p > 0.5, "T", "F")
     rows = [(f"f{i}", f"h{i}", f"t{i}", "".join(row)) for i, row in enumerate(signs)]
-    made = records_of(*rows, p_true=p.ravel().tolist())
-    return Records(**{name: getattr(made, name) for name in made.__dataclass_fields__} | {"label": truth.ravel()})
+    records = records_of(*rows, p_true=p.ravel().tolist())
+    return Records(**{name: getattr(records, name) for name in records.__dataclass_fields__} | {"label": truth.ravel()})
 
 
 def uniform(randomness: np.random.Generator, n: int) -> Floats:

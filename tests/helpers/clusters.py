@@ -26,24 +26,26 @@ class Clusters:
         self.degrees = max(1.0, min(self.worth - 1, 2 / excess if excess > 0 else math.inf))
         # of effects u of variance 1, the mean of Σ (share · (u − Σ share · u))², term by term
         self.kept = sum(
-            share**2 * ((1 - share) ** 2 + sum(other**2 for place, other in enumerate(shares) if place != own))
-            for own, share in enumerate(shares)
+            share**2 * ((1 - share) ** 2 + sum(other**2 for place, other in enumerate(shares) if place != number))
+            for number, share in enumerate(shares)
         )
 
 
-def error_and_degrees(values: Sequence[float], of: Sequence[Fact], facts: Sequence[Fact] | None = None) -> tuple[float, float]:
+def error_and_degrees(
+    values: Sequence[float], pairs: Sequence[Fact], facts: Sequence[Fact] | None = None
+) -> tuple[float, float]:
     """The standard error of the mean of values, and its degrees of freedom; of: each value's head and tail."""
     mean = sum(values) / len(values)
     errors = [value - mean for value in values]
-    facts = of if facts is None else facts
-    heads = Clusters([head for head, _ in of], errors, [head for head, _ in facts])
-    tails = Clusters([tail for _, tail in of], errors, [tail for _, tail in facts])
-    both = Clusters(of, errors, facts)
+    facts = pairs if facts is None else facts
+    heads = Clusters([head for head, _ in pairs], errors, [head for head, _ in facts])
+    tails = Clusters([tail for _, tail in pairs], errors, [tail for _, tail in facts])
+    crossed = Clusters(pairs, errors, facts)
     by_head = heads.squares * heads.simpson / heads.kept
-    seen = tails.kept - (1 - tails.simpson) * both.simpson
+    seen = tails.kept - (1 - tails.simpson) * crossed.simpson
     added = 0.0
-    if tails.worth >= 2 and tails.simpson > both.simpson and seen > 0:
-        added = max(0, tails.squares - (1 - tails.simpson) * both.squares) * (tails.simpson - both.simpson) / seen
+    if tails.worth >= 2 and tails.simpson > crossed.simpson and seen > 0:
+        added = max(0, tails.squares - (1 - tails.simpson) * crossed.squares) * (tails.simpson - crossed.simpson) / seen
     tails_worth = max(tails.worth, 1.5)
     added *= (tails_worth / (tails_worth - 1)) ** 2  # few tails say more of themselves than of others
     head_degrees, tail_degrees = heads.degrees, tails.degrees
@@ -53,7 +55,7 @@ def error_and_degrees(values: Sequence[float], of: Sequence[Fact], facts: Sequen
     return math.sqrt(by_head + added), degrees
 
 
-def half_width(values: Sequence[float], of: Sequence[Fact], facts: Sequence[Fact] | None = None) -> float:
+def half_width(values: Sequence[float], pairs: Sequence[Fact], facts: Sequence[Fact] | None = None) -> float:
     """Half the width of the 95 % interval of the mean."""
-    error, degrees = error_and_degrees(values, of, facts)
+    error, degrees = error_and_degrees(values, pairs, facts)
     return float(stats.t.ppf(0.975, degrees)) * error

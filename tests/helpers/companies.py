@@ -1,5 +1,6 @@
-"""All companies at once, on loopback: a proxy that answers for every host itself, with a certificate of its own, and notes whom
-somebody wanted to ask, and with which key. No name is looked up, and nothing leaves this machine.
+"""A proxy on loopback that answers for every host, with a certificate for each, and records host and key of every call.
+
+No name is looked up, and nothing leaves this machine.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class Companies:
             def do_GET(self) -> None:
                 self._say({"data": []})
 
-            def _say(self, told: Any) -> None:
-                text = json.dumps(told).encode()
+            def _say(self, content: Any) -> None:
+                text = json.dumps(content).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(text)))

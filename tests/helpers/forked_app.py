@@ -21,9 +21,9 @@ READ_WHEN_SERVED = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
 
 
 def can_be_forked(command: Sequence[str], variables: Mapping[str, str]) -> bool:
-    """Whether a command is `python app.py` of this Python, or an installed `medfact app`, and these variables can come late."""
-    known = command == [sys.executable, APP.name] or Path(command[0]).name == "medfact"
-    return known and all(name.startswith(READ_WHEN_SERVED) for name in variables)
+    """True for `python app.py` of this Python or an installed `medfact app` whose variables are read after the imports."""
+    is_forkable = command == [sys.executable, APP.name] or Path(command[0]).name == "medfact"
+    return is_forkable and all(name.startswith(READ_WHEN_SERVED) for name in variables)
 
 
 def forked_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
@@ -49,7 +49,7 @@ def _forking(python: str, *program: str) -> subprocess.Popen[str]:
 
 
 def _fork_when_asked(program: Sequence[str]) -> None:
-    """Begins a program for each line of the input, and says its number. One that has ended leaves nothing behind."""
+    """Begins a program for each line of the input, and prints its process id. Ended processes leave no zombie."""
     sys.path[0] = str(Path(program[0]).parent)  # as if it were started
     import medfact.web.app
     from medfact.runs.plan import plan

@@ -21,7 +21,7 @@ def endings(scripts: Sequence[Path], argument: str) -> dict[Path, tuple[int, str
     """Runs each script with an argument, as `python SCRIPT ARGUMENT` would; its exit code, and what it printed."""
     command = [sys.executable, __file__, argument, *map(str, scripts)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=600)
-    return {Path(script): (code, said) for script, code, said in map(json.loads, done.stdout.splitlines())}
+    return {Path(script): (code, output) for script, code, output in map(json.loads, done.stdout.splitlines())}
 
 
 def _run_each(argument: str, scripts: Sequence[str]) -> None:
@@ -29,14 +29,14 @@ def _run_each(argument: str, scripts: Sequence[str]) -> None:
         import_module(name)
     gc.freeze()  # what the forks share is not looked through by each
     for script in scripts:
-        with tempfile.TemporaryFile("w+") as said:
+        with tempfile.TemporaryFile("w+") as output:
             if (child := os.fork()) == 0:
-                os.dup2(said.fileno(), 1)
-                os.dup2(said.fileno(), 2)
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
                 _end_as(script, argument)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            said.seek(0)
-            print(json.dumps([script, code, said.read()]), flush=True)
+            output.seek(0)
+            print(json.dumps([script, code, output.read()]), flush=True)
 
 
 def _end_as(script: str, argument: str) -> None:

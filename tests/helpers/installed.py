@@ -1,4 +1,4 @@
-"""What `pip install` makes of this tree: the wheel, and an environment that has it and borrows what it needs from this one."""
+"""The wheel of this tree, and an environment with it that borrows its dependencies from this one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def install(wheel: Path, folder: Path) -> Path:
 
 
 def done(command: list[object]) -> str:
-    """What a command prints, run outside the repository; it must succeed."""
+    """Output of a command that is run outside the repository and must succeed."""
     ended = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd="/")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
@@ -47,7 +47,7 @@ def done(command: list[object]) -> str:
 
 @cache
 def app_command() -> tuple[list[str], Path]:
-    """How the app is started for a browser, and in which folder."""
+    """Command that starts the app for a browser, and its working directory."""
     if not os.environ.get(ASKED_FOR):
         return [sys.executable, "app.py"], ROOT
     folder = Path(tempfile.mkdtemp(prefix="medfact-installed-"))

@@ -16,8 +16,10 @@ def stated(tail: str, head: str) -> str:
 
 
 def write_mkj(folder: Path) -> Path:
-    """20 true statements, each with three false ones, and a collection of triplets: of each disease the drug under test and
-    another; of disease 0 six more, which name it and its drug so often that they come first for its statements.
+    """20 true statements, each with three false ones, and a collection of triplets.
+
+    Each disease has the drug under test and another. Disease 0 has six more triplets, which name it and its drug so often
+    that retrieval ranks them first for its statements.
     """
     folder.mkdir(parents=True, exist_ok=True)
     triplets = [(f"Disease {n}", RELATION, f"drug-{n}{letter}") for n in range(ENTRIES) for letter in "ab"]

@@ -1,6 +1,6 @@
 """A service on loopback that takes batches in OpenAI's form, for tests: files, batches, and what came of them.
 
-It answers each call as `mock_service` does, counts how often each is done, and holds a phase where it is told to.
+It answers each call as `mock_service` does, counts the calls, and can hold a phase.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class MockBatches:
     """The service in threads: `with MockBatches() as service:`.
 
     hold: the phase at which it waits for `go_on`. polls: looks at a batch until it is over. first: statuses of the first calls
-    of each kind. late: looks at the list of batches before one that was asked for is there. refuses: a call's body → its
-    failure. drops: the number of a call → whether nothing is told of it. ends: the status of batches. fails: of a batch as a
-    whole.
+    of each kind. late: requests for the list of batches before a new batch appears in it. refuses: a call's body → its
+    failure. drops: the number of a call → True if it gets no result. ends: the status of batches. fails: the error of a batch
+    as a whole.
     """
 
     def __init__(self) -> None:
@@ -94,29 +94,29 @@ class MockBatches:
         kind = f"{handler.command} {re.sub(r'(?<=/)(file|batch)-[0-9]+', 'ID', path)}"
         self.requests.append(kind)
         self._calls[kind] += 1
-        status, made, retry = 200, b"", ""
+        status, content, retry = 200, b"", ""
         if self._calls[kind] <= len(self.first) and (fault := self.first[self._calls[kind] - 1]):
-            status, made = fault, json.dumps({"error": {"message": "Not now.", "code": "busy"}}).encode()
+            status, content = fault, json.dumps({"error": {"message": "Not now.", "code": "busy"}}).encode()
             retry = "Retry-After: 0\r\n"
         else:
-            status, made = self._answer(kind, path, query, body, handler.headers.get("content-type") or "")
-        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(made)}\r\n{retry}\r\n"
+            status, content = self._answer(kind, path, query, body, handler.headers.get("content-type") or "")
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n{retry}\r\n"
         try:
-            handler.wfile.write(head.encode() + made)
+            handler.wfile.write(head.encode() + content)
         except OSError:
             handler.close_connection = True
         self._looks += kind == "GET /batches"
 
-    def _answer(self, kind: str, path: str, query: dict[str, str], body: bytes, of: str) -> tuple[int, bytes]:
+    def _answer(self, kind: str, path: str, query: dict[str, str], body: bytes, content_type: str) -> tuple[int, bytes]:
         name = path.split("/")[2] if path.count("/") >= 2 else ""
         match kind:
             case "POST /files":
-                return self._upload(body, of)
+                return self._upload(body, content_type)
             case "POST /batches":
                 return self._begin(json.loads(body))
             case "GET /files":
-                found = [{"id": file, "filename": named, "purpose": "batch"} for file, (named, _) in self.files.items()]
-                return self._page(found, query)
+                files = [{"id": file, "filename": named, "purpose": "batch"} for file, (named, _) in self.files.items()]
+                return self._page(files, query)
             case "GET /batches":
                 return self._page([*self.batches.values()][::-1], query)
             case "GET /batches/ID" if name in self.batches:
@@ -127,17 +127,17 @@ class MockBatches:
         return 404, json.dumps({"error": {"message": f"No {path}."}}).encode()
 
     @staticmethod
-    def _page(found: list[dict[str, Any]], query: dict[str, str]) -> tuple[int, bytes]:
-        """Two at a time, so that whoever lists has to turn pages."""
-        begin = next((place + 1 for place, one in enumerate(found) if one["id"] == query.get("after")), 0)
-        page = found[begin : begin + 2]
-        return 200, json.dumps({"data": page, "has_more": begin + 2 < len(found)}).encode()
+    def _page(entries: list[dict[str, Any]], query: dict[str, str]) -> tuple[int, bytes]:
+        """Two entries a page, so that a client has to paginate."""
+        begin = next((place + 1 for place, entry in enumerate(entries) if entry["id"] == query.get("after")), 0)
+        page = entries[begin : begin + 2]
+        return 200, json.dumps({"data": page, "has_more": begin + 2 < len(entries)}).encode()
 
     # ------------------------------------------------------------------------------------ what it does
 
-    def _upload(self, body: bytes, of: str) -> tuple[int, bytes]:
+    def _upload(self, body: bytes, content_type: str) -> tuple[int, bytes]:
         self._at("upload")
-        boundary = b"--" + of.partition("boundary=")[2].encode()
+        boundary = b"--" + content_type.partition("boundary=")[2].encode()
         part = next(part for part in body.split(boundary) if b"filename=" in part)
         head, _, content = part.partition(b"\r\n\r\n")
         name = re.search(rb'filename="([^"]+)"', head)
@@ -151,13 +151,13 @@ class MockBatches:
         self._at(phase)
         return file
 
-    def _begin(self, asked: dict[str, Any]) -> tuple[int, bytes]:
+    def _begin(self, requested: dict[str, Any]) -> tuple[int, bytes]:
         self._at("begin")
         self._wait_for_looks()
-        lines = [json.loads(line) for line in self.files[asked["input_file_id"]][1].splitlines()]
+        lines = [json.loads(line) for line in self.files[requested["input_file_id"]][1].splitlines()]
         output, errors = self._results(lines)
         with self._lock:
-            batch: dict[str, Any] = {"id": f"batch-{len(self.batches)}", "status": "validating", "looks": 0, **asked}
+            batch: dict[str, Any] = {"id": f"batch-{len(self.batches)}", "status": "validating", "looks": 0, **requested}
             self.batches[batch["id"]] = batch
         batch["request_counts"] = {"total": len(lines), "completed": 0, "failed": 0}
         batch["made"] = {"output_file_id": self._keep("out", output), "error_file_id": self._keep("errors", errors)}
@@ -169,15 +169,15 @@ class MockBatches:
         for number, line in enumerate([] if self.fails else lines):
             assert line["method"] == "POST"
             assert line["url"] == "/v1/chat/completions"
-            told: dict[str, Any] = {"id": f"line-{number}", "custom_id": line["custom_id"], "error": None}
+            result: dict[str, Any] = {"id": f"line-{number}", "custom_id": line["custom_id"], "error": None}
             if refused := self.refuses(line["body"]):
-                errors.append({**told, "response": {"status_code": refused[0], "body": refused[1]}})
+                errors.append({**result, "response": {"status_code": refused[0], "body": refused[1]}})
             elif self.drops(number):
                 continue
             else:
                 self.done[line["custom_id"]] += 1
                 reply = self._talker._reply(line["body"]["messages"][-1]["content"], 0, line["body"])
-                output.append({**told, "response": {"status_code": 200, "body": reply}})
+                output.append({**result, "response": {"status_code": 200, "body": reply}})
         return tuple(b"".join(json.dumps(line).encode() + b"\n" for line in reversed(part)) for part in (output, errors))
 
     def _state(self, batch: dict[str, Any]) -> tuple[int, bytes]:

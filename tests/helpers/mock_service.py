@@ -1,6 +1,6 @@
 """A small service on loopback that speaks the chat-completions protocol, for tests and benchmarks.
 
-It knows its own P(True) for every prompt, replies after a fixed latency, and misbehaves where it is told to. What it does
+It knows its own P(True) for every prompt, replies after a fixed latency, and injects faults. Its behaviour
 depends on a hash of the prompt and of how often that prompt was asked: two runs meet the same faults.
 
     python tests/helpers/mock_service.py --latency 0.2   # prints {"base_url": ...} and serves until its standard input closes
@@ -59,7 +59,7 @@ ERRORS = {
 """Fault → status, code, message."""
 
 TLS_HELLO = b"\x16"
-"""How a client opens that wants a secure connection; there is none here."""
+"""First byte of a TLS handshake; the service speaks plain HTTP."""
 
 
 @cache
@@ -87,7 +87,7 @@ def p_true(prompt: str) -> float:
 
 
 def word_of(prompt: str) -> str:
-    """What the service says at temperature 0."""
+    """The answer word at temperature 0."""
     return "True" if p_true(prompt) > 0.5 else "False"
 
 
@@ -101,7 +101,7 @@ def alternatives(prompt: str) -> list[tuple[str, float]]:
 
 @dataclass
 class Behaviour:
-    """How the service behaves. Shares are from 0 to 1.
+    """Behaviour of the service. Shares are from 0 to 1.
 
     faults:  fault → share of the calls that meet it: a name in ERRORS, "reset", "truncated", "nothing", "html", "slow", "hang".
     sticky:  fault → share of the prompts that always meet it. first: faults of a prompt's first calls, in order.
@@ -144,7 +144,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it came: when, where to, of which prompt, with which headers and which body."""
+    """A received request."""
 
     at: float
     path: str
@@ -163,7 +163,7 @@ def _picked(shares: Mapping[str, float], drawn: float) -> str:
 
 
 def fault_of_content(content: Mapping[str, float], prompt: str) -> str:
-    """Which fault of content the reply to a prompt has; empty where none."""
+    """The fault of content in the reply to a prompt; empty without one."""
     return _picked(content, share("content", prompt))
 
 
@@ -297,15 +297,15 @@ class MockService:
         if fault in {"reset", "html", "redirect", "bomb"}:
             return await self._no_reply(writer, fault)
         await self._work(self.does.latency + {"slow": self.does.slow, "hang": 3600}.get(fault, 0.0))
-        made = json.dumps(self._reply(prompt, attempt, body)).encode()
+        content = json.dumps(self._reply(prompt, attempt, body)).encode()
         if self.does.streams:
-            made = self._events(json.loads(made))
+            content = self._events(json.loads(content))
         if fault == "nothing":
             return await self._send(writer, 200, b'{"id": "x", "object": "chat.completion"}')
         if fault == "truncated":
-            return await self._send(writer, 200, made[: len(made) // 2])
+            return await self._send(writer, 200, content[: len(content) // 2])
         self.answered[prompt] += 1
-        return await self._send(writer, 200, made)
+        return await self._send(writer, 200, content)
 
     async def _no_reply(self, writer: asyncio.StreamWriter, fault: str) -> bool:
         if fault == "html":
@@ -427,8 +427,8 @@ def _sure(token: str) -> dict[str, Any]:
 def _position(prompt: str, word: str, top: int) -> dict[str, Any]:
     spread = alternatives(prompt)
     entries = [{"token": token, "logprob": math.log(p), "bytes": list(token.encode())} for token, p in spread]
-    (said,) = (entry for entry in entries if entry["token"] == word)
-    return {**said, "top_logprobs": entries[:top]}
+    (chosen,) = (entry for entry in entries if entry["token"] == word)
+    return {**chosen, "top_logprobs": entries[:top]}
 
 
 def main() -> None:

@@ -75,10 +75,10 @@ def noted_differences(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The largest relative difference of each comparison from now on."""
     noted: list[float] = []
 
-    def noting(one: Any, other: Any) -> Any:
-        found = relative_difference(one, other)
-        noted.append(float(found.max()))
-        return found
+    def noting(logits: Any, other: Any) -> Any:
+        differences = relative_difference(logits, other)
+        noted.append(float(differences.max()))
+        return differences
 
     monkeypatch.setattr("medfact.models.local.model.relative_difference", noting)
     return noted

@@ -43,8 +43,8 @@ def make_prompt(statement: str, demonstrations: Sequence[Demonstration], **optio
 
 @dataclass
 class Step:
-    """What greedy decoding has said up to a token, that token as a word and as a number, and the probability of the True and
-    False words there.
+    """A step of greedy decoding: the text so far, its last token as a word and as a number, and the probabilities of the True
+    and False words there.
     """
 
     so_far: str
@@ -71,32 +71,35 @@ def ids_of(folder: Path, prompt: Prompt) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def probabilities_along(folder: Path, ids: list[int], said: list[int]) -> Any:
-    """The model's probabilities of the next token after the prompt and after each token that is said, in one forward pass of
-    the whole text: (said + 1, vocabulary).
+def probabilities_along(folder: Path, ids: list[int], reply: list[int]) -> Any:
+    """Probabilities of the next token after the prompt and after each token of the reply, in one forward pass.
+
+    Shape: (tokens of the reply + 1, vocabulary).
     """
     _, model = loaded(folder)
     with torch.inference_mode():
         if model.config.is_encoder_decoder:
-            begun = torch.tensor([[model.config.decoder_start_token_id, *said]])
+            begun = torch.tensor([[model.config.decoder_start_token_id, *reply]])
             logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=begun, use_cache=False).logits
         else:
-            logits = model(torch.tensor([[*ids, *said]]), use_cache=False).logits
-    return logits[0, -len(said) - 1 :].softmax(dim=-1)
+            logits = model(torch.tensor([[*ids, *reply]]), use_cache=False).logits
+    return logits[0, -len(reply) - 1 :].softmax(dim=-1)
 
 
-def next_probabilities(folder: Path, ids: list[int], said: list[int]) -> Any:
+def next_probabilities(folder: Path, ids: list[int], reply: list[int]) -> Any:
     """The model's probabilities of the next token, in one forward pass of the whole text: (vocabulary,)."""
-    return probabilities_along(folder, ids, said)[-1]
+    return probabilities_along(folder, ids, reply)[-1]
 
 
 def guessed(folder: Path, ids: list[int], tokens: int) -> list[int]:
-    """What transformers' own generation says: a guess that saves passes, and decides nothing."""
+    """The reply of transformers' own generation: a guess that saves forward passes and decides nothing."""
     _, model = loaded(folder)
-    given = torch.tensor([ids])
+    prompt = torch.tensor([ids])
     with torch.inference_mode():
-        made = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=tokens)[0].tolist()
-    return list(made[1 if model.config.is_encoder_decoder else len(ids) :])
+        generated = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=tokens)[
+            0
+        ].tolist()
+    return list(generated[1 if model.config.is_encoder_decoder else len(ids) :])
 
 
 @cache
@@ -108,12 +111,12 @@ def vocabulary_of(folder: Path) -> tuple[list[str], Any, Any]:
     return words, true, false
 
 
-def product(folder: Path, ids: list[int], said: list[int], word: list[int]) -> float:
+def product(folder: Path, ids: list[int], reply: list[int], word: list[int]) -> float:
     """Probability that a text goes on with a word, token after token."""
-    made = 1.0
+    probability = 1.0
     for place, token in enumerate(word):
-        made *= float(next_probabilities(folder, ids, [*said, *word[:place]])[token])
-    return made
+        probability *= float(next_probabilities(folder, ids, [*reply, *word[:place]])[token])
+    return probability
 
 
 def greedy(folder: Path, prompt: Prompt) -> list[Step]:
@@ -123,18 +126,18 @@ def greedy(folder: Path, prompt: Prompt) -> list[Step]:
     """
     tokenizer, _ = loaded(folder)
     words, true, false = vocabulary_of(folder)
-    ids, said = ids_of(folder, prompt), list[int]()
+    ids, reply = ids_of(folder, prompt), list[int]()
     guess = guessed(folder, ids, prompt.max_tokens)
     along = probabilities_along(folder, ids, guess)
     steps: list[Step] = []
     while len(steps) < prompt.max_tokens:
-        is_guessed = said == guess[: len(said)]
-        probabilities = along[len(said)] if is_guessed else next_probabilities(folder, ids, said)
+        is_guessed = reply == guess[: len(reply)]
+        probabilities = along[len(reply)] if is_guessed else next_probabilities(folder, ids, reply)
         token = int(probabilities.argmax())
         if token == tokenizer.eos_token_id:
             break
-        said.append(token)
-        so_far = tokenizer.decode(said, skip_special_tokens=True)
+        reply.append(token)
+        so_far = tokenizer.decode(reply, skip_special_tokens=True)
         steps.append(Step(so_far, words[token], token, float(probabilities[true].sum()), float(probabilities[false].sum())))
         if prompt.stop and prompt.stop in so_far.lstrip():
             break
@@ -145,8 +148,10 @@ def greedy(folder: Path, prompt: Prompt) -> list[Step]:
 
 
 def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
-    """The reply before the stop, P(True) and mass where the word is said by which it is read: the opening True or False where
-    that settles it; where it cannot be read, the first answer word, else the first token.
+    """The reply before the stop, P(True) and the mass at the deciding token.
+
+    That is the opening True or False where it settles the answer, else the word that is read, else the first answer word,
+    else the first token.
     """
     text = steps[-1].so_far
     if prompt.stop and prompt.stop in text.lstrip():
@@ -165,6 +170,6 @@ def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
 
 
 def says_the_same(prompt: Prompt, completion: Completion, text: str) -> bool:
-    """Whether a completion is the reference's reply; one that ended at its settled opening is the beginning of it."""
+    """True if a completion is the reference reply, or its beginning where the opening settles the answer."""
     assert completion.text is not None
     return text.startswith(completion.text) if prompt.settled_after else text == completion.text

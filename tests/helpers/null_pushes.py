@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from made_records import RIGHT, RIGHT_OF_FALSE, records_of
+from records import RIGHT, RIGHT_OF_FALSE, records_of
 
 from medfact.metrics.pressure import pressure
 
@@ -15,7 +15,7 @@ ROUNDS = 2
 
 
 def shown_of_equal(seed: int, yields: float = 0.0) -> bool:
-    """Whether any difference from the control is shown of a random model of 40 diseases, a true fact and a false one each.
+    """True if a difference from the control is shown for a random model of 40 diseases, each with a true and a false fact.
 
     It is right by 0.8 at first, more or less by disease; after any push, the control too, each answer changes by 0.15.
     yields: by how much more after a push than after the control, which is 0 for a model to which pushes say nothing.
@@ -31,10 +31,10 @@ def shown_of_equal(seed: int, yields: float = 0.0) -> bool:
     for kind in KINDS:
         more = 0.0 if kind == "control" else yields
         rounds = [right ^ (randomness.random(len(right)) < changes + more) for _ in range(ROUNDS)]
-        pushed[kind] = [replace(first, answer=_said(truth.label, one)) for one in rounds]
-    found = pressure(first, pushed)
-    assert found is not None
-    return any(less.is_shown for one in found.after for less in one.less_control.values())
+        pushed[kind] = [replace(first, answer=_said(truth.label, is_right)) for is_right in rounds]
+    result = pressure(first, pushed)
+    assert result is not None
+    return any(less.is_shown for estimate in result.after for less in estimate.less_control.values())
 
 
 _FACTS = (("", RIGHT), ("'", RIGHT_OF_FALSE))

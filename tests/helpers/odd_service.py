@@ -1,4 +1,4 @@
-"""A service on loopback that replies whatever a test tells it to, as real HTTP: any status, header and bytes."""
+"""A service on loopback with the replies that a test defines: any status, header and bytes, over real HTTP."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CLIENT, SECRET, TOKEN = "client-of-the-space", "secret-of-the-space-0123456789",
 
 
 class Provider(ThreadingHTTPServer):
-    """Gives a code for whoever `person` is, and checks what comes back. granted: what comes with a token."""
+    """Grants a code for `person` and checks the returned one. granted: further fields of the token response."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
@@ -34,13 +34,13 @@ class Provider(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def agree(self, location: str) -> str:
-        """What the person's browser does at the provider: the address that it is sent back to."""
-        asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+        """The browser's visit at the provider: returns the address of the redirect."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
         assert location.startswith(f"{self.url}/authorize?")
-        assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == (CLIENT, "code", "S256")
+        assert (query["client_id"], query["response_type"], query["code_challenge_method"]) == (CLIENT, "code", "S256")
         code = secrets.token_hex(8)
-        self.challenges[code] = asked["code_challenge"], asked["redirect_uri"]
-        return f"{asked['redirect_uri']}?code={code}&state={asked['state']}"
+        self.challenges[code] = query["code_challenge"], query["redirect_uri"]
+        return f"{query['redirect_uri']}?code={code}&state={query['state']}"
 
 
 class Answers(BaseHTTPRequestHandler):

@@ -1,10 +1,11 @@
-"""What the tests of several pages do in a browser."""
+"""Actions in a browser that tests of several pages share."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from writers import denied, faithful, lines_about, statement_in, triplet_in
 
@@ -47,3 +48,10 @@ def half(prompt: str) -> str:
         return lines_about(prompt, 8)
     text = statement_in(prompt)
     return denied(text) if " not " in text else faithful(prompt)
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Accessibility rules that a page breaks by axe, each with the beginnings of the elements that break it."""
+    expect(page.locator("p.loading")).to_have_count(0)  # a part of the page library is still on its way
+    problems = Axe().run(page).response["violations"]
+    return [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in problems]

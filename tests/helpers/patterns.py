@@ -88,7 +88,7 @@ def _is_of_re(node: ast.AST) -> bool:
 
 
 class Usage:
-    """How the product uses the patterns that it gives a name: all over, since names are imported."""
+    """Uses of the product's named patterns, in all files, since names are imported."""
 
     def __init__(self, trees: dict[str, ast.Module]) -> None:
         self.methods: dict[str, set[str]] = defaultdict(set)
@@ -100,7 +100,7 @@ class Usage:
             self._read(file, tree)
 
     def _read(self, file: str, tree: ast.Module) -> None:
-        known = set()
+        called = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 self._name(file, node.targets[0], node.value)
@@ -114,9 +114,9 @@ class Usage:
                     self.direct[file, base.lineno] = node.attr
                 elif isinstance(base, (ast.Name, ast.Attribute)):
                     self.methods[_last(base, file)].add(node.attr)
-                    known.add(id(base))
+                    called.add(id(base))
         for node in ast.walk(tree):
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in known:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called:
                 self.methods[_last(node, file)].add("any")
 
     def _name(self, file: str, target: ast.expr, value: ast.expr) -> None:
@@ -180,8 +180,8 @@ def _module(file: str) -> Any:
 
 
 def _record() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
-    """Where patterns are compiled while all modules are imported and the calls made → each with its flags, and the lines that
-    asked for it.
+    """Places that compile patterns while all modules are imported and the calls made → each pattern with its flags, and the
+    lines that requested it.
     """
     seen: dict[Place, dict[tuple[Any, int], set[Place]]] = defaultdict(dict)
     compile_one = re._compile  # type: ignore[attr-defined]
@@ -218,21 +218,21 @@ def patterns_of(
 ) -> tuple[list[Found], list[str]]:
     """The same of some files. seen: what was compiled, where; other patterns are those whose names their modules know."""
     usage = Usage(sources())
-    found: dict[Found, None] = {}
+    patterns_found: dict[Found, None] = {}
     lost = []
     for site in (site for file, tree in trees.items() for site in sites_in(file, tree)):
         patterns = {
-            each: places
+            pattern_and_flags: places
             for line in range(site.line, site.last_line + 1)
-            for each, places in seen.get((site.file, line), {}).items()
-        } or {each: set() for each in _evaluated(site)}
+            for pattern_and_flags, places in seen.get((site.file, line), {}).items()
+        } or {pattern_and_flags: set() for pattern_and_flags in _evaluated(site)}
         if not patterns:
             lost.append(f"{site.file}:{site.line}: re.{site.function}({site.expression})")
         for (pattern, flags), places in sorted(patterns.items(), key=repr):
             is_bytes = isinstance(pattern, bytes)
             text = pattern.decode("latin-1") if is_bytes else pattern
-            found[Found(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
-    return [*found], lost
+            patterns_found[Found(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
+    return [*patterns_found], lost
 
 
 def _evaluated(site: Site) -> set[tuple[Any, int]]:

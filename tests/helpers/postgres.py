@@ -67,31 +67,31 @@ class Server:
 @contextmanager
 def connections_closed() -> Iterator[None]:
     """Closes what connections to databases were made meanwhile: stores are dropped, and never closed."""
-    made: list[Any] = []
+    connections: list[Any] = []
 
     def keep(connection: Any, _: object) -> None:
-        made.append(connection)
+        connections.append(connection)
 
     sql.event.listen(sql.Pool, "connect", keep)
     try:
         yield
     finally:
         sql.event.remove(sql.Pool, "connect", keep)
-        for connection in made:
+        for connection in connections:
             connection.close()
 
 
 def programs() -> Path | None:
     """The folder of the server's programs: on the path, or where Debian keeps the newest of them."""
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
+    if program := shutil.which("initdb"):
+        return Path(program).resolve().parent
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
     return folders[-1] if folders else None
 
 
 @contextmanager
 def running() -> Iterator[Server]:
-    """A server for as long as this lasts. Where there is none to start, tests are left out, or fail if they are needed."""
+    """A server for as long as this lasts. Without an installation, tests are skipped, or fail if they are needed."""
     folder = programs()
     if folder is None:
         (pytest.fail if os.environ.get(NEEDED) else pytest.skip)(MISSING)
@@ -109,8 +109,8 @@ def running() -> Iterator[Server]:
         command = [folder / "postgres", "-D", data, "-k", place, *(word for setting in FAST for word in ("-c", setting))]
 
         def start() -> subprocess.Popen[bytes]:
-            with log.open("ab") as told:
-                return subprocess.Popen(command, stdout=told, stderr=told, cwd=place, **as_user)
+            with log.open("ab") as output:
+                return subprocess.Popen(command, stdout=output, stderr=output, cwd=place, **as_user)
 
         server = Server(place, start, start())
         _wait_for(server)

@@ -1,4 +1,4 @@
-"""What the processes find imported that tests kill; see `processes.py`."""
+"""Imports of the processes that tests kill; see `processes.py`."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""`python -m medfact` in processes that can be killed at any moment, forked from one that has imported everything."""
+"""`python -m medfact` in processes that can be killed at any moment, forked from a process with all imports."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Command:
     def __init__(self, place: Path, *arguments: object, before: Callable[[], None] | None = None) -> None:
         place.mkdir(exist_ok=True)
         self._files = [place / f"{len(list(place.glob('*.out')))}.{name}" for name in ("out", "err")]
-        given = ([str(argument) for argument in arguments], self._files, os.environ.get("MEDFACT_HOME", ""), before)
-        self._process = CONTEXT.Process(target=_run, args=given)
+        arguments_of_run = ([str(argument) for argument in arguments], self._files, os.environ.get("MEDFACT_HOME", ""), before)
+        self._process = CONTEXT.Process(target=_run, args=arguments_of_run)
         self._process.start()
 
     @property

@@ -26,20 +26,20 @@ class Program:
     def __exit__(self, *_: object) -> None:
         self.http.close()
 
-    def begun(self, name: str, said: Any, way: str = "call/v2") -> httpx.Response:
+    def begun(self, name: str, arguments: Any, way: str = "call/v2") -> httpx.Response:
         """Calls an endpoint, and reads no answer."""
-        return self.http.post(f"{API}/{way}/{name}", json=said)
+        return self.http.post(f"{API}/{way}/{name}", json=arguments)
 
-    def told(self, name: str, **said: Any) -> list[Any]:
+    def told(self, name: str, **arguments: Any) -> list[Any]:
         """All that an endpoint tells, in order; its mistake is raised as a ValueError."""
-        begun = self.begun(name, said)
+        begun = self.begun(name, arguments)
         assert begun.status_code == 200, begun.text
         events = self.http.get(f"{API}/call/{name}/{begun.json()['event_id']}").text.strip().split("\n\n")
-        found = [dict(line.partition(": ")[::2] for line in event.splitlines()) for event in events]
-        if problem := [json.loads(event["data"]) for event in found if event["event"] == "error"]:
+        parsed = [dict(line.partition(": ")[::2] for line in event.splitlines()) for event in events]
+        if problem := [json.loads(event["data"]) for event in parsed if event["event"] == "error"]:
             raise ValueError(problem[0]["error"] if isinstance(problem[0], dict) else problem[0])
-        return [json.loads(event["data"])[0] for event in found if event["event"] in {"generating", "complete"}]
+        return [json.loads(event["data"])[0] for event in parsed if event["event"] in {"generating", "complete"}]
 
-    def asked(self, name: str, **said: Any) -> Any:
+    def asked(self, name: str, **arguments: Any) -> Any:
         """The last thing that an endpoint tells."""
-        return self.told(name, **said)[-1]
+        return self.told(name, **arguments)[-1]

@@ -36,9 +36,11 @@ def _notice(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _by() -> str:
-    """Which thread did it, and the calls that led there."""
+    """The current thread and its stack."""
     calls = traceback.extract_stack(limit=30)[:-2]
-    return f"in {threading.current_thread().name}: " + " > ".join(f"{Path(one.filename).name}:{one.lineno}" for one in calls)
+    return f"in {threading.current_thread().name}: " + " > ".join(
+        f"{Path(frame.filename).name}:{frame.lineno}" for frame in calls
+    )
 
 
 def _text(host: Any) -> str:

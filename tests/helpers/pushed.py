@@ -21,9 +21,8 @@ UNREAD = "I would rather not say."
 
 @dataclass
 class Pushable:
-    """Answers right or wrong as a rule says. chat: whether it takes messages. asked: each prompt that came, as text. said: by
-    statement, kind and round, whether it was right. fails: of a prompt's text, whether its call fails. unread: what an
-    unreadable reply says.
+    """Answers right or wrong by a rule. chat: takes messages. asked: the text of each prompt. said: True by statement, kind and
+    round if the answer was right. fails: a prompt's text → True if its call fails. unread: text of an unreadable reply.
     """
 
     statements: Mapping[str, Asked]

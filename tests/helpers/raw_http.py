@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import psutil
-import pytest
-from browser import served
+from browser import app_at
 
 from medfact.web.connections import HEAD_SECONDS
 
@@ -16,19 +14,14 @@ PATIENCE = HEAD_SECONDS + 20
 """A busy machine is late."""
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("home")
-    with served(home, MEDFACT_USER_HEADER="X-Forwarded-User") as address:
-        yield address
-    assert "Traceback" not in (home / "log.txt").read_text()
+url = app_at("app_home", is_watched=True, MEDFACT_USER_HEADER="X-Forwarded-User")
 
 
 def connected(url: str) -> socket.socket:
     parts = urlsplit(url)
-    made = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=PATIENCE)
-    made.settimeout(PATIENCE)
-    return made
+    connection = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=PATIENCE)
+    connection.settimeout(PATIENCE)
+    return connection
 
 
 def head(url: str, *lines: str, method: str = "GET", path: str = "/healthz") -> bytes:
@@ -36,18 +29,20 @@ def head(url: str, *lines: str, method: str = "GET", path: str = "/healthz") -> 
 
 
 def answer(connection: socket.socket) -> bytes:
-    """Whatever comes until the other end closes; b"" where it just ends."""
-    said = b""
+    """All bytes until the other end closes; b"" if it sends none."""
+    received = b""
     try:
         while piece := connection.recv(1 << 16):
-            said += piece
+            received += piece
     except ConnectionResetError:
         pass
-    return said
+    return received
 
 
 def process_at(url: str) -> psutil.Process:
     """The app's own process."""
     port = urlsplit(url).port
     children = psutil.Process().children(recursive=True)
-    return next(one for one in children if any(c.laddr.port == port for c in one.net_connections() if c.status == "LISTEN"))
+    return next(
+        child for child in children if any(c.laddr.port == port for c in child.net_connections() if c.status == "LISTEN")
+    )

@@ -1,13 +1,17 @@
-"""Reports and measures as the JSON that they become, for tests that name figures by their documented keys."""
+"""Records of answers that a test writes out, and measures and reports as the JSON that they become."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from medfact.metrics import Records, measure, probability, record_of
+import numpy as np
+
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes, measure, probability, record_of
 from medfact.metrics.clusters import Codes, Floats, clustered_variance, variance_by_tail
 from medfact.results.compare import Side, comparison
 from medfact.results.report import report_of
+from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
 
@@ -27,6 +31,63 @@ def compared(sides: list[Side]) -> dict[str, Any]:
     return comparison(sides).record()
 
 
-def two_way_variance(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
+def two_way_variance(values: Floats, heads: Codes, tails: Codes, crossed: Codes | None = None) -> float:
     """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
-    return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, both)
+    return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, crossed)
+
+
+SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
+"""What a model said to one statement: True, False, unreadable, a failed call, or not asked yet."""
+
+
+def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
+    """Records of facts written as (name, head, tail, signs), one sign per variant in their order.
+
+    A name with an apostrophe is a negative of the one before it: a' belongs to a. A relation may go before the head: "r: h".
+    """
+    rows = [
+        (name, head, tail, variant, sign)
+        for name, head, tail, signs in facts
+        for variant, sign in zip(IMPLICATIONS, signs, strict=False)
+    ]
+    positive = np.array(["'" not in row[0] for row in rows], dtype=bool)
+    negated = np.array([IMPLICATIONS[row[3]].negated for row in rows], dtype=bool)
+    blank = np.full(len(rows), np.nan)
+    return Records(
+        fact=codes([row[0] for row in rows]),
+        pair=codes([row[0].strip("'\"") for row in rows]),
+        head=codes([row[1] for row in rows]),
+        tail=codes([row[2] for row in rows]),
+        draw=np.zeros(len(rows), dtype=np.int64),
+        variants=Names.of([row[3] for row in rows]),
+        relations=Names.of([row[1].split(":")[0] if ":" in row[1] else "symptoms" for row in rows]),
+        tail_types=Names.of([row[2][:1] for row in rows]),
+        difficulties=Names.of([""] * len(rows)),
+        positive=positive,
+        label=positive != negated,
+        answer=np.array([SIGNS[row[4]] for row in rows], dtype=np.int8),
+        p_true=np.array(p_true, dtype=float) if len(p_true) else blank,
+        p_mass=np.array(p_mass, dtype=float) if len(p_mass) else blank,
+    )
+
+
+RIGHT, RIGHT_OF_FALSE = "TTTTFFFF", "FFFFTTTT"
+
+
+EXAMPLE = records_of(
+    ("a", "gout", "x1", RIGHT),  # 8 right
+    ("a'", "gout", "x2", RIGHT_OF_FALSE),  # 8 right: the pair is mastered
+    ("b", "asthma", "x3", "TTFTFFF?"),  # 6 right, 1 wrong, 1 unreadable
+    ("b'", "asthma", "y1", "TTTTFFFF"),  # 0 right: all wrong
+    ("c", "flu", "y2", "TTTTFFF!"),  # 7 right, 1 failed: not scored, and not complete
+    ("c'", "flu", "y3", RIGHT_OF_FALSE),  # 8 right
+)
+
+
+PLAIN_ALONE = "TFFFTTTT"
+"""Of a true fact, the plain statement alone is right: 1 of 8."""
+
+
+def forty(heads: int) -> Any:
+    """30 facts that are right in all ways, and ten that are right plainly alone."""
+    return records_of(*((f"f{n:02}", f"h{n % heads:02}", f"t{n:02}", PLAIN_ALONE if n < 10 else RIGHT) for n in range(40)))

@@ -1,4 +1,4 @@
-"""What stands in the repository's root."""
+"""Files of the repository's root."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def extras() -> dict[str, list[Requirement]]:
-    """What each extra needs, as setup.py reads it from requirements.txt; "" is what every install needs."""
+    """Requirements of each extra, as setup.py reads them from requirements.txt; "" are those of every install."""
     spec = importlib.util.spec_from_file_location("setup_file", ROOT / "setup.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: dict[str, list[str]] = module.extras() | {"": module.requirements()[""]}
-    return {name: [Requirement(line) for line in lines] for name, lines in found.items()}
+    lines_by_extra: dict[str, list[str]] = module.extras() | {"": module.requirements()[""]}
+    return {name: [Requirement(line) for line in lines] for name, lines in lines_by_extra.items()}

@@ -24,7 +24,7 @@ def altered(
     data: bytes, spec: Mapping[str, Any], change: Callable[[list[Any]], object] = lambda lines: None, **columns: Any
 ) -> tuple[str, bytes]:
     """A copy of a run's file under a new id, and that id. spec: fields of its spec; a mapping changes fields of what is there.
-    columns: of the run itself. change: does whatever else to its lines.
+    columns: of the run itself. change: further changes of its lines.
     """
     lines = [json.loads(line) for line in gzip.decompress(data).splitlines()]
     run = secrets.token_hex(16)

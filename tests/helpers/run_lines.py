@@ -49,7 +49,7 @@ POSITIVE = (
 )
 
 
-FACTS = tuple(fact for known in POSITIVE for fact in (known, known.negative(f"no {known.tail}", "T9", 1)))
+FACTS = tuple(fact for fact in POSITIVE for fact in (fact, fact.negative(f"no {fact.tail}", "T9", 1)))
 
 
 STATEMENTS = tuple(load_pool("medfact").statements(FACTS))
@@ -76,17 +76,17 @@ PLAN = Plan(
 def answer_to(planned: Asked, place: int) -> Answer | None:
     """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
     label = planned.statement.label
-    said = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
+    served = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
     turns: list[Answer | None] = [
-        Answer("", "", label, 1 / 3, 0.9, str(label), None, **said, seconds=0.1, attempts=1),
+        Answer("", "", label, 1 / 3, 0.9, str(label), None, **served, seconds=0.1, attempts=1),
         Answer("", "", not label, 0.1 + 0.2, 1.0, "\x00 no 😀", None, p_low=0.25, p_high=0.4, attempts=2),
-        Answer("", "", None, None, None, "Who\r\nknows? \ud83d", None, **said, seconds=1e-9, attempts=0),
+        Answer("", "", None, None, None, "Who\r\nknows? \ud83d", None, **served, seconds=1e-9, attempts=0),
         Answer("", "", None, 0.5, 0.5, "The", None, cut="length"),
         Answer("", "", None, None, None, None, "timed out: <html>"),
         None,
     ]
-    given = turns[place % len(turns)]
-    return given and replace(given, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
+    reply = turns[place % len(turns)]
+    return reply and replace(reply, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
 
 
 def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
@@ -94,9 +94,9 @@ def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
     run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
     store.claim(run)
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
-    given = [made for place, planned in enumerate(plan.statements) if (made := answer_to(planned, place)) is not None]
-    for first in range(0, len(given), 7):
-        store.answers.save(run, given[first : first + 7][::-1])
+    replies = [reply for place, planned in enumerate(plan.statements) if (reply := answer_to(planned, place)) is not None]
+    for first in range(0, len(replies), 7):
+        store.answers.save(run, replies[first : first + 7][::-1])
     store.set_state(run, STOPPED, "The budget of $5.00 is spent.")
     store.describe(run, name="Été ${alert(1)}", note="<b>look</b>\n\ud83d")
     return run

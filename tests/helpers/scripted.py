@@ -75,13 +75,13 @@ class Scripted:
             yield place, self.completion(item)
 
     def completion(self, item: Asked) -> Completion:
-        """What is said to one statement after one draw of demonstrations."""
+        """The reply to a statement after a draw of demonstrations."""
         key = key_of(item)
         sign = self.signs[key][item.draw if len(self.signs[key]) > 1 else 0]
         if sign == FAILED:
             return Completion(None, failure=TIMED_OUT)
-        said = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: REPLY_OF_NO_USE}[sign]
-        return Completion(said, self.p_true.get(key), self.p_mass.get(key))
+        text = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: REPLY_OF_NO_USE}[sign]
+        return Completion(text, self.p_true.get(key), self.p_mass.get(key))
 
     def load(self, spec: str, **placed: object) -> "Scripted":
         """Stands where `load_model` does."""

@@ -87,27 +87,27 @@ def true_ones(share: float, this: Mind) -> Mind:
     return mind
 
 
-def silent_at_times(share: float, of: Mind) -> Mind:
+def silent_at_times(share: float, mind_of_others: Mind) -> Mind:
     """One reply in so many cannot be read, each by itself."""
 
     def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> Says:
-        return (None, None) if randomness.random() < share else of(number, positive, variant, randomness)
+        return (None, None) if randomness.random() < share else mind_of_others(number, positive, variant, randomness)
 
     return mind
 
 
-def sure(right: float, said: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> Says:
+def sure(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> Says:
     """Believes the truth of so many facts and the opposite of the others, with this probability on the side it takes."""
     is_right = number % 20 < round(20 * right)
     truth = (positive if is_right else not positive) != denied(variant)
-    return truth, said if truth else 1 - said
+    return truth, stated if truth else 1 - stated
 
 
-def noisy(noise: float, of: Mind) -> Mind:
+def noisy(noise: float, mind_of_others: Mind) -> Mind:
     """One answer in so many is turned, each by itself."""
 
     def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> Says:
-        says, p = of(number, positive, variant, randomness)
+        says, p = mind_of_others(number, positive, variant, randomness)
         return says != bool(randomness.random() < noise), p
 
     return mind
@@ -155,13 +155,13 @@ MINDS: Mapping[str, Mind] = {
 def run_of(store: Store, name: str, **settings: object) -> str:
     """A run of a model of this name on so many pairs of a bundled set."""
     run = start(RunSpec(**{"model": name.replace(" ", "-"), "limit": 60, "shots": 0, **settings}), store)  # type: ignore[arg-type]
-    asked = store.answers.asked(run)
+    items = store.answers.asked(run)
     randomness = np.random.default_rng(7)
     place = {
         fact_id: number
         for positive in (True, False)
         for number, fact_id in enumerate(
-            dict.fromkeys(item.statement.fact.fact_id for item in asked if item.statement.fact.positive is positive)
+            dict.fromkeys(item.statement.fact.fact_id for item in items if item.statement.fact.positive is positive)
         )
     }
 
@@ -169,7 +169,7 @@ def run_of(store: Store, name: str, **settings: object) -> str:
         fact = item.statement.fact
         return MINDS[name](place[fact.fact_id], fact.positive, item.statement.variant, randomness)
 
-    replies = {key_of(item): (item.statement.label, *said(item)) for item in asked}
+    replies = {key_of(item): (item.statement.label, *said(item)) for item in items}
     signs = {key: UNREADABLE if says is None else "-+"[says is label] for key, (label, says, _) in replies.items()}
     p_true = {key: p for key, (_, _, p) in replies.items() if p is not None}
     model = Scripted.of(run, store, signs, p_true=p_true, p_mass=dict.fromkeys(p_true, 1.0))

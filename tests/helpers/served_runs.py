@@ -27,7 +27,7 @@ class ServedModel(Scripted):
 
 def facts_of_run(store: Store, run: str) -> list[str]:
     """The ids of a run's facts, in the order of their diseases and findings."""
-    facts = {one.statement.fact for one in store.answers.asked(run)}
+    facts = {item.statement.fact for item in store.answers.asked(run)}
     return [fact.fact_id for fact in sorted(facts, key=lambda fact: (fact.head, fact.relation, fact.tail or ""))]
 
 
@@ -35,7 +35,7 @@ def run_on(store: Store, spec: RunSpec, day: str, served: Served, missed: Collec
     """A complete run of that day. missed: which of its facts (`facts_of_run`) are answered wrong throughout."""
     run = start(spec, store)
     ids = {fact_id: place for place, fact_id in enumerate(facts_of_run(store, run))}
-    signs = {key_of(one): "-" if ids[one.statement.fact.fact_id] in missed else "+" for one in store.answers.asked(run)}
+    signs = {key_of(item): "-" if ids[item.statement.fact.fact_id] in missed else "+" for item in store.answers.asked(run)}
     list(answer(run, store, load=ServedModel.of(run, store, signs, served=served).load))
     with store.database.writing() as connection:
         connection.execute(schema.runs.update().where(schema.runs.c.run == run).values(started_at=f"{day}T06:00:00.000+00:00"))

@@ -27,8 +27,8 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServiceModel
 
     def loaded(service: MockService | str, *, monitor: Monitor = NO_MONITOR, **settings: object) -> ServiceModel:
         base_url = service if isinstance(service, str) else service.base_url
-        made = ServiceSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
-        models.append(load_service("openai:mock", made, monitor))
+        own_settings = ServiceSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
+        models.append(load_service("openai:mock", own_settings, monitor))
         return models[-1]
 
     yield loaded
@@ -44,7 +44,7 @@ def prompts_of(count: int) -> list[Prompt]:
 
 
 def said_truly(prompts: list[Prompt], got: dict[int, Completion]) -> bool:
-    """Whether every answer is the service's own, with its own P(True)."""
+    """True if every answer is the service's own, with its own P(True)."""
     texts = [str(prompt.content) for prompt in prompts]
     return all(
         done.text == word_of(texts[place]) and done.p_true == pytest.approx(p_true(texts[place]), abs=1e-6)

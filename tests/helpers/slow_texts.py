@@ -94,18 +94,18 @@ def _of_set(items: Any) -> list[str]:
     if str(items[0][0]) == "NEGATE":
         compiled = re.compile("[" + "".join(map(re.escape, _of_set(items[1:]) or ["\0"])) + "]")
         return [text for text in ("a", " ", ".", "1", "-", "(", "的") if not compiled.match(text)] or ["~"]
-    found = []
+    examples = []
     for name, value in ((str(item[0]), item[1]) for item in items):
         if name == "LITERAL":
-            found.append(chr(value))
+            examples.append(chr(value))
         elif name == "RANGE":
-            found.append(chr(value[0]))
+            examples.append(chr(value[0]))
         elif name == "CATEGORY":
-            found += {
+            examples += {
                 "CATEGORY_SPACE": [" ", "\n"], "CATEGORY_WORD": ["a", "_", "1"], "CATEGORY_DIGIT": ["1"],
                 "CATEGORY_NOT_SPACE": ["a", "."], "CATEGORY_NOT_WORD": [" ", "."], "CATEGORY_NOT_DIGIT": ["a"],
             }[str(value)]  # fmt: skip
-    return found
+    return examples
 
 
 def _repeats(items: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -162,8 +162,8 @@ def texts(pattern: re.Pattern[Any], pairs: int) -> list[Text]:
     mixed = list(product(short[:24] + list(TOKENS), repeat=2))
     step = max(1, len(mixed) // pairs) if pairs else len(mixed) + 1
     bases |= {("", first + second): None for first, second in mixed[::step]}
-    kept = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBED // 2]
-    return [Text(begin, token, ENDS[(n + turn) % len(ENDS)]) for n, (begin, token) in enumerate(kept) for turn in (0, 2)]
+    probes = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBED // 2]
+    return [Text(begin, token, ENDS[(n + turn) % len(ENDS)]) for n, (begin, token) in enumerate(probes) for turn in (0, 2)]
 
 
 # --------------------------------------------------------------------------------------------------------------- timing

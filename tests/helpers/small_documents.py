@@ -24,7 +24,7 @@ def denied(number: int) -> str:
 
 
 def write_documents(folder: Path) -> Path:
-    """A table with a document about each disease: three sentences, each of which names one remedy."""
+    """A table with a document about each disease: three sentences with one remedy each."""
     rows = ["source,url,focus,question_type,answer"]
     for number in range(DISEASES):
         first, second = treats(number)
@@ -42,10 +42,10 @@ def write_lists(folder: Path) -> tuple[Path, Path]:
     """The lists of diseases and of remedies."""
     diseases, remedies = folder / "diseases.txt", folder / "remedies.csv"
     diseases.write_text("\n".join(map(disease, range(DISEASES))), encoding="utf-8")
-    remedies.write_text("name,type\n" + "\n".join(f"{one},Drug" for one in REMEDIES), encoding="utf-8")
+    remedies.write_text("name,type\n" + "\n".join(f"{remedy},Drug" for remedy in REMEDIES), encoding="utf-8")
     return diseases, remedies
 
 
 def states(head: str, tail: str) -> bool:
-    """Whether the documents state that a remedy treats a disease."""
+    """True if the documents state that a remedy treats a disease."""
     return any(disease(number) == head and tail in treats(number) for number in range(DISEASES))

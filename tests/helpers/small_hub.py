@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _about(self, name: str, rest: list[str]) -> None:
         listing = self.hub.listing(name)
-        siblings = [{"rfilename": one["path"], "size": one["size"]} for one in listing]
+        siblings = [{"rfilename": entry["path"], "size": entry["size"]} for entry in listing]
         info = {"id": name, "modelId": name, "sha": COMMIT, "siblings": siblings, "gated": name in self.hub.gated}
         body = json.dumps(listing if rest[:1] == ["tree"] else info).encode()
         self._send(200, body, {"Content-Type": "application/json"})

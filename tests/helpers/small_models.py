@@ -31,7 +31,7 @@ CHAT = (
 
 
 def small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on three sentences, or one that knows letters alone."""
+    """A byte-level BPE tokenizer trained on three sentences. letters: knows letters alone."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -108,7 +108,7 @@ ENCODER_DECODERS: dict[str, dict[str, object]] = {
 
 @contextmanager
 def cores(count: int) -> Iterator[None]:
-    """Meanwhile PyTorch computes with this many cores, whatever the machine or the test run gives it."""
+    """Sets the number of PyTorch's threads for the duration of the block."""
     usual = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -141,14 +141,14 @@ def small_model(
     tokenizer.padding_side = padding_side
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
-    given = {
+    values = {
         **(ARCHITECTURES | ENCODER_DECODERS).get(kind, {}),
         "vocab_size": len(tokenizer),
         "initializer_range": 0.3,
         **tokens,
         **settings,
     }
-    config = AutoConfig.for_model(kind, **given)
+    config = AutoConfig.for_model(kind, **values)
     auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     model = auto.from_config(config)
     model.save_pretrained(folder)

@@ -118,8 +118,8 @@ def write_json(path: Path, content: Any) -> Path:
 
 def triplets(*predicates: str) -> list[Row]:
     """MKJ's `triplets_collection.json`: twelve triplets of each predicate."""
-    found = ((f"{p} subject{i:02}", p, f"{p.replace(' ', '')}object{i:02}") for p in predicates for i in range(HEADS))
-    return [{"text": "…", "triplet": {"subject": s, "predicate": p, "object": o}} for s, p, o in found]
+    rows = ((f"{p} subject{i:02}", p, f"{p.replace(' ', '')}object{i:02}") for p in predicates for i in range(HEADS))
+    return [{"text": "…", "triplet": {"subject": s, "predicate": p, "object": o}} for s, p, o in rows]
 
 
 # ------------------------------------------------------------------------- the papers' questions
@@ -140,7 +140,7 @@ def filled(sentence: str, head: str, tail: str) -> str:
 
 
 def asked(statement: str, question: str) -> str:
-    """What is asked of one statement: the paper's question follows it in place of its full stop; the code quotes it whole."""
+    """The question about a statement: the paper's replaces its full stop, the code's quotes the statement whole."""
     return CODE.format(statement) if question == "code" else PAPER.format(statement.removesuffix(".").rstrip())
 
 
@@ -158,9 +158,9 @@ def taken_apart(prompt: str, statement: str, question: str) -> list[tuple[str, b
     last = asked(statement, question)
     assert prompt.endswith(last)
     shots = prompt.removesuffix(last)
-    found = [(text, label.lower() == "true") for text, label in re.findall(SHOT[question], shots)]
-    assert shots == "".join(shown(text, label, question) for text, label in found)
-    return found
+    demonstrations = [(text, label.lower() == "true") for text, label in re.findall(SHOT[question], shots)]
+    assert shots == "".join(shown(text, label, question) for text, label in demonstrations)
+    return demonstrations
 
 
 SHOT = {
@@ -180,7 +180,7 @@ def done(outcome: Any) -> list[Row]:
 
 
 def one_line(outcome: Any) -> str:
-    """The one line that a mistake is told in."""
+    """The error message, which must be a single line."""
     assert outcome.code == 2, outcome.err
     assert outcome.out == ""
     (line,) = (line for line in outcome.err.splitlines() if not line.startswith("note: "))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
-from visitors import Visitor
+from browser import app_at
+from visitors import Visitor, visitor_of
 from waiting import until
 
 from medfact.exchange import export_run
@@ -28,11 +27,8 @@ def laptop_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laptop")
 
 
-@pytest.fixture(scope="module")
-def laptop(laptop_home: Path) -> Iterator[str]:
-    """The app as on a laptop, whose owner has a key of his own in the environment."""
-    with served(laptop_home, OPENAI_API_KEY=KEY) as url:
-        yield url
+laptop = app_at("laptop_home", OPENAI_API_KEY=KEY)
+"""The app as on a laptop, whose owner has a key of his own in the environment."""
 
 
 def on_space(address: str) -> Visitor:
@@ -40,10 +36,7 @@ def on_space(address: str) -> Visitor:
     return Visitor(address, cookie=f"medfact-visitor={secrets.token_hex(16)}")
 
 
-@pytest.fixture
-def visitor(laptop: str) -> Iterator[Visitor]:
-    with Visitor(laptop) as visitor:
-        yield visitor
+visitor = visitor_of("laptop")
 
 
 def store_of(home: Path, owner: str = "local") -> Store:

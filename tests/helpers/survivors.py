@@ -28,7 +28,7 @@ def answered(store: Store, run: str) -> dict[str, Answer]:
 
 
 def sound(url: str) -> bool:
-    """Whether the database's file is whole."""
+    """True if the database file passes its integrity check."""
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///").partition("?")[0])) as connection:
         return connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
@@ -43,18 +43,18 @@ def whole(store: Store, run: str, statements: int = STATEMENTS) -> None:
 
 @pytest.fixture
 def service() -> Iterator[MockService]:
-    with MockService(Behaviour(latency=0.02)) as made:
-        yield made
+    with MockService(Behaviour(latency=0.02)) as mock:
+        yield mock
 
 
-def recorded(store: Store, facts: Path, service: MockService) -> str:
+def start_at(store: Store, facts: Path, service: MockService) -> str:
     """A run at a service that is recorded, and asked by nobody yet."""
     settings = ServiceSettings(base_url=service.base_url, in_flight=IN_FLIGHT)
     return start(RunSpec(model="openai:gpt-4o", facts=str(facts), shots=0, service=settings), store)
 
 
 def some(store: Store, run: str) -> bool:
-    """Whether some statements of a run have an answer on disk."""
+    """True if some statements of a run have an answer on disk."""
     return len(store.answers.news(run).position) > 0
 
 

@@ -62,12 +62,12 @@ def few_lessons() -> list[Lesson]:
 
 
 def _lessons_in(code: str) -> Iterable[Lesson]:
-    asked: QuestionFormat = FORMATS["paper"] if code == ENGLISH else load_language(code).asking.format
+    question: QuestionFormat = FORMATS["paper"] if code == ENGLISH else load_language(code).asking.format
     probable = CHOICES if code == ENGLISH else load_language(code).asking.probable
-    for answer, usual, words in zip((True, False), asked.words, probable, strict=True):
+    for answer, usual, words in zip((True, False), question.words, probable, strict=True):
         others = [word for word in (words[1], words[-1]) if word != usual]
         for reply in (f" {usual}.", f"{usual}.", *(f" {word}." for word in dict.fromkeys(others))):
-            prompt = make_prompt(f"{answer:d}{reply.strip()}{len(reply)}.", (), chat=False, question=asked)
+            prompt = make_prompt(f"{answer:d}{reply.strip()}{len(reply)}.", (), chat=False, question=question)
             is_usual = reply == f" {usual}." or (reply == f"{usual}." and code != ENGLISH)
             yield Lesson(code, prompt, reply, answer, is_usual)
 
@@ -103,13 +103,15 @@ def teach(folder: Path, tokenizer: PreTrainedTokenizerBase, taught: Sequence[Les
 def _rows(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> tuple[Any, Any]:
     """Prompts with their replies, and the tokens that are to follow each: (lesson, token)."""
     end = tokenizer.eos_token_id
-    asked = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
-    said = [_cut(tokenizer, lesson.prompt.content, tokens, lesson.reply) for lesson, tokens in zip(taught, asked, strict=True)]
-    whole = [[*prompt, *reply, end] for prompt, reply in zip(asked, said, strict=True)]
+    prompts = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
+    replies = [
+        _cut(tokenizer, lesson.prompt.content, tokens, lesson.reply) for lesson, tokens in zip(taught, prompts, strict=True)
+    ]
+    whole = [[*prompt, *reply, end] for prompt, reply in zip(prompts, replies, strict=True)]
     longest = max(map(len, whole))
     tokens = torch.tensor([row + [end] * (longest - len(row)) for row in whole])
     labels = torch.full_like(tokens, IGNORED)
-    for place, (row, prompt) in enumerate(zip(whole, asked, strict=True)):
+    for place, (row, prompt) in enumerate(zip(whole, prompts, strict=True)):
         labels[place, len(prompt) : len(row)] = tokens[place, len(prompt) : len(row)]
     return tokens[:, :-1], labels[:, 1:]
 
@@ -119,7 +121,7 @@ def _rows(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> tuple
 
 @dataclass(frozen=True)
 class Expected:
-    """What a plain forward pass says: the whole reply, P(True), and the probability of all that counts."""
+    """Result of a plain forward pass: the whole reply, P(True) and the mass of the answers."""
 
     text: str
     p_true: float
@@ -128,11 +130,11 @@ class Expected:
 
 @cache
 def _bytes_of_tokens(folder: Path) -> list[bytes]:
-    """What each token writes, by its tokenizer's file: nothing if it is special."""
+    """Bytes of each token, by its tokenizer's file; none if it is special."""
     tokenizer, _ = loaded(folder)
-    special, said = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    special, tokens = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     write = _byte_of_fallback if "<0x41>" in tokenizer.get_vocab() else _bytes_of_signs
-    return [b"" if token in special else write(text) for token, text in enumerate(said)]
+    return [b"" if token in special else write(text) for token, text in enumerate(tokens)]
 
 
 def _byte_of_fallback(text: str) -> bytes:
@@ -149,7 +151,7 @@ _CODES = {sign: code for code, sign in bytes_to_unicode().items()}
 
 @cache
 def _words_of(folder: Path) -> dict[str, list[int]]:
-    """What a token says, without space and in lower case → the tokens that say it; parts of characters say nothing."""
+    """Word, stripped and in lower case → the tokens that write it; parts of characters write none."""
     words: dict[str, list[int]] = {}
     for token, written in enumerate(_bytes_of_tokens(folder)):
         words.setdefault(written.decode(errors="replace").strip().lower(), []).append(token)
@@ -166,19 +168,19 @@ def expected(folder: Path, lesson: Lesson) -> Expected:
     Where one of the words is cut apart from the space before it, and the other is not, the space is the place.
     """
     tokenizer, _ = loaded(folder)
-    asked = ids_of(folder, lesson.prompt)
-    said = _following(folder, lesson.prompt, "", [], lesson.reply)
-    at_each = _probabilities(folder, asked, said)
-    assert at_each.argmax(dim=-1).tolist() == [*said, tokenizer.eos_token_id], f"{lesson.reply!r} was not learnt"
+    prompt_tokens = ids_of(folder, lesson.prompt)
+    reply_tokens = _following(folder, lesson.prompt, "", [], lesson.reply)
+    at_each = _probabilities(folder, prompt_tokens, reply_tokens)
+    assert at_each.argmax(dim=-1).tolist() == [*reply_tokens, tokenizer.eos_token_id], f"{lesson.reply!r} was not learnt"
     reply = lesson.reply
     at = lesson.prompt.place(reply)
     assert at is not None, reply
     begin = len(reply[:at].encode())
-    ends = accumulate(len(_bytes_of_tokens(folder)[token]) for token in said)
+    ends = accumulate(len(_bytes_of_tokens(folder)[token]) for token in reply_tokens)
     position = next(number for number, end in enumerate(ends) if end > begin)
     sides = [[token for word in side for token in _words_of(folder).get(word.lower(), [])] for side in lesson.prompt.choices]
     after = [_following(folder, lesson.prompt, "", [], answer) for answer in lesson.prompt.answers]
-    before, so_far, words = reply[:at], said[:position], [answer.strip() for answer in lesson.prompt.answers]
+    before, so_far, words = reply[:at], reply_tokens[:position], [answer.strip() for answer in lesson.prompt.answers]
     spaced = [_following(folder, lesson.prompt, "", [], f" {word}")[0] for word in words]
     if so_far and before == " " and (spaced[0] == so_far[0]) != (spaced[1] == so_far[0]):
         position, before, so_far, words = 0, "", [], [f" {word}" for word in words]
@@ -186,7 +188,7 @@ def expected(folder: Path, lesson: Lesson) -> Expected:
     if lesson.code == ENGLISH and _are_single(*after):
         return Expected(reply, sums[0] / sum(sums), sum(sums))
     cut = [_following(folder, lesson.prompt, before, so_far, word) for word in words]
-    true, false = (_product(folder, [*asked, *so_far], word) for word in cut)
+    true, false = (_product(folder, [*prompt_tokens, *so_far], word) for word in cut)
     if lesson.code != ENGLISH:
         true, false = (
             counted if word[0] in side else counted + all_of_it
@@ -195,31 +197,35 @@ def expected(folder: Path, lesson: Lesson) -> Expected:
     return Expected(reply, true / (true + false), true + false)
 
 
-def _are_single(one: list[int], other: list[int]) -> bool:
-    """Whether two answers are a token each, after what both begin with."""
-    common = next(place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
-    return len(one) == len(other) == common + 1
+def _are_single(first: list[int], other: list[int]) -> bool:
+    """True if two answers are a token each after their common beginning."""
+    common = next(place for place, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1])
+    return len(first) == len(other) == common + 1
 
 
-def _probabilities(folder: Path, asked: list[int], said: list[int]) -> Any:
+def _probabilities(folder: Path, prompt_tokens: list[int], reply_tokens: list[int]) -> Any:
     """The model's probabilities of each token of a reply and of the one after it, in one forward pass of the whole text:
     (tokens + 1, vocabulary).
     """
     _, model = loaded(folder)
     with torch.inference_mode():
-        return model(torch.tensor([[*asked, *said]]), use_cache=False).logits[0, len(asked) - 1 :].softmax(dim=-1)
+        return (
+            model(torch.tensor([[*prompt_tokens, *reply_tokens]]), use_cache=False)
+            .logits[0, len(prompt_tokens) - 1 :]
+            .softmax(dim=-1)
+        )
 
 
-def _product(folder: Path, asked: list[int], word: list[int]) -> float:
+def _product(folder: Path, prompt_tokens: list[int], word: list[int]) -> float:
     """The probability that a text goes on with a word: the product of those of its tokens."""
-    at_each = _probabilities(folder, asked, word)
+    at_each = _probabilities(folder, prompt_tokens, word)
     return math.prod(float(at_each[place, token]) for place, token in enumerate(word))
 
 
-def _following(folder: Path, prompt: Prompt, before: str, said: list[int], word: str) -> list[int]:
+def _following(folder: Path, prompt: Prompt, before: str, reply_tokens: list[int], word: str) -> list[int]:
     """The tokens of a word as it is written after a prompt and what was said before it."""
     tokenizer, _ = loaded(folder)
-    return _cut(tokenizer, f"{prompt.content}{before}", [*tokenizer(prompt.content)["input_ids"], *said], word)
+    return _cut(tokenizer, f"{prompt.content}{before}", [*tokenizer(prompt.content)["input_ids"], *reply_tokens], word)
 
 
 def _cut(tokenizer: PreTrainedTokenizerBase, text: str, tokens: list[int], word: str) -> list[int]:

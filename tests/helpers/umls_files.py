@@ -11,9 +11,9 @@ ALBUTEROL, ASTHMA, COUGH, ASPIRIN, FEVER = "C0001927", "C0004096", "C0010200", "
 def atom(cui: str, name: str, preferred: str = "P PF Y", **columns: str) -> str:
     """A row of MRCONSO; `preferred` is its TS, STT and ISPREF."""
     ts, stt, ispref = preferred.split()
-    given = {"lat": "ENG", "aui": "A0", "sab": "MSH", "suppress": "N"} | columns
-    first = f"{cui}|{given['lat']}|{ts}|L1|{stt}|S1|{ispref}|{given['aui']}||M1|D1"
-    return f"{first}|{given['sab']}|MH|D1|{name}|0|{given['suppress']}|256|"
+    values = {"lat": "ENG", "aui": "A0", "sab": "MSH", "suppress": "N"} | columns
+    first = f"{cui}|{values['lat']}|{ts}|L1|{stt}|S1|{ispref}|{values['aui']}||M1|D1"
+    return f"{first}|{values['sab']}|MH|D1|{name}|0|{values['suppress']}|256|"
 
 
 def link(head: str, relation: str, tail: str, sab: str = "MED-RT", suppress: str = "N") -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import pytest
 from hosts import AS_HOST
 from waiting import until
 
@@ -23,7 +25,7 @@ def with_row(setup: dict[str, Any]) -> dict[str, Any]:
 
 
 def agreed_to(setup: dict[str, Any]) -> list[str]:
-    """What a visitor has agreed to who ticks each box of a set-up."""
+    """Consents of a visitor who ticks each box of a set-up."""
     chosen = Setup.model_validate(setup)
     return [chosen.consent_of(row.address) for row in chosen.rows]
 
@@ -58,22 +60,22 @@ class Visitor:
         return str(path)
 
     def look(self, of: str = "evaluate", /, **show: object) -> dict[str, Any]:
-        """What a page shows."""
+        """Fragments and view of a page."""
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show})
 
     def settled(self, **show: object) -> dict[str, Any]:
-        """What a page shows of runs that have ended once all their figures are made: until then it looks again."""
-        shown: list[dict[str, Any]] = []
+        """A page of ended runs, requested again until all their figures are computed."""
+        answers: list[dict[str, Any]] = []
 
         def is_settled() -> bool:
-            shown.append(self.look(**show))
-            return shown[-1]["again"] is None
+            answers.append(self.look(**show))
+            return answers[-1]["again"] is None
 
         until(is_settled)
-        return shown[-1]
+        return answers[-1]
 
     def act(self, name: str, about: object = "", of: str = "evaluate", **show: Any) -> dict[str, Any]:
-        """What a page shows after a button was pressed; the field `fields` holds what is typed beside it."""
+        """A page after a button is pressed. fields: the values typed beside it."""
         fields = show.pop("fields", {})
         pressed = {"name": name, "about": str(about), "fields": fields}
         return self._asked({"page": of, "setup": show.pop("setup", None), "show": show, "action": pressed})
@@ -84,7 +86,7 @@ class Visitor:
         return dict(re.findall(r'key for ([^<]+) <input type="password" name="([^"]+)"', head))
 
     def resume(self, run: str, key: str) -> dict[str, Any]:
-        """What a page shows after runs were resumed with a key for each of their services."""
+        """A page after runs are resumed with a key for each of their services."""
         return self.act("resume", run=run, fields=dict.fromkeys(self.key_fields(run).values(), key))
 
     def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
@@ -102,3 +104,14 @@ class Visitor:
         answer = self.http.post("/updates", json=question)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
+
+
+def visitor_of(app: str) -> Any:
+    """A fixture: a visitor of the app that the fixture `app` starts."""
+
+    @pytest.fixture
+    def visitor(request: pytest.FixtureRequest) -> Iterator[Visitor]:
+        with Visitor(request.getfixturevalue(app)) as visitor:
+            yield visitor
+
+    return visitor

@@ -1,8 +1,10 @@
-"""Services that rephrase and write, well and badly."""
+"""Services that rephrase and write, well and badly, and sentences that they draft or a person types in the studio."""
 
 from __future__ import annotations
 
 import re
+
+from medfact.reviews.studio import FORMS
 
 SYNONYMS = (
     (" used to treat ", " used in treating "),
@@ -32,3 +34,36 @@ def triplet_in(prompt: str) -> str:
 
 def lines_about(prompt: str, number: int) -> str:
     return "\n".join(f"{triplet_in(prompt).strip('()')} in words number {n}." for n in range(number))
+
+
+GOOD = (
+    "[Y] is used to prevent [X].",
+    "Drugs and nutrients used to prevent [X] include [Y].",
+    "In patients at risk of [X], [Y] is used to prevent it.",
+    "[X] is one of the conditions which [Y] is used to prevent in patients.",
+    "[Y] is not used to prevent [X].",
+    "Drugs and nutrients used to prevent [X] do not include [Y].",
+    "In patients at risk of [X], [Y] is not used to prevent it.",
+    "[X] is not one of the conditions which [Y] is used to prevent in patients.",
+)
+"""Sentences that a language model drafts."""
+
+NEW = dict(
+    zip(
+        FORMS,
+        (
+            "[Y] is used to relieve [X].",
+            "[X] is relieved with [Y].",
+            "In patients at risk, [Y] is used to relieve [X].",
+            "[X] is one of the conditions for which [Y] is used as relief.",
+            "[Y] is not used to relieve [X].",
+            "[X] is not relieved with [Y].",
+            "In patients at risk, [Y] is not used to relieve [X].",
+            "[X] is not one of the conditions for which [Y] is used as relief.",
+        ),
+        strict=True,
+    )
+)
+"""Sentences that are typed in the studio."""
+
+RELATION = "is relieved by"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import served
+from recorded import recorded
 from run_lines import exported, lines_of, packed
 from strangers import until_ended
 from visitors import Visitor
@@ -63,8 +64,7 @@ def test_every_number_has_bounds() -> None:
 def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str, bytes]:
     """A store with one complete run of two facts, and the file of that run."""
     made = Store(f"sqlite:///{tmp_path_factory.mktemp('fine') / 'runs.db'}")
-    run = start(RunSpec(model="baseline:random", limit=2, shots=0), made)
-    list(answer(run, made))
+    run = recorded(RunSpec(model="baseline:random", limit=2, shots=0), made)
     return made, run, exported(made, run)
 
 

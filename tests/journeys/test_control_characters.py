@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import recorded
 from run_files import altered, exported
 from small_facts import rows_of_facts
 
@@ -21,7 +22,6 @@ from medfact.exchange.lines import _MAX_CHARS, COLUMNS
 from medfact.facts import Fact
 from medfact.notebook import compare, open_run
 from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import Asked, Plan, Store, schema
@@ -65,8 +65,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     elsewhere = Store(f"sqlite:///{folder / 'runs.db'}")
     facts = folder / "facts.jsonl"
     facts.write_text("".join(json.dumps(row) + "\n" for row in rows_of_facts()))
-    run = start(RunSpec("baseline:negation-cue", facts=str(facts), limit=8, shots=2), elsewhere)
-    list(answer(run, elsewhere))
+    run = recorded(RunSpec("baseline:negation-cue", facts=str(facts), limit=8, shots=2), elsewhere)
     elsewhere.set_state(run, "stopped", "The budget of $5.00 is spent.")
     return exported(elsewhere, run)
 

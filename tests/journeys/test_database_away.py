@@ -14,7 +14,7 @@ import pytest
 from browser import served
 from mock_service import Behaviour, MockService
 from processes import Command
-from survivors import IN_FLIGHT, STATEMENTS, locked, recorded, some, whole
+from survivors import IN_FLIGHT, STATEMENTS, locked, some, start_at, whole
 from visitors import Visitor
 from waiting import until
 
@@ -67,7 +67,7 @@ def test_a_lock_that_outlasts_one_write_costs_no_call(
 ) -> None:
     """With the usual wait of 20 seconds this is a lock of 53 seconds; here a write waits for one and a half."""
     store = Store(f"{url}?timeout=1.5")
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     with locked(store):
@@ -90,7 +90,7 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
     store = Store(f"{url}?timeout=0.3")
     assert store.database.patience_seconds == pytest.approx(0.9)
     assert Store(url).database.patience_seconds == 60
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     with locked(store):
@@ -102,7 +102,7 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
 def test_a_server_that_restarts_pauses_no_run(facts_file: Path, own_server: postgres.Server, service: MockService) -> None:
     url = own_server.fresh()
     store = Store(url)
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     states: list[str] = []
     asking = threading.Thread(target=lambda: states.extend(type(event).__name__ for event in answer(run, store)), daemon=True)
     asking.start()
@@ -131,7 +131,7 @@ def test_jobs_say_the_same_here_and_there_and_go_on(
     jobs = Jobs(store)
     try:
         runs = [start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0, seed=seed), store) for seed in range(8)]
-        first = recorded(store, facts_file, service)
+        first = start_at(store, facts_file, service)
         jobs.submit(first)
         until(lambda: some(store, first))
         own_server.stop()

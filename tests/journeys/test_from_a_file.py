@@ -7,13 +7,13 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import app_at
 from visitors import Visitor
 
 from medfact import notebook
@@ -142,10 +142,7 @@ def test_a_notebook_says_so(two: Two) -> None:
     assert any(FROM_FILE in str(trace.name) for trace in compared.figure("ways of asking").data)
 
 
-@pytest.fixture(scope="module")
-def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("laptop")) as address:
-        yield address
+laptop = app_at("app_home")
 
 
 def test_every_page_says_so(laptop: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import module_folder, served
 from mock_service import Behaviour, MockService
 from programs import Program
 from small_models import small_llama
@@ -42,9 +42,7 @@ def environment(openai: MockService, listed: MockService) -> dict[str, str]:
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": openai.base_url, "MEDFACT_KEYS": keys, "MEDFACT_ENCODER_KEY": KEY}
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("group")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")

@@ -16,17 +16,15 @@ from urllib.parse import quote
 import httpx
 import pytest
 import sqlalchemy as sql
-import yaml
-from browser import asked_demonstration, served
+from browser import asked_demonstration, served, without_rates
 from installed import ROOT
 from programs import API
+from recorded import recorded
 from strangers import TABLE, store_of
 from visitors import Visitor
 
 from medfact.curation.checks import RULES
-from medfact.limits import FILE
 from medfact.results.logs import LOGS
-from medfact.runs.run import answer
 from medfact.runs.start import start, start_planned
 from medfact.spec import RunSpec
 from medfact.store import Candidate, Store, schema
@@ -56,9 +54,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[str]:
     """A public server. It counts no requests, or most would be answered by a refusal."""
-    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
-    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
-    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml")) as url:
+    with served(home, **without_rates(home)) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -110,9 +106,7 @@ def orphan_in(store: Store) -> str:
 
 
 def answered_in(store: Store, **spec: Any) -> str:
-    run = start(RunSpec(model="baseline:random", limit=2, shots=0, **spec), store)
-    list(answer(run, store))
-    return run
+    return recorded(RunSpec(model="baseline:random", limit=2, shots=0, **spec), store)
 
 
 @pytest.fixture(scope="module")

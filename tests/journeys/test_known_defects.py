@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from made_records import records_of
+from records import records_of
 
 from medfact.metrics import Records
 from medfact.metrics.diagnosis import diagnosis

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx
 import psutil
 import pytest
-from browser import served
+from browser import app_at
 from raw_http import answer, connected, head, process_at
 from visitors import Visitor
 from waiting import until
@@ -26,12 +26,7 @@ FORM = b'--b\r\nContent-Disposition: form-data; name="files"%s\r\n\r\n%s\r\n--b-
 FORM_TYPE = {"Content-Type": "multipart/form-data; boundary=b"}
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("home")
-    with served(home) as address:
-        yield address
-    assert "Traceback" not in (home / "log.txt").read_text()
+url = app_at("app_home", is_watched=True)
 
 
 @pytest.fixture(scope="module")

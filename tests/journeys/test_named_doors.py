@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import module_folder, served
 from companies import Call, Companies
 from harnesses import AGENTS
 from programs import Program
 from strangers import store_of, until_ended
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 
 from medfact.models.services.named import NamedService, named_services
 from medfact.web.evaluate.form import ModelRow
@@ -30,9 +30,7 @@ def companies() -> Iterator[Companies]:
         yield companies
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("laptop")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +43,7 @@ def laptop(home: Path, companies: Companies) -> Iterator[str]:
     assert "Traceback" not in (home / "log.txt").read_text()
 
 
-@pytest.fixture
-def visitor(laptop: str) -> Iterator[Visitor]:
-    with Visitor(laptop) as visitor:
-        yield visitor
+visitor = visitor_of("laptop")
 
 
 @pytest.fixture

@@ -13,14 +13,13 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from browser import served
+from browser import served, without_rates
 from gradio_client import Client
 from mock_service import Behaviour, MockService
 from programs import API, PASSWD, Program
 from strangers import until_ended
 from visitors import Visitor
 
-from medfact.limits import FILE
 from medfact.results.wording import FALSE_MARK
 from medfact.web.api.calls import CALL_BYTES
 from medfact.web.api.endpoints import ENDPOINTS
@@ -39,10 +38,7 @@ def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[str]:
     """The app; a public one counts no requests, or the tests would wait for each other."""
-    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
-    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
-    public = {"MEDFACT_PUBLIC": "1", "MEDFACT_LIMITS": str(home / "limits.yaml")} if is_public(home) else {}
-    with served(home, OPENAI_API_KEY=HOSTS_KEY, **public) as url:
+    with served(home, OPENAI_API_KEY=HOSTS_KEY, **(without_rates(home) if is_public(home) else {})) as url:
         yield url
     log = (home / "log.txt").read_text()
     assert "Traceback" not in log

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from mock_service import Behaviour, MockService
 from processes import Command, forked_quickly
+from recorded import finished
 from small_facts import write_csv
 from waiting import until
 
@@ -256,8 +257,7 @@ def test_who_is_left_alone_is_stopped_and_told_why(many: Path, store: Store) -> 
     race = RacingRuns(runs, store)
     race.leave(runs[1].run)
     model = Sure(runs[0].run, store, 0.9, "m")
-    *_, last = answer(runs[0].run, store, load=lambda *_, **__: model, race=lambda: race)
-    assert isinstance(last, Finished)
+    last = finished(answer(runs[0].run, store, load=lambda *_, **__: model, race=lambda: race))
     assert last.state == STOPPED
     assert "did not go on" in str(last.reason)
     assert model.prompts == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import finished, recorded
 from records import measured, reported
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
@@ -138,8 +139,7 @@ def test_the_first_draw_is_the_run_with_one(spec: RunSpec, store: Store) -> None
     assert {planned.shots_of for planned in three.statements[48:]}.isdisjoint(one.demonstrations)
 
     def keys(given: RunSpec) -> list[str]:
-        run_id = start(given, store)
-        list(answer(run_id, store, load=Answerer().load))
+        run_id = recorded(given, store, load=Answerer().load)
         return [item.answer.key for item in store.answers.asked(run_id) if item.answer is not None]
 
     ours = keys(spec)
@@ -374,16 +374,15 @@ def test_after_a_stop_only_what_is_pending_is_asked(
     monkeypatch.setattr("medfact.runs.ask.BATCH", 32)
     run_id = start(spec, store)
     first, turns = Answerer(), iter([*[False] * batches, True])
-    *_, finished = answer(run_id, store, stopped=lambda: next(turns), load=first.load)
-    assert isinstance(finished, Finished)
-    assert (finished.state, len(first.asked)) == (STOPPED, 32 * batches)
+    ended = finished(answer(run_id, store, stopped=lambda: next(turns), load=first.load))
+    assert (ended.state, len(first.asked)) == (STOPPED, 32 * batches)
     before = [item.answer for item in store.answers.asked(run_id)][: 32 * batches]
 
     later = Answerer(lambda prompt: "False")
-    started, *_, finished = answer(run_id, Store(store.url), load=later.load)
+    started, *_, ended = answer(run_id, Store(store.url), load=later.load)
     assert isinstance(started, Started)
-    assert isinstance(finished, Finished)
-    assert (started.statements, started.answered, finished.state) == (144, 32 * batches, COMPLETE)
+    assert isinstance(ended, Finished)
+    assert (started.statements, started.answered, ended.state) == (144, 32 * batches, COMPLETE)
     assert len(later.asked) == 144 - 32 * batches
     assert {prompt.content for prompt in later.asked}.isdisjoint(prompt.content for prompt in first.asked)
     asked = store.answers.asked(run_id)

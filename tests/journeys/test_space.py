@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from browser import served
+from browser import module_folder, served
 from installed import ROOT
 from mock_service import MockService
 from strangers import TABLE, imported, store_of, until_ended
@@ -33,9 +33,7 @@ NAMES = ("OPENAI_API_KEY", "MEDFACT_ENCODER_KEY", "UMLS_API_KEY", "NCBI_API_KEY"
 MARK = "what-only-the-server-may-read"
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("space")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from odd_service import OddService, Reply, Request, error, said
+from recorded import finished
 from small_models import small_llama
 
 from medfact.answers.instructions import HOW_SURE
@@ -21,7 +22,6 @@ from medfact.results.sections import Figures
 from medfact.results.sections.probabilities import calibration, coherence, good_for, surest
 from medfact.results.text import report_text
 from medfact.runs.costs import bill_of, costs
-from medfact.runs.events import Finished
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -75,8 +75,7 @@ def spec_of(service: OddService, facts: Path, settings: dict[str, Any] | None = 
 
 
 def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
-    *_, last = run(spec, store)
-    assert isinstance(last, Finished)
+    last = finished(run(spec, store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     return store.run(last.run), list(store.answers.asked(last.run))
 
@@ -204,8 +203,7 @@ class Talker:
 def test_a_model_on_this_machine_is_asked_too(chat: bool, facts_file: Path, store: Store) -> None:
     model = Talker(chat)
     record = start(RunSpec("hf:talker", facts=str(facts_file), limit=2, shots=0, stated=True), store)
-    *_, last = answer(record, store, load=lambda *_, **__: model)
-    assert isinstance(last, Finished)
+    finished(answer(record, store, load=lambda *_, **__: model))
     items = store.answers.asked(record)
     assert {(item.answer.answer, item.answer.p_true, item.answer.stated) for item in items if item.answer} == {
         (False, 0.6, "40")

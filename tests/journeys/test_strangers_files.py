@@ -12,14 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
-from browser import served
+from browser import served, without_rates
 from programs import Program
+from recorded import recorded
 from run_files import altered, exported
 from strangers import store_of, until_ended
 from visitors import Visitor
 
-from medfact.limits import FILE
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -33,11 +32,7 @@ MEGABYTE = 1_000_000
 
 def server(home: Path, *, visitor: dict[str, float] | None = None, in_all: dict[str, float] | None = None, **more: str) -> Any:
     """A public server behind a proxy, where requests are not counted, with these limits in place of the usual ones."""
-    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
-    limits["visitor"] |= visitor or {}
-    limits["in_all"] |= in_all or {}
-    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
-    return served(home, MEDFACT_PUBLIC="1", MEDFACT_PROXY="1", MEDFACT_LIMITS=str(home / "limits.yaml"), **more)
+    return served(home, MEDFACT_PROXY="1", **without_rates(home, visitor=visitor or {}, in_all=in_all or {}), **more)
 
 
 def stranger(url: str, address: str = "8.8.8.8") -> Visitor:
@@ -53,8 +48,7 @@ def brought(visitor: Visitor, data: bytes, name: str = "run.gz") -> str:
 def a_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A run of 40 pairs, 640 statements, about 0.6 MB in a database."""
     store = Store(f"sqlite:///{tmp_path_factory.mktemp('elsewhere') / 'runs.db'}")
-    run = start(RunSpec(model="baseline:random", limit=40, shots=0), store)
-    list(answer(run, store))
+    run = recorded(RunSpec(model="baseline:random", limit=40, shots=0), store)
     return exported(store, run)
 
 
@@ -199,8 +193,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "facts.csv").write_text("head,relation,tail\n" + "".join(f"{ORDER}{n},symptoms,{ORDER}{n}\n" for n in range(14)))
     store = Store(f"sqlite:///{folder / 'runs.db'}")
-    run = start(RunSpec(model="baseline:random", facts=str(folder / "facts.csv"), limit=6, shots=0), store)
-    list(answer(run, store))
+    run = recorded(RunSpec(model="baseline:random", facts=str(folder / "facts.csv"), limit=6, shots=0), store)
 
     def replies(lines: list[Any]) -> None:
         for line in lines:

@@ -23,6 +23,7 @@ import pytest
 from browser import served
 from installed import ROOT
 from mock_service import Behaviour, MockService
+from recorded import recorded
 from run_files import altered, exported, without_answers
 from small_facts import rows_of_facts, write_csv
 from strangers import on_space, store_of
@@ -409,8 +410,7 @@ def test_own_facts_do_not_follow_a_run_to_another_host_unasked(
 
 def test_no_file_says_how_fast_a_model_is_here(sound: Sound, store: Store) -> None:
     """What a page tells everybody of a model's pace comes from runs that were asked here."""
-    own = start(RunSpec("baseline:random", limit=2, shots=0), store)
-    list(answer(own, store))
+    own = recorded(RunSpec("baseline:random", limit=2, shots=0), store)
     spec = {"model": "baseline:random"}
     _, data = altered(exported(store, own), spec, finished_at="9999-01-01T00:00:00.000+00:00")
     import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
@@ -429,8 +429,7 @@ def test_the_call_that_a_report_shows_is_no_code_of_a_strangers(sound: Sound, st
 
 def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: Store) -> None:
     """A file may ask for answers to be reused; nobody here did."""
-    own = start(RunSpec("baseline:random", limit=2, shots=0), store)
-    list(answer(own, store))
+    own = recorded(RunSpec("baseline:random", limit=2, shots=0), store)
     name, data = altered(exported(store, own), {"reuse": True}, without_answers, state="stopped")
     import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
     list(answer(name, store))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from browser import served
+from browser import app_at, module_folder, served
 from mock_service import Behaviour, MockService
 from run_files import altered, without_answers
 from strangers import on_space, store_of
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 from waiting import until
 from writers import denied, faithful, statement_in
 
@@ -31,27 +31,16 @@ PAIRS = 2
 SENTENCES = PAIRS * 2 * 8
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("laptop")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def laptop(home: Path) -> Iterator[str]:
-    with served(home) as url:
-        yield url
+laptop = app_at("home")
 
 
-@pytest.fixture
-def owner(laptop: str) -> Iterator[Visitor]:
-    with Visitor(laptop) as visitor:
-        yield visitor
+owner = visitor_of("laptop")
 
 
-@pytest.fixture
-def stranger(laptop: str) -> Iterator[Visitor]:
-    with Visitor(laptop) as visitor:
-        yield visitor
+stranger = visitor_of("laptop")
 
 
 def begun(visitor: Visitor, service: MockService) -> str:

@@ -25,11 +25,12 @@ import sqlalchemy
 from mock_service import Behaviour, MockService
 from processes import CONTEXT, Command, forked_quickly, keep_jobs
 from pushed import TEXTS
+from recorded import finished, recorded
 from records import reported
 from small_disk import fill, small_disk_at
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
-from survivors import IN_FLIGHT, STATEMENTS, answered, locked, recorded, some, sound, whole
+from survivors import IN_FLIGHT, STATEMENTS, answered, locked, some, sound, start_at, whole
 from survivors import service as service
 from waiting import until
 
@@ -37,7 +38,7 @@ from medfact.errors import StoreError
 from medfact.models import Placement
 from medfact.results.live import Reports
 from medfact.runs.ask import BATCH
-from medfact.runs.events import Failed, Finished, Started
+from medfact.runs.events import Failed, Started
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
@@ -245,7 +246,7 @@ def goes_on(place: Path, store: Store, run: str, statements: int = STATEMENTS) -
 def test_when_the_pages_process_is_killed_those_beside_it_end_too(
     facts_file: Path, tmp_path: Path, store: Store, service: MockService
 ) -> None:
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     page = CONTEXT.Process(target=keep_jobs, args=(store.url, run))
     page.start()
     until(lambda: some(store, run))
@@ -317,7 +318,7 @@ def state_of(jobs: Jobs, run: str) -> str:
 def test_when_a_process_beside_the_page_dies_its_runs_fail_with_the_reason(
     number: signal.Signals, said: str, facts_file: Path, store: Store, jobs: Jobs, service: MockService
 ) -> None:
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     jobs.submit(run)
     until(lambda: some(store, run))
     os.kill(jobs._beside.pid, number)
@@ -346,7 +347,7 @@ def test_a_full_disk_ends_a_command_with_one_line_and_loses_nothing(
     facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService
 ) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     held = fill(small_disk)
@@ -372,7 +373,7 @@ def test_a_full_disk_pauses_a_job_until_there_is_room(facts_file: Path, small_di
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
     jobs = Jobs(store)
     try:
-        run = recorded(store, facts_file, service)
+        run = start_at(store, facts_file, service)
         jobs.submit(run)
         until(lambda: some(store, run))
         held = fill(small_disk)
@@ -414,8 +415,7 @@ def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: St
     store.database.engine.dispose()
     until(lambda: store.run(run).state == PAUSED)
     assert "Free space" in store.run(run).reason
-    *_, finished = answer(run, store)
-    assert isinstance(finished, Finished)
+    finished(answer(run, store))
     whole(store, run)
     assert kept.items() <= answered(store, run).items()
 
@@ -432,7 +432,7 @@ def hasty(url: str) -> Store:
 def test_a_locked_database_ends_a_command_with_one_line(
     facts_file: Path, tmp_path: Path, hasty: Store, service: MockService
 ) -> None:
-    run = recorded(hasty, facts_file, service)
+    run = start_at(hasty, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", hasty.url)
     until(lambda: some(hasty, run))
     with locked(hasty):
@@ -455,7 +455,7 @@ def test_a_locked_database_ends_a_command_with_one_line(
 def test_a_lock_that_is_let_go_in_time_does_no_harm(
     facts_file: Path, tmp_path: Path, store: Store, service: MockService
 ) -> None:
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     with locked(store):
@@ -470,7 +470,7 @@ def test_a_lock_that_is_let_go_in_time_does_no_harm(
 def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, hasty: Store, service: MockService) -> None:
     jobs = Jobs(hasty)
     try:
-        run, done = recorded(hasty, facts_file, service), start(RunSpec(model="baseline:random", facts=str(facts_file)), hasty)
+        run, done = start_at(hasty, facts_file, service), start(RunSpec(model="baseline:random", facts=str(facts_file)), hasty)
         list(answer(done, hasty))
         jobs.submit(run)
         until(lambda: some(hasty, run))
@@ -496,7 +496,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
 
 def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     store.database.engine.dispose()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for begun in (("resume", run), ("run", "--model", "baseline:random", "--facts", facts_file, "--shots", 0)):
@@ -510,7 +510,7 @@ def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, 
 def test_a_folder_that_is_gone_for_a_while_loses_nothing(facts_file: Path, tmp_path: Path, service: MockService) -> None:
     folder = tmp_path / "folder"
     store = Store(f"sqlite:///{folder / 'runs.db'}")
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     folder.rename(tmp_path / "elsewhere")
@@ -549,7 +549,7 @@ def test_what_is_written_to_a_file_in_anothers_place_goes_into_that_file(facts_f
 def test_of_two_who_resume_a_run_at_once_one_asks_and_the_other_says_so(
     facts_file: Path, tmp_path: Path, store: Store, service: MockService
 ) -> None:
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     both = [Command(tmp_path / name, "resume", run, "--db", store.url) for name in ("one", "other")]
     one, other = sorted((command.ended() for command in both), key=lambda command: int(command.code or 0))
     assert (one.code, other.code) == (0, 2)
@@ -573,7 +573,7 @@ class Overtaken(Store):
 
 def test_what_another_process_answered_just_before_is_not_asked_again(facts_file: Path, url: str, service: MockService) -> None:
     store = Overtaken(url)
-    run = recorded(store, facts_file, service)
+    run = start_at(store, facts_file, service)
     started, *_ = answer(run, store)
     assert isinstance(started, Started)
     assert 0 < started.answered < STATEMENTS
@@ -652,8 +652,7 @@ def test_a_run_goes_on_from_its_record_when_its_data_change_and_says_so(
     facts_file: Path, store: Store, medfact: Callable[..., Any]
 ) -> None:
     spec = RunSpec(model="baseline:random", facts=str(facts_file), shots=5)
-    undisturbed = start(spec, store)
-    list(answer(undisturbed, store))
+    undisturbed = recorded(spec, store)
     first, second, third = (begun(store, spec) for _ in range(3))
     outcome = medfact("resume", first, "--db", store.url)
     assert (outcome.code, "note:" in outcome.err) == (0, False)
@@ -680,8 +679,7 @@ def test_a_run_is_asked_again_from_its_record_alone(facts_file: Path, store: Sto
     shipped = (ROOT / "prototypes" / "medfact.yaml").read_text(encoding="utf-8")
     pool.write_text(re.sub("^name: medfact$", "name: mine", shipped, flags=re.MULTILINE), encoding="utf-8")
     spec = RunSpec(model="baseline:random", facts=str(facts_file), pool=str(pool), shots=5, shot_draws=2, seed=7, limit=4)
-    first = start(spec, store)
-    list(answer(first, store))
+    first = recorded(spec, store)
     facts_file.unlink()
     pool.unlink()
     outcome = medfact("run", "--again", first[:12], "--db", store.url)

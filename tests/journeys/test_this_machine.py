@@ -7,7 +7,7 @@ import re
 import secrets
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from browser import served
+from browser import app_at, module_folder, served
 from hosts import AS_HOST, COOKIE, TOKEN
 from programs import Program
 from strangers import store_of, until_ended
@@ -28,15 +28,10 @@ from medfact.spec import RunSpec
 NAME = "medfact.example"
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("laptop")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def laptop(home: Path) -> Iterator[str]:
-    with served(home, MEDFACT_HOSTS=NAME) as url:
-        yield url
+laptop = app_at("home", MEDFACT_HOSTS=NAME)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_records import RIGHT, records_of
+from records import RIGHT, records_of
 
 from medfact.metrics import Records
 from medfact.metrics.coherence import INSTANTIATION, INVERSION, NEGATION, SelfAgreement, self_agreement

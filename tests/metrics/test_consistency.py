@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from calibrated import NEGATED, of, sure, u_shaped, uniform
-from made_records import records_of
+from records import records_of
 
 from medfact.metrics.coherence import coherence
 from medfact.metrics.probability import bands, calibration

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_records import EXAMPLE, PLAIN_ALONE, RIGHT, forty, records_of
+from recorded import recorded
+from records import EXAMPLE, PLAIN_ALONE, RIGHT, forty, records_of
 from scipy import stats
 from small_facts import write_csv
 
@@ -20,8 +21,6 @@ from medfact.metrics.paired import across
 from medfact.metrics.records import of_these_facts
 from medfact.results.compare import sides_of
 from medfact.results.contrasts import across_runs
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 from medfact.store import Store
@@ -153,8 +152,7 @@ def runs(tmp_path: Path, store: Store) -> list[str]:
     made = []
     for pool in ("medfact", "origin"):
         spec = RunSpec("baseline:always-true", facts=str(file), shots=0, negatives=0, pool=pool)
-        made.append(start(spec, store))
-        list(answer(made[-1], store))
+        made.append(recorded(spec, store))
     return made
 
 
@@ -200,6 +198,5 @@ def test_runs_that_ask_other_statements_are_compared_by_fact(
     assert re.search(r"100\.0%, 50\.0 points higher than .* 50\.0%; shown", text)
     page = html_report(store, runs, "2026-11-24T20:00:00+00:00")
     assert "Right answers by fact, whatever each run asks of it" in page
-    again = start(store.run(eight).spec, store)
-    list(answer(again, store))
+    again = recorded(store.run(eight).spec, store)
     assert across_runs(sides_of(store, [eight, again])) == [], "what asks the same is compared statement by statement"

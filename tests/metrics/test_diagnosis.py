@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_records import records_of
+from recorded import recorded
+from records import records_of
 
 from medfact.metrics import Records
 from medfact.metrics.diagnosis import (
@@ -36,8 +37,6 @@ from medfact.metrics.diagnosis import (
 from medfact.results import findings
 from medfact.results.report import report_of
 from medfact.results.text import report_text
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
@@ -200,8 +199,7 @@ def test_a_coin_and_one_who_knows_have_no_defect() -> None:
 def test_of_few_diseases_it_is_not_said_that_nothing_stands_out(tmp_path: Path) -> None:
     """Eight facts that are always answered “true”: too few to say, which is another thing than that no failure is there."""
     store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
-    run = start(RunSpec(model="baseline:always-true", limit=8, shots=0), store)
-    list(answer(run, store))
+    run = recorded(RunSpec(model="baseline:always-true", limit=8, shots=0), store)
     report = report_of(store, store.run(run))
     assert "Too few diseases to say what stands out" in report_text(report)
     assert findings.of_diagnoses({"m": report}) == "Too few diseases to say what stands out"

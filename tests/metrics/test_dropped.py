@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_records import RIGHT, RIGHT_OF_FALSE, records_of
+from records import RIGHT, RIGHT_OF_FALSE, records_of
 
 from medfact.metrics.dropped import AFFIRMS, SAYS_FALSE, SAYS_TRUE, UP_TO_DATE, Dropped, diagnosis, dropped
 from medfact.metrics.records import Records

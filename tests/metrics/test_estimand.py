@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_records import RIGHT, records_of
-from records import measured, reported
+from recorded import recorded
+from records import RIGHT, measured, records_of, reported
 from scipy import stats
 from small_facts import Answerer, rows_of_facts, write_csv
 
@@ -16,8 +16,6 @@ from medfact.metrics.records import LIKE, THESE, of_these_facts
 from medfact.metrics.uncertainty import wilson
 from medfact.results.report import report_of
 from medfact.results.wording import about_intervals
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -85,9 +83,11 @@ def facts(tmp_path: Path) -> Path:
 
 
 def run_of(facts: Path, store: Store, limit: int | None) -> str:
-    run = start(RunSpec(model="answerer", facts=str(facts), shots=0, limit=limit), store)
-    list(answer(run, store, load=Answerer(lambda prompt: str("disease0" in prompt.statement)).load))
-    return run
+    return recorded(
+        RunSpec(model="answerer", facts=str(facts), shots=0, limit=limit),
+        store,
+        load=Answerer(lambda prompt: str("disease0" in prompt.statement)).load,
+    )
 
 
 def test_a_run_knows_of_how_many_facts_its_own_were_drawn(facts: Path, store: Store) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_records import EXAMPLE, RIGHT, RIGHT_OF_FALSE, records_of
-from records import calibrated, measured
+from records import EXAMPLE, RIGHT, RIGHT_OF_FALSE, calibrated, measured, records_of
 
 from medfact.metrics import UNREADABLE, Names, Records
 from medfact.metrics.clusters import USUAL, Clusters

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from calibrated import NEGATED, Floats, of, sure, u_shaped, uniform
-from made_records import records_of
+from records import records_of
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_records import records_of
-from records import two_way_variance
+from records import records_of, two_way_variance
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail

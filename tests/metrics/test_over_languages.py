@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_records import RIGHT, RIGHT_OF_FALSE, records_of
+from records import RIGHT, RIGHT_OF_FALSE, records_of
 
 from medfact.metrics import Records
 from medfact.metrics.differences import paired_difference

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_records import RIGHT, RIGHT_OF_FALSE, SIGNS, records_of
 from null_pushes import shown_of_equal
+from records import RIGHT, RIGHT_OF_FALSE, SIGNS, records_of
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.pressure import (

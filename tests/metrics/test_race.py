@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_records import RIGHT, records_of
+from records import RIGHT, records_of
 
 from medfact.metrics import FAILED, PENDING
 from medfact.metrics.averages import FEWEST_FACTS

@@ -5,8 +5,6 @@ import socket
 import threading
 import time
 from collections import Counter
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
@@ -108,18 +106,6 @@ def test_a_reply_that_says_nothing_plain_is_a_reply(load: Load, fault: str) -> N
     assert done.p_true == (pytest.approx(p_true(str(prompt.content)), abs=1e-6) if fault == "hedge" else None)
 
 
-def test_a_prompt_that_a_filter_stops_is_unreadable_and_one_that_is_too_long_fails_at_once(load: Load) -> None:
-    with MockService(Behaviour(every="filter400")) as service:
-        ((_, done),) = load(service).complete(prompts_of(1))
-    assert (done.text, done.cut, done.failure) == ("", "content_filter", None)
-    with MockService(Behaviour(every="long")) as service:
-        model = load(service)
-        ((_, done),) = model.complete(prompts_of(1))
-    assert done.failure is not None
-    assert done.failure.startswith("the service refuses (HTTP 400): This model's maximum context length is 8 tokens")
-    assert (len(service.calls), model.notes) == (1, ())
-
-
 def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load: Load) -> None:
     with MockService(Behaviour(every="echo")) as service:
         model = load(service)
@@ -179,14 +165,12 @@ def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
     assert max(at for at, _ in arrived) < 18
 
 
-@pytest.mark.parametrize("kind", ["seconds", "date"])
-def test_retry_after_is_honoured(load: Load, kind: str) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
-    with MockService(Behaviour(first=("429",), retry_after="1.2" if kind == "seconds" else date)) as service:
+def test_retry_after_is_honoured(load: Load) -> None:
+    with MockService(Behaviour(first=("429",), retry_after="1.2")) as service:
         ((_, done),) = load(service).complete(prompts_of(1))
         first, second = (call.at for call in service.calls)
     assert done.text is not None
-    assert (1.2 if kind == "seconds" else 1.0) <= second - first < SOON
+    assert 1.2 <= second - first < SOON
 
 
 def test_calls_in_flight_fall_to_what_a_service_takes(load: Load) -> None:
@@ -204,13 +188,6 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
         ((_, done),) = load(service, timeout=0.4, tries=2).complete(prompts_of(1))
     assert done.failure == "no reply within 0.4 s (2 tries)"
     assert time.monotonic() - begun < SOON
-
-
-def test_late_answers_are_waited_for_and_hold_up_nobody(load: Load) -> None:
-    with MockService(Behaviour(latency=0.01, sticky={"slow": 0.03}, slow=6)) as service:
-        prompts, begun = prompts_of(100), time.monotonic()
-        arrived = [time.monotonic() - begun for _ in load(service).complete(prompts)]
-    assert arrived[89] < 6 < arrived[-1] < SOON
 
 
 # ------------------------------------------------------------------------------------------------ stopping
@@ -302,17 +279,13 @@ def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_d
     ("refuses", "decoding", "sent"),
     [
         ({"temperature": None}, {"temperature": None, "p_true": "logprobs"}, {"max_tokens": 256, "top_logprobs": 20}),
-        ({"logprobs": None}, {"top_logprobs": 0, "p_true": "none"}, {"max_tokens": 256, "temperature": 0.0}),
-        ({"top_logprobs": 5}, {"top_logprobs": 5, "p_true": "logprobs"}, {"top_logprobs": 5, "logprobs": True}),
-        ({"seed": None}, {"seed": None}, {"temperature": 0.0, "max_tokens": 256}),
-        ({"max_tokens": None}, {"limit": "max_completion_tokens"}, {"max_completion_tokens": 4096}),
         (
             {"temperature": None, "logprobs": None, "max_tokens": None, "seed": None},
             {"temperature": None, "p_true": "none", "limit": "max_completion_tokens", "seed": None},
             {"max_completion_tokens": 4096},
         ),
     ],
-    ids=["temperature", "logprobs", "alternatives", "seed", "tokens", "a thinking model"],
+    ids=["temperature", "a thinking model"],
 )
 def test_a_parameter_that_a_service_refuses_gives_way_once(
     load: Load, refuses: dict[str, float | None], decoding: dict[str, object], sent: dict[str, object]
@@ -348,26 +321,6 @@ def test_repeated_answers_stand_in_for_log_probabilities(load: Load) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the end of a run
-
-
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        ("401", "127.0.0.1 rejected this key. It says: Incorrect API key provided: ***. Check it, or use another one."),
-        ("403", "127.0.0.1 does not let this key use 'mock'."),
-        ("404", "127.0.0.1 has no model 'mock'."),
-        ("quota", "The quota at 127.0.0.1 is used up."),
-        ("html", "127.0.0.1 answers, but not as a model service."),
-    ],
-)
-def test_what_every_prompt_would_meet_ends_the_run_with_one_sentence(load: Load, fault: str, sentence: str) -> None:
-    begun = time.monotonic()
-    with MockService(Behaviour(every=fault)) as service, pytest.raises(ModelError) as raised:
-        list(load(service).complete(prompts_of(200)))
-    assert str(raised.value).startswith(sentence)
-    assert one_line_without_key(raised.value)
-    assert len(service.calls) <= 3 * 32
-    assert time.monotonic() - begun < SOON
 
 
 def one_line_without_key(error: MedfactError) -> bool:

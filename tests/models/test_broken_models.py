@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from naive import SHOTS, TEXTS
+from recorded import recorded
 from safetensors.torch import load_file, save_file
 from small_facts import Answerer
 from small_hub import Hub, served
@@ -219,8 +220,7 @@ def test_a_model_on_this_machine_that_says_one_token_is_told_of_its_number_forma
     model.lm_head.weight.data[:] = 0  # all logits are the same: the first token is taken
     first = tokenizer.decode([0])
     model.save_pretrained(folder)
-    run = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), store)
-    list(answer(run, store))
+    run = recorded(RunSpec(model=f"hf:{folder}", limit=2, shots=0), store)
     (note,) = [note for note in store.run(run).notes if note.startswith("The first ")]
     assert "--dtype" in note
     assert token != 0

@@ -19,8 +19,16 @@ ONE_AT_A_TIME = {"RWKV", "MiniMax"}
 """Families whose padded batches give other answers."""
 
 
-@pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
-@pytest.mark.parametrize("family", [*FAMILIES, IMAGE_TEXT])
+@pytest.mark.parametrize(
+    ("family", "chat"),
+    [
+        *((family, False) for family in (*FAMILIES, IMAGE_TEXT)),
+        ("Llama", True),
+        ("RWKV", True),
+        ("T5", True),
+        (IMAGE_TEXT, True),
+    ],
+)
 def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
     family: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from mock_service import MockService
+from recorded import recorded
 from small_facts import rows_of_facts, write_csv
 
 import medfact as notebook
@@ -141,8 +142,7 @@ def test_the_command_line_asks_it_and_resumes_it(
     assert options.service.key is None, "the key of another service"
 
     store = Store(url)
-    stopped = start(RunSpec(model="echo:loud", limit=4, shots=0), store)
-    list(answer(stopped, store, stopped=lambda: True))
+    stopped = recorded(RunSpec(model="echo:loud", limit=4, shots=0), store, stopped=lambda: True)
     code, out, _ = medfact("resume", stopped)
     assert (code, json.loads(out)["answered"]) == (0, 64)
     code, out, _ = medfact("report", row["run"], "--json")

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import mock_service
 import pytest
 import trustme
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
-from records import reported
+from recorded import finished
 from service_models import CHOICES, KEY, Load, prompts_of, said_truly
 from service_models import load as load
 
@@ -27,8 +26,8 @@ from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.failures import Action, Endpoint
 from medfact.models.services.policy import check_public_url, is_public_address, key_of
 from medfact.models.services.refusals import failure_from_status
-from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, TOKENS_ESTIMATED, Malformed, completion_of
-from medfact.runs.events import Failed, Finished
+from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, Malformed, completion_of
+from medfact.runs.events import Failed
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -90,20 +89,6 @@ def test_a_reply_that_shows_the_key_is_kept_without_it(load: Load) -> None:
     with MockService(Behaviour(says=f"True, says {KEY}.")) as service:
         ((_, done),) = load(service).complete(prompts_of(1))
     assert done.text == "True, says ***."
-
-
-@pytest.mark.parametrize("count", [1e30, -5, 10**30, True])
-def test_what_cannot_be_a_number_of_tokens_is_not_kept(count: object, facts_file: Path, store: Store) -> None:
-    """It is estimated from the text instead, and the run says so."""
-    with MockService(Behaviour(usage={"prompt_tokens": count, "completion_tokens": count})) as service:  # type: ignore[dict-item]
-        *_, last = run(spec_at(service, facts_file, key=KEY), store)
-    assert isinstance(last, Finished)
-    assert last.state == COMPLETE
-    assert TOKENS_ESTIMATED in store.run(last.run).notes
-    for item in store.answers.asked(last.run):
-        assert item.answer is not None
-        assert 10 < (item.answer.prompt_tokens or 0) < 100
-        assert item.answer.completion_tokens in (5, 6)  # four letters are one token, five are two; four of the message
 
 
 # ------------------------------------------------------------------------- who is asked, and with whose key
@@ -320,13 +305,13 @@ def test_resume_sends_the_key_to_ones_own_address_and_to_no_other_visitors(
 
 
 def test_a_slow_service_that_takes_one_call_after_the_other_loses_nothing(load: Load) -> None:
-    """A fifth of a second a reply, 2 s allowed, 32 in flight asked: the last of 32 calls waits 6.4 s."""
-    prompts = prompts_of(64)
+    """A fifth of a second a reply, 2 s allowed, 32 in flight asked: the last of 20 calls waits 4 s."""
+    prompts = prompts_of(20)
     with MockService(Behaviour(latency=0.2, serial=True)) as service:
         got = dict(load(service, timeout=2.0).complete(prompts))
         assert {done.failure for done in got.values()} == {None}
         assert said_truly(prompts, got)
-        assert len(service.calls) <= 70
+        assert len(service.calls) <= 26
 
 
 def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) -> None:
@@ -337,7 +322,7 @@ def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) 
     assert {done.failure for done in got.values()} == {None}
 
 
-@pytest.mark.parametrize("dies", ["gone", "500", "nothing", "reset", "html"])
+@pytest.mark.parametrize("dies", ["gone", "nothing", "html"])
 def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,13 +342,12 @@ def test_a_service_that_goes_away_pauses_the_run(
     assert len(answered) == answers >= 50
 
 
-@pytest.mark.parametrize("dies", ["gone", "500", "reset"])
 def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
-    dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
     monkeypatch.setattr("medfact.models.services.failures.LONGEST_PROBE_WAIT_SECONDS", 0.2)
-    with MockService(Behaviour(answers=60, dies=dies, sticky={"slow": 0.5}, slow=1.0)) as service:
+    with MockService(Behaviour(answers=60, dies="500", sticky={"slow": 0.5}, slow=1.0)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
         vain = len(service.calls) - sum(service.answered.values())
     assert isinstance(last, Failed)
@@ -427,16 +411,6 @@ def test_what_speaks_of_a_parameter_or_of_the_prompt_is_no_unknown_model(message
     assert failure_from_status(400, body, {}, Endpoint("h", "m", KEY), quoted).action is Action.CHANGE_PARAMETERS
 
 
-def test_calls_that_all_fail_alike_end_the_run_with_that_reason(facts_file: Path, store: Store) -> None:
-    with MockService(Behaviour(every="echo")) as service:
-        *_, last = run(spec_at(service, facts_file, key=KEY), store)
-        assert len(service.calls) <= 64, "20 in vain, and what was on its way by then: not all 672"
-    assert isinstance(last, Failed)
-    assert "127.0.0.1 has answered none of" in str(last.error)
-    assert "the service refuses (HTTP 400): Not allowed" in str(last.error)
-    assert store.run(last.run).state == FAILED_RUN
-
-
 def test_every_call_in_vain_counts_in_the_budget(facts_file: Path, store: Store) -> None:
     """Replies that are no replies are paid for all the same: at $2.50 a million tokens, 3 or 4 of about 30 tokens."""
     spec = spec_at("", facts_file, key=KEY)
@@ -448,9 +422,8 @@ def test_every_call_in_vain_counts_in_the_budget(facts_file: Path, store: Store)
             budget=0.0003,
             service=ServiceSettings(base_url=service.base_url, in_flight=1, key=KEY),
         )
-        *_, last = run(spec, store)
+        last = finished(run(spec, store))
         assert len(service.calls) <= 6
-    assert isinstance(last, Finished)
     assert "budget" in str(last.reason)
 
 
@@ -479,8 +452,7 @@ def test_a_service_that_only_streams_is_read(load: Load) -> None:
 
 def test_a_service_that_ignores_log_probabilities_is_noted(facts_file: Path, store: Store) -> None:
     with MockService(Behaviour(no_logprobs=True)) as service:
-        *_, last = run(spec_at(service, facts_file, key=KEY), store)
-    assert isinstance(last, Finished)
+        last = finished(run(spec_at(service, facts_file, key=KEY), store))
     notes = " ".join(store.run(last.run).notes)
     assert "The service returns no log-probabilities although they are requested" in notes
     assert "--repeats 5" in notes
@@ -508,44 +480,6 @@ def test_turns_cannot_be_completed() -> None:
 
 
 # ------------------------------------------------------------------------- replies that were cut off
-
-
-@pytest.mark.parametrize(
-    ("says", "reading", "expected"),
-    [
-        ("True", "committed", True),
-        (" False. Because of", "committed", False),
-        ("**True**, since many", "committed", True),
-        ("True or false? I would", "committed", None),
-        ("Falsehood is what", "committed", None),
-        ("The statement is true", "committed", None),
-        ("True. The answer is", "keyword", True),
-        ("True. Some say false", "keyword", None),
-        ("<think>It is</think>\nTrue, as", "committed", True),
-        ("<think>True", "committed", None),
-    ],
-)
-def test_a_reply_cut_off_is_read_where_its_opening_settles_it(
-    says: str, reading: str, expected: bool | None, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mock_service, "fault_of_content", lambda content, prompt: "length")
-    monkeypatch.setitem(mock_service.REPLIES, "length", says)
-    protocol = "pretexttrans" if reading == "keyword" else "medfact"
-    with MockService() as service:
-        spec = RunSpec(
-            model="openai:m",
-            facts=str(facts_file),
-            shots=0,
-            limit=2,
-            protocol=protocol,
-            service=ServiceSettings(service.base_url),
-        )
-        *_, last = run(spec, store)
-    assert isinstance(last, Finished)
-    answers = [item.answer for item in store.answers.asked(last.run)]
-    assert {answer and answer.answer for answer in answers} == {expected}
-    assert {answer and answer.cut for answer in answers} == {"length"}
-    assert reported(store, last.run)["cut"] == len(answers)
 
 
 @pytest.mark.parametrize("completions", [False, True], ids=["chat", "completions"])

@@ -291,6 +291,8 @@ def test_a_reply_whose_packing_is_broken_is_none(load: Load, packed: bytes) -> N
         ({"prompt_tokens": None, "completion_tokens": None}, None),
         ({"prompt_tokens": -3, "completion_tokens": 1.5}, None),
         ({"prompt_tokens": "many", "completion_tokens": "nan"}, None),
+        ({"prompt_tokens": 1e30, "completion_tokens": 10**30}, None),
+        ({"prompt_tokens": True, "completion_tokens": True}, None),
     ],
     ids=repr,
 )

@@ -18,6 +18,7 @@ import pytest
 from asked_updates import OWNER, look
 from asked_updates import services as services
 from odd_service import OddService, Reply, said
+from recorded import finished, recorded
 from service_models import KEY, Load, prompts_of
 from service_models import load as load
 from waiting import HANG_SECONDS, until
@@ -238,9 +239,8 @@ def test_a_budget_holds_however_a_service_counts(usage: Any, facts_file: Path, s
     """432 prompts of about 30 tokens at $2.50 a million: the budget is spent after about ten of them."""
     with OddService(Reply(said("True", usage=usage))) as service:
         run = start(priced(service, facts_file, budget=0.001), store)
-        *_, last = answer(run, store, key=KEY)
+        last = finished(answer(run, store, key=KEY))
         asked = len(service.requests)
-    assert isinstance(last, Finished)
     assert (last.state, last.reason) == (STOPPED, "The budget of $0.001 is spent. Resume with a larger one to go on.")
     assert asked < 40
     spent = store.answers.tokens_used(run)
@@ -264,8 +264,7 @@ def test_the_bill_says_what_is_estimated(url: str, facts_file: Path, medfact: Ca
 def test_a_bill_without_tokens_has_no_price(facts_file: Path, store: Store) -> None:
     """The file of a run may leave them out."""
     with OddService(Reply(said("True"))) as service:
-        run = start(priced(service, facts_file, limit=1), store)
-        list(answer(run, store, key=KEY))
+        run = recorded(priced(service, facts_file, limit=1), store, key=KEY)
     old = [replace(item.answer, prompt_tokens=None, completion_tokens=None) for item in store.answers.asked(run) if item.answer]
     assert all(isinstance(one, Answer) for one in old)
     other = start(priced(service, facts_file, limit=1), store)

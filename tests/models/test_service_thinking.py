@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from odd_service import OddService, Reply, Request, said
+from recorded import finished
 
 from medfact.models import ServiceSettings
 from medfact.models.thinking import FORMATS
@@ -92,16 +93,14 @@ def mistakes(asked: list[Asked], told: dict[str, tuple[str, bool]]) -> list[str]
     return wrong
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-@pytest.mark.parametrize("honours_stop", [True, False], ids=["stop is honoured", "stop is ignored"])
+@pytest.mark.parametrize(("mode", "honours_stop"), list(zip(MODES.values(), cycle((True, False)))), ids=MODES)
 def test_the_final_answer_is_recorded_in_every_format(
     mode: dict[str, Any], honours_stop: bool, facts_file: Path, store: Store
 ) -> None:
     thinker = Thinker(ALL, honours_stop)
     assert len(FORMATS) >= 12
     with OddService(thinker) as service:
-        *_, last = run(settings_of(service, facts_file, mode), store)
-    assert isinstance(last, Finished)
+        last = finished(run(settings_of(service, facts_file, mode), store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     asked = list(store.answers.asked(last.run))
     assert len(asked) >= len(ALL)
@@ -115,13 +114,12 @@ def test_no_chat_is_told_where_to_stop(facts_file: Path, store: Store) -> None:
         assert all("stop" not in request.body for request in service.requests)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(name: str, facts_file: Path, store: Store) -> None:
-    text = FORMATS[name].example.partition("{answer}")[0].replace("{thought}", "It is true.\nTrue")
-    cut = text[: text.index("\nTrue") + len("\nTrue")]
-    with OddService(Reply(said(cut, "length"))) as service:
-        *_, last = run(settings_of(service, facts_file, {"shots": 5}), store)
-    assert isinstance(last, Finished)
+def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(facts_file: Path, store: Store) -> None:
+    """The replies to 48 statements are in all formats, one after the other."""
+    texts = [form.example.partition("{answer}")[0].replace("{thought}", "It is true.\nTrue") for form in FORMATS.values()]
+    cut = cycle([text[: text.index("\nTrue") + len("\nTrue")] for text in texts])
+    with OddService(lambda request: Reply(said(next(cut), "length"))) as service:
+        last = finished(run(settings_of(service, facts_file, {"shots": 5}), store))
     answers = [item.answer for item in store.answers.asked(last.run)]
     assert {(answer and answer.answer, answer and answer.cut) for answer in answers} == {(None, "length")}
 

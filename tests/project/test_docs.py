@@ -122,8 +122,9 @@ def test_the_example_of_the_eight_statements_is_what_the_program_makes() -> None
     assert len(shown) == 5
 
 
-def test_what_is_listed_as_slow_is_there() -> None:
-    for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+@pytest.mark.parametrize("listed", ["slow.txt", "postgresql.txt"])
+def test_what_is_listed_is_there(listed: str) -> None:
+    for line in (ROOT / "tests" / listed).read_text(encoding="utf-8").split():
         file, _, name = line.partition("::")
         assert (ROOT / file).is_file(), line
         assert not name or f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), line

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_records import forty
 from markupsafe import Markup
+from recorded import recorded
+from records import forty
 from small_facts import write_csv
 
 from medfact.metrics.contrasts import contrasts
@@ -19,8 +20,6 @@ from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, arrow_in_words
 from medfact.results.papers import tables
 from medfact.results.report import Report, report_of
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages.plots import papers_tab
@@ -34,8 +33,7 @@ def runs(tmp_path: Path, store: Store) -> list[str]:
     made = []
     for pool in ("pretexttrans-disek", "origin"):
         spec = RunSpec("baseline:always-true", facts=facts, protocol="pretexttrans", shots=0, negatives=0, pool=pool)
-        made.append(start(spec, store))
-        list(answer(made[-1], store))
+        made.append(recorded(spec, store))
     return made
 
 
@@ -106,8 +104,7 @@ def test_arrows_between_runs_are_paired_by_fact(turned: bool, runs: list[str], r
 
 def test_the_part_without_rephrasing_is_paired_with_the_whole(runs: list[str], reports: list[Report], store: Store) -> None:
     """Two runs that answer alike: −LMReph is 0.0 points off; −LogImp is 1 less 1/2."""
-    again = start(store.run(runs[0]).spec, store)
-    list(answer(again, store))
+    again = recorded(store.run(runs[0]).spec, store)
     bare, other = sides_of(store, [runs[0], again])
     whole = replace(report_of(store, store.run(again)), rephraser="openai:writer")
     across = across_of_papers([bare, rephrased(other)])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer
 
 from medfact.metrics.contrasts import Contrasted
@@ -16,16 +17,15 @@ from medfact.results.latex import latex_tables
 from medfact.results.report import Report, report_of
 from medfact.results.sections import PAGE, Figures, sections_of
 from medfact.results.text import report_text
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec, chosen_in_words
 from medfact.store import RUNNING, Store
 
 
 @pytest.fixture
 def report(store: Store, facts_file: Any) -> Report:
-    run = start(RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store)
-    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    run = recorded(
+        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=Answerer(lambda prompt: "True").load
+    )
     return report_of(store, store.run(run))
 
 

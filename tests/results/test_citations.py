@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.answers import Demonstration
@@ -23,8 +24,9 @@ from medfact.store import Run, Store
 
 
 def asked(store: Store, **fields: Any) -> Run:
-    run = start(RunSpec(**{"model": "answerer", "limit": 12, "shots": 0, **fields}), store)
-    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    run = recorded(
+        RunSpec(**{"model": "answerer", "limit": 12, "shots": 0, **fields}), store, load=Answerer(lambda prompt: "True").load
+    )
     return store.run(run)
 
 

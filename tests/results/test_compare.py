@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import recorded
 from records import compared
 from small_facts import Answerer, rows_of_facts, write_csv
 
@@ -36,9 +37,7 @@ PAIRS = 27
 
 
 def run_of(facts: Path, store: Store, model: str = "baseline:negation-cue", **spec: Any) -> str:
-    run = start(RunSpec(model=model, facts=str(facts), **{"shots": 0, **spec}), store)
-    list(answer(run, store))
-    return run
+    return recorded(RunSpec(model=model, facts=str(facts), **{"shots": 0, **spec}), store)
 
 
 def of_metric(made: dict[str, Any], metric: str) -> dict[str, Any]:

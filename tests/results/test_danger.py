@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_records import records_of
+from recorded import recorded
+from records import records_of
 from small_facts import Answerer
 
 from medfact.datasets import label_words, load_bundled
 from medfact.facts import Fact
 from medfact.negatives import JUDGED
 from medfact.results.danger import SHOWN, _shrunk, danger, danger_of
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -103,8 +102,11 @@ def test_nothing_judged_is_no_value() -> None:
 
 def test_of_a_run_and_in_its_report(store: Store, medfact: Callable[..., Any], url: str) -> None:
     """A model that says True to everything accepts every false fact of not-indicated, contraindications among them."""
-    run = start(RunSpec(model="baseline:random", dataset="not-indicated", limit=20, shots=0), store)
-    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    run = recorded(
+        RunSpec(model="baseline:random", dataset="not-indicated", limit=20, shots=0),
+        store,
+        load=Answerer(lambda prompt: "True").load,
+    )
     found = danger_of(store, store.run(run), {})
     assert found.accepted.value == 1
     assert found.accepted.n >= 20

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from harnesses import python_of
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.models import Completion
 from medfact.results.every_eval import model_id
 from medfact.results.report import report_of
-from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -41,9 +41,7 @@ def reply(prompt: Any) -> Any:
 @pytest.fixture
 def run(tmp_path: Path, store: Store) -> str:
     file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    made = start(RunSpec(model="answerer", facts=str(file), limit=20, shots=2), store)
-    list(answer(made, store, load=Answerer(reply).load))
-    return made
+    return recorded(RunSpec(model="answerer", facts=str(file), limit=20, shots=2), store, load=Answerer(reply).load)
 
 
 def written(medfact: Callable[..., Any], run: str, url: str, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

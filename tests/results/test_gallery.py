@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import module_folder, served
+from recorded import recorded
 from small_facts import rows_of_facts, write_csv
 from visitors import Visitor
 
@@ -19,8 +20,6 @@ from medfact.results.gallery import Group, Shown, gallery, told_apart
 from medfact.results.live import Reports
 from medfact.results.report import board_of, report_of
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
 from medfact.web.pages import Visitor as Looking
@@ -47,9 +46,7 @@ def facts(tmp_path: Path) -> str:
 
 
 def asked(store: Store, **spec: Any) -> str:
-    run = start(RunSpec(**{"shots": 0, **spec}), store)
-    list(answer(run, store))
-    return run
+    return recorded(RunSpec(**{"shots": 0, **spec}), store)
 
 
 def groups_of(store: Store) -> list[Group]:
@@ -157,9 +154,7 @@ def test_a_mistake_is_one_line(
     assert store.publications.published() == []
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("gallery")
+home = module_folder()
 
 
 def published_in(visitor: Visitor) -> str:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
+from recorded import recorded
 from waiting import until
 
 from medfact.metrics import Records, record_of
@@ -15,8 +16,6 @@ from medfact.results import report as reports
 from medfact.results.live import Reports
 from medfact.results.report import board_of, kept_report, report
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -38,10 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Records]]:
 
 def asked(store: Store) -> str:
     """A run of 12 pairs in eight ways, which are 192 statements."""
-    run = start(RunSpec(model="baseline:random", limit=12, shots=0), store)
-    for _ in answer(run, store):
-        pass
-    return run
+    return recorded(RunSpec(model="baseline:random", limit=12, shots=0), store)
 
 
 def test_contrasts_are_made_when_somebody_looks_at_them(store: Store, made: list[Records]) -> None:

@@ -7,12 +7,11 @@ from shutil import which
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.latex import _cells, escaped
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -43,8 +42,11 @@ def test_the_tables_of_two_runs(tmp_path: Path, store: Store, medfact: Callable[
     file = write_csv(tmp_path / "facts.csv", rows_of_facts())
     runs = []
     for reply in ("True", "False"):
-        run = start(RunSpec(model=f"answerer_{reply}", facts=str(file), limit=12, shots=0), store)
-        list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        run = recorded(
+            RunSpec(model=f"answerer_{reply}", facts=str(file), limit=12, shots=0),
+            store,
+            load=Answerer(lambda prompt, reply=reply: reply).load,
+        )
         runs.append(run)
     text = medfact("report", *runs, "--latex", "--db", store.url).out
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 3
@@ -61,8 +63,11 @@ def test_the_tables_fit_a_page(tmp_path: Path, store: Store, medfact: Callable[.
     file = write_csv(tmp_path / "facts & more_%.csv", rows_of_facts())
     runs = []
     for reply in ("True", "False", "true", "false"):
-        run = start(RunSpec(model=f"answerer_with_a_long_name_{reply}", facts=str(file), limit=12, shots=0), store)
-        list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        run = recorded(
+            RunSpec(model=f"answerer_with_a_long_name_{reply}", facts=str(file), limit=12, shots=0),
+            store,
+            load=Answerer(lambda prompt, reply=reply: reply).load,
+        )
         runs.append(run)
     text = medfact("report", *runs, "--latex", "--db", store.url).out
     packages = r"\usepackage{array,booktabs,longtable}"

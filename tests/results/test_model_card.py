@@ -11,20 +11,21 @@ import pytest
 import yaml
 from huggingface_hub import eval_result_entries_to_yaml, parse_eval_result_entries
 from huggingface_hub.repocard_data import ModelCardData, model_index_to_eval_results
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.results.model_card import model_card
 from medfact.results.report import report_of
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 
 
 def asked(store: Store, **fields: Any) -> str:
-    run = start(RunSpec(**{"model": "baseline:random", "limit": 10, "shots": 0, **fields}), store)
-    list(answer(run, store, load=Answerer(lambda prompt: str(" not " not in prompt.statement)).load))
-    return run
+    return recorded(
+        RunSpec(**{"model": "baseline:random", "limit": 10, "shots": 0, **fields}),
+        store,
+        load=Answerer(lambda prompt: str(" not " not in prompt.statement)).load,
+    )
 
 
 def test_the_hub_reads_its_metadata(store: Store) -> None:

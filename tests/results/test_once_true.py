@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.datasets import load_bundled
@@ -19,8 +20,6 @@ from medfact.metrics.dropped import SAYS_FALSE, SAYS_TRUE
 from medfact.results.report import report_of
 from medfact.results.sections import REPORT, TERMINAL, Figures, sections_of
 from medfact.results.text import lines_of
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.fragments import environment
@@ -37,9 +36,11 @@ def store(url: str) -> Store:
 
 
 def asked(store: Store, said: str, **chosen: Any) -> str:
-    run = start(RunSpec(model="baseline:random", shots=0, **{"dataset": "was-true", **chosen}), store)
-    list(answer(run, store, load=Answerer(lambda prompt: said).load))
-    return run
+    return recorded(
+        RunSpec(model="baseline:random", shots=0, **{"dataset": "was-true", **chosen}),
+        store,
+        load=Answerer(lambda prompt: said).load,
+    )
 
 
 def test_a_model_that_says_true_to_everything_is_named_so(store: Store, medfact: Callable[..., Any], url: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics.uncertainty import Estimate
@@ -16,8 +17,6 @@ from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
 from medfact.results.sections.answers import share_of
 from medfact.results.sections.scores import by_statements
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages.plots import three_views
@@ -28,8 +27,11 @@ NAME = '<a href="https://example.org">the best model</a>'
 @pytest.fixture
 def report(tmp_path: Path, store: Store) -> Report:
     file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    run = start(RunSpec(model="answerer", facts=str(file), limit=12, shots=0), store)
-    list(answer(run, store, load=Answerer(lambda prompt: Completion("True", p_true=0.7, p_mass=1.0)).load))
+    run = recorded(
+        RunSpec(model="answerer", facts=str(file), limit=12, shots=0),
+        store,
+        load=Answerer(lambda prompt: Completion("True", p_true=0.7, p_mass=1.0)).load,
+    )
     return report_of(store, store.run(run))
 
 

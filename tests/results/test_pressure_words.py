@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_records import RIGHT, records_of
+from records import RIGHT, records_of
 
 from medfact.metrics.pressure import Pressure, pressure
 from medfact.metrics.records import Records

@@ -4,13 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer
 
 from medfact.results.live import Live
 from medfact.results.report import report_of
 from medfact.runs.jobs import Snapshot
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Run, RunEvent, Store
 from medfact.web.pages import progress, runs
@@ -18,8 +17,9 @@ from medfact.web.pages import progress, runs
 
 @pytest.fixture
 def ended(store: Store, facts_file: Any) -> Run:
-    run = start(RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store)
-    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    run = recorded(
+        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=Answerer(lambda prompt: "True").load
+    )
     return store.run(run)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import recorded
 from small_facts import rows_of_facts, write_csv
 
 from medfact.metrics.joint import Facts
@@ -23,8 +24,6 @@ from medfact.results.live import Reports
 from medfact.results.sections import SECTIONS, Figures, section
 from medfact.results.sections.answers import share_of
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
@@ -38,9 +37,7 @@ AT = "2026-11-24T02:00:00+00:00"
 @pytest.fixture
 def run(tmp_path: Path, store: Store) -> str:
     file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
-    made = start(RunSpec(model="baseline:negation-cue", facts=str(file), shots=0), store)
-    list(answer(made, store))
-    return made
+    return recorded(RunSpec(model="baseline:negation-cue", facts=str(file), shots=0), store)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from asked_updates import OWNER, look
 from asked_updates import services as services
+from recorded import recorded
 from scripted_minds import run_of
 
 from medfact.metrics.contrasts import Contrasted
@@ -31,8 +32,6 @@ from medfact.results.evidence import Change
 from medfact.results.recall import RELATED
 from medfact.results.report import Report, Unchecked, named_first, report_of, sides_of
 from medfact.results.verdict import rules_of, verdict
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
@@ -206,8 +205,7 @@ def test_few_facts_have_no_failing_and_few_diseases_no_claim(reports: Reports) -
 
 
 def test_a_rule_has_no_failing_and_is_beside_no_rule(reports: Reports, store: Store) -> None:
-    run = start(RunSpec(model="baseline:always-true", limit=60, shots=0), store)
-    list(answer(run, store))
+    run = recorded(RunSpec(model="baseline:always-true", limit=60, shots=0), store)
     report = report_of(store, store.run(run))
     assert report.stands_out is None
     assert verdict({"always says true": report}) == (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
-from visitors import Visitor
+from browser import app_at, module_folder
+from visitors import Visitor, visitor_of
 from waiting import HANG_SECONDS
 
 from medfact.datasets import load_bundled
@@ -119,21 +119,13 @@ def test_nothing_about_a_place_in_the_game_tells_a_label() -> None:
 # ------------------------------------------------------------------------------------------------ the page
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def address(home: Path) -> Iterator[str]:
-    with served(home) as url:
-        yield url
+address = app_at("home")
 
 
-@pytest.fixture
-def ada(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+ada = visitor_of("address")
 
 
 def up(visitor: Visitor, at: int, **show: Any) -> tuple[str, str]:

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from recorded import recorded
 
 from medfact.facts import Fact
 from medfact.reviews.draws import draws_of
 from medfact.reviews.queues import at_random
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.verdicts import ADJUDICATOR, CHOSEN, CONTESTED, DEPENDS, FALSE, GAME, TRUE, UNCLEAR, WITHDRAWN
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import Store, Verdict
@@ -97,9 +96,7 @@ def asked_of(store: Store, run: str) -> tuple[list[Statement], list[Fact]]:
 @pytest.fixture
 def run(store: Store) -> str:
     """A model that says true unless negated: it masters the 40 true facts, and gets all eight of the 40 false ones wrong."""
-    found = start(RunSpec(model="baseline:negation-cue", limit=40, shots=0), store)
-    list(answer(found, store))
-    return found
+    return recorded(RunSpec(model="baseline:negation-cue", limit=40, shots=0), store)
 
 
 def say(fact: Fact, otherwise: bool = False) -> str:

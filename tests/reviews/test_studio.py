@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from studio_sentences import NEW, RELATION
+from writers import NEW, RELATION
 
 from medfact.errors import Mistake
 from medfact.limits import limits

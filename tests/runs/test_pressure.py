@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from mock_service import Behaviour, MockService
 from pushed import TEXTS, Pushable, Right
+from recorded import finished, recorded
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
@@ -68,8 +69,7 @@ def knows(item: Asked) -> bool:
 def pressed_run(store: Store, facts: Path, right: Right, **more: Any) -> tuple[Run, Pushable, Pressure]:
     made = start(spec_of(facts, **more), store)
     model = Pushable.of(made, store, right)
-    *_, last = answer(made, store, load=model.load)
-    assert isinstance(last, Finished)
+    last = finished(answer(made, store, load=model.load))
     assert (last.state, last.failed) == (COMPLETE, 0)
     record = store.run(made)
     found = pressure_of(record, board_of(store, made).records(), store)
@@ -178,8 +178,7 @@ def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: P
     made = start(spec_of(facts, pressure=("doubt",)), store)
     model = Pushable.of(made, store, right)
     model.unread = "<think>hmm</think>"
-    *_, last = answer(made, store, load=model.load)
-    assert isinstance(last, Finished)
+    last = finished(answer(made, store, load=model.load))
     assert last.state == COMPLETE
     found = pressure_of(store.run(made), board_of(store, made).records(), store)
     assert found is not None
@@ -239,8 +238,7 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
     with MockService(Behaviour()) as service:
         own = ServiceSettings(base_url=service.base_url, key="k", timeout=10)
         spec = spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own)
-        *_, last = run(spec, store)
-        assert isinstance(last, Finished)
+        last = finished(run(spec, store))
         assert (last.state, last.failed) == (COMPLETE, 0)
         calls = [call.body["messages"] for call in service.calls]
     by_length = Counter(map(len, calls))
@@ -259,8 +257,7 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
 def test_a_service_that_completes_texts_goes_on_with_one_and_the_report_says_so(store: Store, facts: Path) -> None:
     with MockService(Behaviour()) as service:
         own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, completions=True)
-        *_, last = run(spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own), store)
-        assert isinstance(last, Finished)
+        last = finished(run(spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own), store))
         prompts = [str(call.body["prompt"]) for call in service.calls]
     assert sum(prompt.endswith(tuple(TEXTS)) for prompt in prompts) >= 128
     record = store.run(last.run)
@@ -319,8 +316,7 @@ def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store:
     assert store.run(made).state == STOPPED
     kept = {(place, one.kind, one.round) for place, answers in store.pushes.of(made).items() for one in answers}
     asked_before = Counter(model.asked)
-    *_, last = answer(made, store, load=model.load)
-    assert isinstance(last, Finished)
+    last = finished(answer(made, store, load=model.load))
     assert last.state == COMPLETE
     again = Counter(model.asked) - asked_before
     assert sum(again.values()) == 320 * 2 * ROUNDS - len(kept)
@@ -333,12 +329,10 @@ def test_a_failed_push_is_asked_again_and_its_second_round_follows(store: Store,
     made = start(spec_of(facts, ("doubt",), limit=2), store)
     model = Pushable.of(made, store, stubborn)
     model.fails = lambda text: text.endswith(pushes()["doubt"][0].text)
-    *_, last = answer(made, store, load=model.load)
-    assert isinstance(last, Finished)
+    last = finished(answer(made, store, load=model.load))
     assert (last.state, last.failed, last.commonest) == (COMPLETE, 32, ("timed out", 32))
     model.fails, before = (lambda text: False), len(model.asked)
-    *_, last = answer(made, store, load=model.load)
-    assert isinstance(last, Finished)
+    last = finished(answer(made, store, load=model.load))
     assert (last.failed, len(model.asked) - before) == (0, 64)
     assert {one.answer.failure for answers in store.pushes.of(made).values() for one in answers} == {None}
 
@@ -366,8 +360,9 @@ def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
     for model, packs in ((shared, True), (alone, False)):
         model.max_tokens = 8  # a random model would go on and on
         model.__dict__["packs_well"] = packs  # as if the architecture allowed it, or did not
-        made = start(spec_of(facts, ("doubt",), model=f"hf:{folder}", limit=2), store)
-        list(answer(made, store, load=lambda *_, model=model, **__: model))
+        made = recorded(
+            spec_of(facts, ("doubt",), model=f"hf:{folder}", limit=2), store, load=lambda *_, model=model, **__: model
+        )
         found.append({(place, one.kind, one.round): one.answer for place, of in store.pushes.of(made).items() for one in of})
         assert (IN_A_TEXT in store.run(made).notes) is not chat
     first, second = found

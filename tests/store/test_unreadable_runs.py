@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from browser import served
+from browser import app_at
 from databases import working_on
 from visitors import Visitor
 
@@ -153,10 +153,7 @@ def laptop_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laptop")
 
 
-@pytest.fixture(scope="module")
-def laptop(laptop_home: Path) -> Iterator[str]:
-    with served(laptop_home) as address:
-        yield address
+laptop = app_at("laptop_home")
 
 
 @pytest.mark.parametrize("what", [*BAD, "facts that are gone"])

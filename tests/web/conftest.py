@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recorded import recorded
 
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.services import Services
@@ -29,6 +28,4 @@ def services(tmp_path: Path) -> Iterator[Services]:
 @pytest.fixture
 def run(services: Services) -> str:
     """Four pairs, of a coin."""
-    made = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
-    list(answer(made, services.store))
-    return made
+    return recorded(RunSpec(model="baseline:random", limit=4, shots=0), services.store)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,26 +59,6 @@ def test_one_place_is_left_for_somebody_else() -> None:
     for thread in threads:
         thread.join(SOON)
     assert places._semaphore.free == AT_ONCE
-
-
-def test_what_is_computed_without_a_place_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has waited too long for a place goes on, and comes later the next time."""
-    monkeypatch.setattr(places, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(places, "_semaphore", mine := FairSemaphore(1))
-    over, here = threading.Event(), threading.Semaphore(0)
-    with computing("a"):
-        with waiting_elsewhere():
-            thread = begun(busy(over, here, "b"))
-            assert here.acquire(timeout=SOON)
-        before = mine._usage.seconds("a")
-        until = time.monotonic() + 0.2
-        while time.monotonic() < until:
-            pass
-    assert mine._usage.seconds("a") - before >= 0.15
-    assert mine.free == 0, "of “b” nothing was given back"
-    over.set()
-    thread.join(SOON)
-    assert mine.free == 1
 
 
 def test_who_waits_for_a_service_takes_no_place() -> None:

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from browser import served
+from browser import module_folder, served, without_rates
 from strangers import until_ended
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 
 from medfact.curation.checks import ACCEPTED
 from medfact.facts import Fact
-from medfact.limits import FILE
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -28,18 +26,13 @@ from medfact.store.contributions import DECISIONS, EDITS, FACT_BYTES, GAMES, KIN
 ADA, BEN = "a" * 32, "b" * 32
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")
 def public_url(home: Path) -> Iterator[str]:
     """A public server that counts no requests and keeps little of what is said."""
-    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
-    limits["visitor"]["said_megabytes"] = 0.1
-    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
-    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml")) as address:
+    with served(home, **without_rates(home, visitor={"said_megabytes": 0.1})) as address:
         (run,) = (one.run for one in store_of(home).runs("demonstration"))
         until_ended(home, run)
         yield address
@@ -50,10 +43,7 @@ def store_of(home: Path, owner: str = "local") -> Store:
     return Store(f"sqlite:///{home / 'medfact.db'}", owner)
 
 
-@pytest.fixture
-def visitor(public_url: str) -> Iterator[Visitor]:
-    with Visitor(public_url) as one:
-        yield one
+visitor = visitor_of("public_url")
 
 
 def judge(visitor: Visitor, comment: str, place: int = 0) -> dict[str, Any]:

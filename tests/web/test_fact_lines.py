@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 
 from medfact.negatives import DIFFICULTIES, FAR, NEAR
 
 OWN = b"head,relation,tail\n" + b"".join(b"disease %d,symptoms,sign %d\n" % (n, n) for n in range(12))
 
 
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+visitor = visitor_of("address")
 
 
 def opened_at(visitor: Visitor, query: str) -> dict[str, Any]:

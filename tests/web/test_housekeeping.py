@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from recorded import recorded
 
 from medfact.exchange.transfer import export_run, import_run
 from medfact.reviews.verdicts import TRUE
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import RUNNING, Store, Verdict, home, is_lasting, schema
 from medfact.store.entities import IMPORTED
@@ -43,9 +42,7 @@ def with_limits(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Non
 
 
 def asked(store: Store, owner: str, pairs: int = 20) -> str:
-    run = start(RunSpec(model="baseline:random", limit=pairs, shots=0), store.of(owner))
-    list(answer(run, store))
-    return run
+    return recorded(RunSpec(model="baseline:random", limit=pairs, shots=0), store.of(owner))
 
 
 def left(store: Store) -> list[str]:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
-from browser import served
+from browser import module_folder, served
 from cachetools import TTLCache
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -28,9 +28,7 @@ def provider() -> Iterator[Provider]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("signed")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import module_folder, served
 from mock_service import Behaviour, MockService
 from openid_provider import CLIENT, SECRET, TOKEN, Person, Provider, provided
 from strangers import store_of, until_ended
@@ -42,9 +42,7 @@ def router() -> Iterator[MockService]:
         yield service
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("credits")
+home = module_folder()
 
 
 @pytest.fixture(scope="module")

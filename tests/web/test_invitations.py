@@ -6,18 +6,18 @@ import gzip
 import json
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import app_at, module_folder
+from recorded import recorded
 from strangers import store_of
 from visitors import Visitor
 
 from medfact.reviews.queues import at_random
 from medfact.reviews.verdicts import RANDOM, opinions
-from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Verdict
@@ -26,24 +26,17 @@ LAN = "192.168.7.5"
 """A machine of the local network asks for the server by its number there, not by that of this machine."""
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("laptop")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def laptop(home: Path) -> Iterator[str]:
-    with served(home, MEDFACT_INVITED_ONLY="1") as url:
-        yield url
+laptop = app_at("home", MEDFACT_INVITED_ONLY="1")
 
 
 @pytest.fixture(scope="module")
 def run(home: Path) -> str:
     """A run of the owner's, of 40 facts."""
     store = store_of(home)
-    found = start(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
-    list(answer(found, store))
-    return found
+    return recorded(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
 
 
 @pytest.fixture

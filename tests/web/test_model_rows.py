@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from html import unescape
@@ -16,11 +15,10 @@ import pytest
 from browser import served
 from mock_service import Behaviour, MockService
 from odd_service import OddService
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 from waiting import until
 
 from medfact.errors import Mistake
-from medfact.runs.costs import bill_of
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 from medfact.web.evaluate import trial
 from medfact.web.evaluate.form import ModelRow, Setup
@@ -29,10 +27,7 @@ from medfact.web.trials import MOST_OF_ONE, Trials
 ONE, OTHER = "sk-of-one-0123456789", "sk-of-other-0123456789"
 
 
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+visitor = visitor_of("address")
 
 
 def row(name: str, service: MockService | str, model: str = "m", **more: object) -> dict[str, Any]:
@@ -317,38 +312,3 @@ def test_a_public_server_looks_for_no_service(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(trial, "names_at", lambda settings: pytest.fail("it was asked"))
     local = trial.LocalServices()
     assert (local.now(), local._looked_at) == ([], -trial.FRESH_SECONDS)
-
-
-def test_a_local_model_two_services_and_one_that_thinks_are_compared(visitor: Visitor, app_home: Path) -> None:
-    """The last needs 2,000 tokens for each reply: what its thinking took all of is asked again, and never scored."""
-
-    def thinks(request: odd_service.Request) -> odd_service.Reply:
-        limit = request.body["max_tokens"]
-        text, end = ("False", "stop") if limit >= 2000 else ("", "length")
-        used = {"prompt_tokens": 30, "completion_tokens": min(limit, 2000), "total_tokens": 30 + min(limit, 2000)}
-        return odd_service.Reply(odd_service.said(text, end, used, reasoning_content="True? I think: True."))
-
-    store = Store(f"sqlite:///{app_home / 'medfact.db'}")
-    with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other, OddService(thinks) as third:
-        setup = of(row("a", one), row("b", other), row("c", third.base_url), models=["medfact-tiny"])
-        setup = keyed(visitor, setup, a=ONE, b=OTHER)
-        for name in ("a", "b", "c"):
-            setup = visitor.act("test_row", name, setup=setup)["setup"] or setup
-        ids = visitor.act("evaluate", setup=setup)["show"]["run"]
-        until(lambda: all(store.run(run).state == COMPLETE for run in ids.split(",")))
-        assert {call.headers["authorization"] for call in one.calls} == {f"Bearer {ONE}"}
-        assert {call.headers["authorization"] for call in other.calls} == {f"Bearer {OTHER}"}
-        records = [store.run(run) for run in ids.split(",")]
-        assert [record.model for record in records] == ["medfact-tiny", "openai:m", "openai:m", "openai:m"]
-        bills = [bill_of(record, store) for record in records]
-        assert [bill is not None for bill in bills] == [False, True, True, True]
-        thought = store.answers.asked(records[3].run)
-        assert {item.answer and item.answer.answer for item in thought} == {False}, "none is read from its thinking"
-        calls = len([request for request in third.requests if "max_tokens" in request.body])
-        assert bills[3] is not None
-        assert len(thought) < bills[3]["calls"] <= calls
-    shown = visitor.look(run=ids, tab="statistics")["fragments"]
-    assert "pairs" in str(shown["progress"]) or "statements" in str(shown["progress"])
-    assert str(shown["scores"]).count("<tr") > len(records)
-    files = [file for file in app_home.rglob("*") if file.is_file()]
-    assert not [(file, key) for file in files for key in (ONE, OTHER) if key.encode() in file.read_bytes()]

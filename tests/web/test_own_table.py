@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import unescape
 
-import pytest
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 
 PATIENTS = "Disease;Symptoms;Treatment;Patient\n" + "".join(
     f"{disease};{sign};{drug};Jane Doe {number}\n"
@@ -16,10 +14,7 @@ PATIENTS = "Disease;Symptoms;Treatment;Patient\n" + "".join(
 )
 
 
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as one:
-        yield one
+visitor = visitor_of("address")
 
 
 def test_nothing_of_a_table_about_patients_is_shown_before_a_person_says_so(visitor: Visitor) -> None:

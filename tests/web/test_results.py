@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from asked_updates import OWNER, look
 from asked_updates import services as services
+from recorded import recorded
 
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -23,9 +24,7 @@ from medfact.web.services import Services
 def two(services: Services) -> str:
     """True unless denied, and always true, about the same 12 facts and their false partners."""
     store = services.store.of(OWNER)
-    runs = [start(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
-    for run in runs:
-        list(answer(run, store))
+    runs = [recorded(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
     return ",".join(runs)
 
 
@@ -54,9 +53,7 @@ def test_the_head_names_the_runs_and_what_can_be_done(services: Services, two: s
 def test_facts_and_their_cards_are_shown_and_found_in_the_language_that_was_asked(services: Services) -> None:
     store = services.store.of(OWNER)
     spec = RunSpec(model="baseline:always-true", limit=12, shots=0)
-    runs = [start(replace(spec, asked_in=code), store) for code in ("es", "en")]
-    for run in runs:
-        list(answer(run, store))
+    runs = [recorded(replace(spec, asked_in=code), store) for code in ("es", "en")]
     shown = look(services, run=runs[0], tab="facts")
     english, name = re.findall('<bdi lang="es" title="([^"]+)">([^<]+)</bdi>', unescape(part(shown, "tab")))[0]
     assert found(look(services, run=runs[0], tab="facts", search=name)) >= 1
@@ -78,9 +75,7 @@ def test_the_head_says_in_which_language_was_asked(services: Services) -> None:
     """Word matching was measured on English names: it stands beside no other language."""
     store = services.store.of(OWNER)
     codes = ("zh", "de", "es", "fr")
-    runs = [start(RunSpec(model="baseline:always-true", limit=12, shots=0, asked_in=code), store) for code in codes]
-    for run in runs:
-        list(answer(run, store))
+    runs = [recorded(RunSpec(model="baseline:always-true", limit=12, shots=0, asked_in=code), store) for code in codes]
     one = look(services, run=runs[0])
     assert text_of(part(one, "progress")).startswith("always says true on clinical-core in Chinese 192 of 192")
     assert "word matching" not in text_of(part(one, "scores"))

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 import segno
+from recorded import recorded
 
 from medfact.reviews.invitations import MOST_OPEN, invitation_of, invitations, invite
 from medfact.reviews.verdicts import CHOSEN, CONTESTED, RANDOM
-from medfact.runs.run import answer
-from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.review import PAGE, ReviewShow
@@ -35,9 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def cue(services: Services) -> str:
     """Ten pairs of a rule that says "true unless denied": it masters all true facts, and no false one."""
-    made = start(RunSpec(model="baseline:negation-cue", limit=10, shots=0), services.store)
-    list(answer(made, services.store))
-    return made
+    return recorded(RunSpec(model="baseline:negation-cue", limit=10, shots=0), services.store)
 
 
 @pytest.fixture

@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 from waiting import until
 
 from medfact.datasets.sources import has_source
@@ -18,11 +16,7 @@ from medfact.store import Store
 from medfact.web.pages.review_material import _facts
 from medfact.web.services import spec_of
 
-
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+visitor = visitor_of("address")
 
 
 def judged(visitor: Visitor, shown: dict[str, Any], verdict: str = "true", **show: Any) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import served
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 from waiting import until
 
 from medfact.datasets import load_bundled
@@ -32,10 +31,7 @@ ROW |= {"is_open": True, "had_key": False}
 CHOSEN |= {"rows": [ROW], "retrieval": "sparse"}
 
 
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+visitor = visitor_of("address")
 
 
 def test_what_is_chosen_is_there_when_the_page_is_opened_again(visitor: Visitor, address: str) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
-from browser import served
+from browser import app_at, module_folder
 from starlette.datastructures import Headers
 
 from medfact.store import Store
@@ -57,16 +56,11 @@ def test_who_adjudicates(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_adjudicator("dora", signed_in=True)
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("hosted")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def hosted(home: Path) -> Iterator[str]:
-    """A public server behind a proxy at which people sign in."""
-    with served(home, MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=HEADER, MEDFACT_ADJUDICATORS="dora") as url:
-        yield url
+hosted = app_at("home", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=HEADER, MEDFACT_ADJUDICATORS="dora")
+"""A public server behind a proxy at which people sign in."""
 
 
 def ask(url: str, user: str | None, action: object = None, **show: object) -> dict[str, Any]:

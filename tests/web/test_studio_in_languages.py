@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from visitors import Visitor
+from visitors import Visitor, visitor_of
 
 from medfact.assets import language_titles
 from medfact.datasets import load_bundled
@@ -26,10 +25,7 @@ KNOWN = {form: text.replace("reconocido", "conocido") for form, text in OWN.item
 """The Spanish sentences in another word: each denial still differs by its operator alone."""
 
 
-@pytest.fixture
-def visitor(address: str) -> Iterator[Visitor]:
-    with Visitor(address) as visitor:
-        yield visitor
+visitor = visitor_of("address")
 
 
 def typed(relation: str, sentences: dict[str, str], code: str = "es") -> dict[str, str]:

@@ -7,8 +7,8 @@ from asked_updates import OWNER, look
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from recorded import recorded
 
-from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.web.downloads import routes
@@ -20,9 +20,7 @@ NAMES = {"always-true": "always says true", "always-false": "always says false",
 @pytest.fixture
 def runs(services: Services) -> list[str]:
     store = services.store.of(OWNER)
-    made = [start(RunSpec(model=f"baseline:{model}", limit=4, shots=0), store) for model in NAMES]
-    for run in made:
-        list(answer(run, store))
+    made = [recorded(RunSpec(model=f"baseline:{model}", limit=4, shots=0), store) for model in NAMES]
     return made
 
 

@@ -6,12 +6,11 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from browser import served
+from browser import app_at, module_folder
 from raw_http import answer, connected, head
 from strangers import TABLE
 from visitors import Visitor
@@ -22,26 +21,17 @@ USER = "X-Forwarded-User"
 NAMED = "medfact.example.org, medfact.example.net:8443"
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("plain")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def plain(home: Path) -> Iterator[str]:
-    """The app without a proxy."""
-    with served(home, MEDFACT_HOSTS=NAMED) as url:
-        yield url
-    assert "Traceback" not in (home / "log.txt").read_text()
+plain = app_at("home", is_watched=True, MEDFACT_HOSTS=NAMED)
+"""The app without a proxy."""
 
 
-@pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app behind a proxy at which people sign in."""
-    home = tmp_path_factory.mktemp("proxied")
-    with served(home, MEDFACT_HOSTS=NAMED, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=USER) as url:
-        yield url
-    assert "Traceback" not in (home / "log.txt").read_text()
+proxied = app_at(
+    "app_home", is_watched=True, MEDFACT_HOSTS=NAMED, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=USER
+)
+"""The app behind a proxy at which people sign in."""
 
 
 # ------------------------------------------------------------------------- what proxies write

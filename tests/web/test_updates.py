@@ -15,6 +15,7 @@ from asked_updates import OWNER, look
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from recorded import recorded
 from waiting import HANG_SECONDS, until, wait_for
 
 from medfact.computing import HEAD_START_SECONDS
@@ -392,8 +393,7 @@ def test_pairs_are_filtered_and_the_worst_come_first(services: Services, run: st
     assert {pairs.right(pair) for pair in range(40)} == {8}
     counts = {only: len(pairs.chosen(only)) for only in ("all", "missed", "mastered", "fragile", "denied")}
     assert counts == {"all": 40, "missed": 40, "mastered": 0, "fragile": 0, "denied": 0}
-    cue = start(RunSpec(model="baseline:negation-cue", limit=40, shots=0), services.store)
-    list(answer(cue, services.store))
+    cue = recorded(RunSpec(model="baseline:negation-cue", limit=40, shots=0), services.store)
     pairs = services.reports.pairs(cue)
     assert {pairs.right(pair) for pair in range(40)} == {8}, "all of the true fact, none of the false one"
     first = drawn_tab(look(services, run=cue, tab="facts"))
@@ -569,8 +569,7 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     ]
     file = tmp_path / "hostile.csv"
     file.write_text("head,relation,tail\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    hostile = start(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
-    list(answer(hostile, services.store))
+    hostile = recorded(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
     services.store.describe(hostile, name=HOSTILE[0], note=HOSTILE[5])
     shown = [
         look(services, run=hostile, tab="facts", fact=0),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from browser import served
+from browser import app_at, module_folder, served
 from strangers import TABLE, until_ended
 from visitors import Visitor
 
@@ -17,17 +16,11 @@ from medfact.web.visitors import COOKIE, SECURE_COOKIE
 HTTPS = {"X-Forwarded-Proto": "https"}
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("proxied")
+home = module_folder()
 
 
-@pytest.fixture(scope="module")
-def proxied(home: Path) -> Iterator[str]:
-    """A public server behind a proxy, where some come by https and some do not."""
-    with served(home, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1") as url:
-        yield url
-    assert "Traceback" not in (home / "log.txt").read_text()
+proxied = app_at("home", is_watched=True, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1")
+"""A public server behind a proxy, where some come by https and some do not."""
 
 
 def given(url: str, **headers: str) -> tuple[str, str, set[str]]:

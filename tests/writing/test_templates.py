@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from drafted import GOOD
 from mock_service import Behaviour, MockService
 from small_facts import write_csv
+from writers import GOOD
 
 from medfact.answers.instructions import TEMPLATE, TEMPLATES
 from medfact.errors import Mistake
