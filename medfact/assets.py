@@ -33,11 +33,11 @@ def table_words() -> Mapping[str, Any]:
 
 def language_codes() -> tuple[str, ...]:
     """Codes of the languages in which facts can be asked, English first."""
-    return tuple(language_titles())
+    return tuple(language_names())
 
 
 @cache
-def language_titles() -> dict[str, str]:
+def language_names() -> dict[str, str]:
     """Language code → English name, English first."""
     files = {folder.name: folder / "asking.yaml" for folder in sorted(LANGUAGES.iterdir()) if folder.is_dir()}
     return {ENGLISH: "English"} | {code: _title_in(file) or code for code, file in files.items() if file.is_file()}
@@ -49,13 +49,13 @@ def _title_in(file: Path) -> str:
         return next((line.partition(":")[2].strip() for line in lines if line.startswith("title:")), "")
 
 
-def language_of_pool(pool: str) -> str:
+def pool_language(pool: str) -> str:
     """Language code of a bundled pool's sentences; "" for English and for other pools."""
     code = pool.rpartition("-")[2]
-    return code if code != ENGLISH and code in language_titles() and pool == f"medfact-{code}" else ""
+    return code if code != ENGLISH and code in language_names() and pool == f"medfact-{code}" else ""
 
 
-def language_of_pools(pools: Iterable[str]) -> str:
+def common_language(pools: Iterable[str]) -> str:
     """Common language code of several pools; English if they differ."""
-    codes = {language_of_pool(pool) or ENGLISH for pool in pools}
+    codes = {pool_language(pool) or ENGLISH for pool in pools}
     return codes.pop() if len(codes) == 1 else ENGLISH

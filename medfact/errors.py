@@ -3,14 +3,14 @@
 MedfactError
 ├── Mistake            the user's input cannot be used; the command line ends with exit code 2.
 │   ├── FactsError     a facts file; names the file, the row or column, and the remedy.
-│   │   └── ColumnsMissing  required columns are missing; carries those that the file has.
+│   │   └── MissingColumns  required columns are missing; carries those that the file has.
 │   ├── PoolError      a prototype pool; names the file, the relation and the form.
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; lists valid names.
 │   ├── ModelError     a model that cannot be loaded or reached.
-│   │   └── ServiceAway  a service that stopped responding.
+│   │   └── ServiceDown  a service that stopped responding.
 │   ├── UnreadableRun  a run whose record is damaged, or from a newer medfact; it can be deleted.
-│   ├── ReferenceAway  an external database (PubMed, UMLS) that is unavailable.
-│   └── PartMissing    an optional dependency that is not installed; names the install command.
+│   ├── ReferenceDown  an external database (PubMed, UMLS) that is unavailable.
+│   └── NotInstalled  an optional dependency that is not installed; names the install command.
 └── StoreError         the database cannot be read or written; stored data is kept.
 
 Each error has a problem and a hint (the remedy). Together they make one line, shown without a traceback.
@@ -23,10 +23,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST_QUOTED = 200
+MAX_QUOTED_LENGTH = 200
 """Maximum length of a quoted value; longer ones are truncated in the middle."""
 
-_TOO_LONG = LONGEST_QUOTED + 1
+_TOO_LONG = MAX_QUOTED_LENGTH + 1
 _QUOTED_OR_UNBROKEN = re.compile(
     rf"(?<!\w)'[^'\n]{{{_TOO_LONG},}}'(?!\w)|(?<!\w)\"[^\"\n]{{{_TOO_LONG},}}\"(?!\w)|\S{{{2 * _TOO_LONG},}}"
 )
@@ -56,7 +56,7 @@ class MedfactError(Exception):
 
 def _truncated(value: re.Match[str]) -> str:
     """A value without its middle: paths end with the name of the file."""
-    text, half = value.group(), LONGEST_QUOTED // 2
+    text, half = value.group(), MAX_QUOTED_LENGTH // 2
     return f"{text[:half]}…{text[-half:]}"
 
 
@@ -88,7 +88,7 @@ class FactsError(Mistake):
     """A facts file cannot be read as facts."""
 
 
-class ColumnsMissing(FactsError):
+class MissingColumns(FactsError):
     """A facts file lacks required columns. columns: its columns."""
 
     def __init__(self, problem: str, hint: str, columns: list[str]) -> None:
@@ -115,7 +115,7 @@ class ModelError(Mistake):
     """A model cannot be loaded or reached."""
 
 
-class ServiceAway(ModelError):
+class ServiceDown(ModelError):
     """A service stopped responding."""
 
 
@@ -127,11 +127,11 @@ class UnreadableRun(Mistake):
         super().__init__(f"Run {run} cannot be read: {reason}.", f"Update medfact, or delete it: `medfact delete {run}`.")
 
 
-class ReferenceAway(Mistake):
+class ReferenceDown(Mistake):
     """An external database is unavailable: no network, overloaded, or the key is rejected."""
 
 
-class PartMissing(Mistake):
+class NotInstalled(Mistake):
     """An optional dependency is not installed."""
 
 

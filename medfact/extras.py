@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from medfact.assets import IS_INSTALLED
-from medfact.errors import PartMissing
+from medfact.errors import NotInstalled
 
 PARTS = {
     "local": (
@@ -29,7 +29,7 @@ _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 
 @contextmanager
 def named_if_missing() -> Iterator[None]:
-    """Turns a failed import of a part that is not installed into PartMissing. Also a decorator, as `named_if_missing()`."""
+    """Turns a failed import of a part that is not installed into NotInstalled. Also a decorator, as `named_if_missing()`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -40,16 +40,16 @@ def named_if_missing() -> Iterator[None]:
 
 
 def check_installed(modules: Iterable[str]) -> None:
-    """Raises PartMissing where one of these modules is not installed."""
+    """Raises NotInstalled where one of these modules is not installed."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            raise _part_missing(module) or PartMissing(f"This needs {module}.", f"Install it: pip install {module}")
+            raise _part_missing(module) or NotInstalled(f"This needs {module}.", f"Install it: pip install {module}")
 
 
-def _part_missing(module: str) -> PartMissing | None:
+def _part_missing(module: str) -> NotInstalled | None:
     for extra, (who_needs, modules) in PARTS.items():
         if module in modules:
-            return PartMissing(f"{who_needs} {module}, which is not installed.", f"Install it: {install_command(extra)}")
+            return NotInstalled(f"{who_needs} {module}, which is not installed.", f"Install it: {install_command(extra)}")
     return None
 
 

@@ -33,15 +33,11 @@ ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What becomes of a column of facts. All are recorded with a run, and in its file.
+    """Metadata of a column of facts. All columns are recorded with a run, and in its file."""
 
-    is_read: whether a file of facts may have it. exported: whether tables of facts that medfact writes have it.
-    of_the_source: whether it describes where a fact comes from, which says nothing of its false partners.
-    """
-
-    is_read: bool = True
-    exported: str = NEVER
-    of_the_source: bool = False
+    is_read: bool = True  # may occur in a file of facts
+    exported: str = NEVER  # presence in exported tables
+    of_the_source: bool = False  # describes the source of a fact; false partners do not inherit it
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
@@ -53,22 +49,13 @@ def column(default: Any = None, *, about: Column, **others: Any) -> Any:
 class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
 
-    Its fields are the columns of facts: what is read of each, stored and written follows from its `Column`. A field that is
-    added changes no id (`_id`), and the fingerprint of those sets alone that fill it (`described`).
-
-    negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
-    strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
-    until: the year or day (ISO) after which a fact no longer holds; of a false fact, until when it was true (`holding`).
-    region, population: where, and of whom, it is said; None: of everybody everywhere. They are a part of what is said, and of
-    the id where they are filled.
-    difficulty: of a negative: near, far, judged or closest (`negatives.difficulty`).
-    presumed: of a negative that was drawn and that nobody vouches for (`datasets.pairing`): true; else None.
-    turned_from: the relation of the file's row, where its head and tail are exchanged here (`prototypes.direction`).
-    tail: None only where a ready statement's tail is unknown.
+    The fields are columns: reading, storage and export follow from their `Column`. A new field changes no id, and only the
+    fingerprints of data sets that use it.
     """
 
     head: str = column(MISSING, about=Column(exported=ALWAYS))
     relation: str = column(MISSING, about=Column(exported=ALWAYS))
+    # None only if the tail of a ready statement is unknown
     tail: str | None = column(MISSING, about=Column(exported=ALWAYS))
     positive: bool = column(True, about=Column(exported=ALWAYS))
     head_type: str | None = column(about=Column(exported=ALWAYS))
@@ -77,17 +64,26 @@ class Fact:
     tail_id: str | None = column(about=Column(exported=ALWAYS))
     source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
     source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    # year of the source
     as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    # year or day (ISO) after which the fact no longer holds; of a negative: until which it was true
     until: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    # None: everywhere. Part of the id if given, as is `population`
     region: str | None = column(about=Column(exported=IF_KNOWN))
     population: str | None = column(about=Column(exported=IF_KNOWN))
+    # "a" or "a common": the source asserts a frequency
     strength: str | None = column(about=Column())
     specialty: str | None = column(about=Column())
+    # id of the positive fact of a negative
     negative_of: str | None = column(about=Column(exported=ALWAYS))
+    # number of a negative among those of its positive fact, from 1
     k: int = column(0, about=Column(is_read=False))
     fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
+    # of a negative: near, far, judged or closest (`negatives.difficulty`)
     difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
+    # True for a drawn negative that no reviewer has confirmed (`datasets.vouched`); else None
     presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN), compare=False, repr=False)
+    # the file's relation, if head and tail are exchanged (`prototypes.direction`)
     turned_from: str | None = column(
         about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True), compare=False, repr=False
     )
@@ -110,7 +106,7 @@ class Fact:
         """Key of the tail: its name. Unknown tails have distinct keys."""
         return self.tail or f"\n{self.fact_id}"
 
-    def turned(self, relation: str) -> Fact:
+    def inverse(self, relation: str) -> Fact:
         """The inverse fact under the given relation: head and tail exchanged, with an id of its own."""
         ends: dict[str, Any] = {
             "head": self.tail, "tail": self.head, "head_type": self.tail_type, "tail_type": self.head_type,
@@ -120,9 +116,9 @@ class Fact:
 
     def as_written(self) -> Fact:
         """The fact as its file states it: an inverted fact is inverted back to the file's relation."""
-        return self if self.turned_from is None else replace(self.turned(self.turned_from), turned_from=None)
+        return self if self.turned_from is None else replace(self.inverse(self.turned_from), turned_from=None)
 
-    def stated_as(self, ready_sentence: str) -> Fact:
+    def with_ready_sentence(self, ready_sentence: str) -> Fact:
         """The same fact with the id of its ready sentence.
 
         One triplet may have several ready sentences; `source_id` distinguishes entries that share the sentence too.
@@ -159,7 +155,7 @@ _BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), (
 
 
 @lru_cache(maxsize=1 << 17)
-def visible(name: str) -> str:
+def normalize_space(name: str) -> str:
     """A name without invisible characters, composed (NFC), its white space collapsed."""
     if name.isascii():
         return " ".join(name.split())
@@ -213,7 +209,7 @@ def core_name(name: str) -> str:
 
 
 def _without_affixes(name: str) -> str:
-    for _ in range(_MAX_AFFIXES if carries_signs(name) and len(name) <= _MAX_NAME_LENGTH else 0):
+    for _ in range(_MAX_AFFIXES if may_have_affixes(name) and len(name) <= _MAX_NAME_LENGTH else 0):
         inner = _strip_affix(name)
         if inner == name or not any(map(str.isalnum, inner)):
             break
@@ -221,12 +217,12 @@ def _without_affixes(name: str) -> str:
     return name
 
 
-def carries_signs(name: str) -> bool:
+def may_have_affixes(name: str) -> bool:
     """Returns False if a name certainly has no affixes."""
     return bool(_SIGNS.search(name)) or name.rpartition(" ")[2].casefold() in _affixes()[2]
 
 
-def tag_of(name: str) -> str:
+def first_affix(name: str) -> str:
     """First affix of a name: a semantic tag with its brackets, a code or a word; "" if it has none."""
     if (core := _without_affixes(name)) == name:
         return ""
@@ -283,10 +279,10 @@ def _without_tag(name: str) -> str:
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
     """Key of a name: equal for all spellings and affixes."""
-    return spelled(core_name(name))
+    return fold_text(core_name(name))
 
 
-def spelled(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text with normalized spelling: no case, white space, hyphens, apostrophes, accents or British spelling."""
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
@@ -315,7 +311,7 @@ class _Links(NamedTuple):
 _NONE = frozenset[str]()
 
 
-class Elsewhere(NamedTuple):
+class ExternalKnowledge(NamedTuple):
     """External knowledge of one relation, from other data sets. It is never drawn as false."""
 
     relation: str
@@ -335,7 +331,7 @@ class KnowledgeBase:
     synonyms: tuple[tuple[str, ...], ...] = ()  # groups of names of one entity
     is_a: tuple[tuple[str, str], ...] = ()  # (narrower name, broader name)
     judged: tuple[Fact, ...] = ()  # negative facts that a source states
-    elsewhere: tuple[Elsewhere, ...] = ()  # not part of the fingerprint
+    external_knowledge: tuple[ExternalKnowledge, ...] = ()  # not part of the fingerprint
     learned: tuple[tuple[str, str], ...] = ()  # (head, tail) found true after draws; skipped, so that other draws do not change
 
     @cached_property
@@ -393,14 +389,14 @@ class KnowledgeBase:
     @cached_property
     def _external_links(self) -> Mapping[str, _Links]:
         """Links of the other sets, by relation."""
-        return {external.relation: self._adjacency(external.pairs) for external in self.elsewhere}
+        return {external.relation: self._adjacency(external.pairs) for external in self.external_knowledge}
 
     @cached_property
     def _common_in(self) -> Mapping[str, Sequence[frozenset[str]]]:
         """Relation → its common tails, its vague tails, and its familiar heads, as entities."""
         return {
             relation: [frozenset(map(self.entity, names)) for names in (common, vague, familiar)]
-            for relation, _, _, common, vague, familiar in self.elsewhere
+            for relation, _, _, common, vague, familiar in self.external_knowledge
         }
 
     def too_common(self, head: str, relation: str) -> frozenset[str]:
@@ -421,7 +417,7 @@ class KnowledgeBase:
 
     def _known_in(self, relation: str | None) -> tuple[_Links, ...]:
         """Links of this source in any relation, and of the other sets in the given one."""
-        external = self._external_links.get(relation or "") if self.elsewhere else None
+        external = self._external_links.get(relation or "") if self.external_knowledge else None
         return (self._linked_names,) if external is None else (self._linked_names, external)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
@@ -496,7 +492,7 @@ class KnowledgeBase:
             facts[self.entity(fact.head)].append(fact)
         return facts
 
-    def facts_of(self, head: str) -> list[Fact]:
+    def facts_about(self, head: str) -> list[Fact]:
         """Known facts of a head, under all its names."""
         return self._facts_of.get(self.entity(head), [])
 
@@ -517,20 +513,20 @@ class KnowledgeBase:
 
     def fingerprint(self, ready: Mapping[str, str]) -> str:
         """Order-independent hash of the content. ready: fact id → ready sentence."""
-        facts = sorted(digest(described(fact, ready)) for fact in self.facts)
+        facts = sorted(digest(canonical_text(fact, ready)) for fact in self.facts)
         links = sorted(map("\x1f".join, self.also_true))
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
         broader = sorted(map("\x1f".join, self.is_a))
-        judged = sorted(digest(described(fact, ready)) for fact in self.judged)
+        judged = sorted(digest(canonical_text(fact, ready)) for fact in self.judged)
         learned = sorted(map("\x1f".join, self.learned))
         texts = (*facts, "also true", *links, "synonyms", *names, "is a", *broader, "judged", *judged, "learned", *learned)
         return digest("facts", *texts)
 
 
-_COMPARED = tuple(one.name for one in fields(Fact) if one.compare)
+_COMPARED = tuple(field.name for field in fields(Fact) if field.compare)
 
 
-def described(fact: Fact, ready: Mapping[str, str]) -> str:
+def canonical_text(fact: Fact, ready: Mapping[str, str]) -> str:
     """A fact and its ready sentence as text for a fingerprint. Empty fields are left out: a new one changes no fingerprint."""
     filled = {name: value for name in _COMPARED if (value := getattr(fact, name)) is not None}
     return json.dumps([filled, ready.get(fact.fact_id)])

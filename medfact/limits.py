@@ -22,7 +22,7 @@ from medfact.errors import Mistake
 
 FILE = ASSETS / "public-limits.yaml"
 
-NONE = math.inf
+UNLIMITED = math.inf
 """No limit."""
 
 SIGNED_IN = "hf-"
@@ -31,7 +31,7 @@ SIGNED_IN = "hf-"
 HOSTS = ("local", "demonstration")
 """Owners who are not visitors: the command line, and the app itself."""
 
-RATES = ("page", "script", "update", "button", "download", "upload", "call")
+REQUEST_KINDS = ("page", "script", "update", "button", "download", "upload", "call")
 """Kinds of requests."""
 
 
@@ -40,7 +40,7 @@ def is_public_server() -> bool:
     return bool(os.environ.get("SPACE_ID")) or os.environ.get("MEDFACT_PUBLIC", "") not in {"", "0"}
 
 
-def takes_runs_from_files() -> bool:
+def allows_run_imports() -> bool:
     """Returns True if visitors may import runs: on a public server only with MEDFACT_IMPORTS."""
     return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
 
@@ -91,35 +91,35 @@ class _Numbers:
 
 
 @dataclass(frozen=True)
-class Share(_Numbers):
+class Quota(_Numbers):
     """Maximum use per visitor. Units are explained in `assets/public-limits.yaml`."""
 
-    files: float = NONE
-    megabytes: float = NONE
-    uploads_an_hour: float = NONE
-    megabytes_an_hour: float = NONE
-    uploads_at_once: float = NONE
-    runs_going: float = NONE
-    pairs_a_run: float = NONE
-    statements_a_run: float = NONE
-    statements_an_hour: float = NONE
-    local_minutes_a_day: float = NONE
-    kept_megabytes: float = NONE
-    said_megabytes: float = NONE
+    files: float = UNLIMITED
+    megabytes: float = UNLIMITED
+    uploads_an_hour: float = UNLIMITED
+    megabytes_an_hour: float = UNLIMITED
+    uploads_at_once: float = UNLIMITED
+    runs_going: float = UNLIMITED
+    pairs_a_run: float = UNLIMITED
+    statements_a_run: float = UNLIMITED
+    statements_an_hour: float = UNLIMITED
+    local_minutes_a_day: float = UNLIMITED
+    kept_megabytes: float = UNLIMITED
+    said_megabytes: float = UNLIMITED
 
 
 @dataclass(frozen=True)
-class InAll(_Numbers):
+class TotalLimits(_Numbers):
     """Maximum use of all visitors together, and retention times."""
 
-    uploads_megabytes: float = NONE
-    uploads_at_once: float = NONE
-    runs_going: float = NONE
-    disk_megabytes: float = NONE
+    uploads_megabytes: float = UNLIMITED
+    uploads_at_once: float = UNLIMITED
+    runs_going: float = UNLIMITED
+    disk_megabytes: float = UNLIMITED
     free_megabytes: float = 0
-    hub_megabytes: float = NONE
-    run_days: float = NONE
-    upload_hours: float = NONE
+    hub_megabytes: float = UNLIMITED
+    run_days: float = UNLIMITED
+    upload_hours: float = UNLIMITED
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Models:
     """Models of the hub that may be loaded."""
 
     names: tuple[str, ...] = ()  # () for any model
-    most_millions: float = NONE  # of parameters
+    most_millions: float = UNLIMITED  # of parameters
     encoders: tuple[str, ...] | None = None  # None for any encoder
 
     def __post_init__(self) -> None:
@@ -152,26 +152,26 @@ class Rate(_Numbers):
 class Limits:
     """All limits of a server."""
 
-    visitor: Share = Share()
-    signed_in: Share = Share()
-    in_all: InAll = InAll()
+    visitor: Quota = Quota()
+    signed_in: Quota = Quota()
+    in_all: TotalLimits = TotalLimits()
     models: Models = Models()
     rates: Mapping[str, Rate] = field(default_factory=lambda: MappingProxyType({}))  # kind of request -> its limit, if any
 
-    def of(self, owner: str) -> Share:
+    def quota_of(self, owner: str) -> Quota:
         """The quota of an owner. Hosts have none; signed-in visitors have more than others."""
         if owner in HOSTS:
-            return Share()
-        return self.signed_in if self.knows(owner) else self.visitor
+            return Quota()
+        return self.signed_in if self.is_signed_in(owner) else self.visitor
 
     @staticmethod
-    def knows(owner: str) -> bool:
+    def is_signed_in(owner: str) -> bool:
         """Returns True if an owner has signed in."""
         return owner.startswith(SIGNED_IN) or bool(os.environ.get("MEDFACT_USER_HEADER", "").strip())
 
 
-_OWN_SHARE = Share(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
-OWN_MACHINE = Limits(_OWN_SHARE, _OWN_SHARE, InAll(uploads_megabytes=2_000, upload_hours=24))
+_OWN_SHARE = Quota(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
+OWN_MACHINE = Limits(_OWN_SHARE, _OWN_SHARE, TotalLimits(uploads_megabytes=2_000, upload_hours=24))
 
 
 def limits() -> Limits:
@@ -179,7 +179,7 @@ def limits() -> Limits:
     return _read(Path(os.environ.get("MEDFACT_LIMITS") or FILE)) if is_public_server() else OWN_MACHINE
 
 
-_PARTS: Mapping[str, type[Any]] = {"visitor": Share, "signed_in": Share, "in_all": InAll, "models": Models}
+_PARTS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_all": TotalLimits, "models": Models}
 
 
 @lru_cache(maxsize=4)
@@ -190,7 +190,7 @@ def _read(path: Path) -> Limits:
         parts = dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
         _check_names(parts, (*_PARTS, "rates"), "part")
         rates = parts.pop("rates", None) or {}
-        _check_names(rates, RATES, "kind of request")
+        _check_names(rates, REQUEST_KINDS, "kind of request")
         for name, kind in _PARTS.items():
             values = parts.get(name) or {}
             _check_names(values, [limit.name for limit in fields(kind)], "limit")

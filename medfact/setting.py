@@ -30,18 +30,18 @@ class Bounds(NamedTuple):
 
     least: float
     most: float
-    of: str  # noun of the number in messages
+    noun: str  # noun of the number in messages
 
-    def hold(self, value: float | None) -> bool:
+    def contains(self, value: float | None) -> bool:
         """Returns True if a value is within the range or None. NaN is outside."""
         return value is None or self.least <= value <= self.most
 
     def check(self, value: float | None) -> None:
         """Raises Mistake if a number is out of range."""
-        if not self.hold(value):
+        if not self.contains(value):
             raise Mistake(
-                f"The {self.of} is {in_words(value).replace(',', '')}.",
-                f"Give {in_words(self.least)} or more, up to {in_words(self.most)}.",
+                f"The {self.noun} is {describe_number(value).replace(',', '')}.",
+                f"Give {describe_number(self.least)} or more, up to {describe_number(self.most)}.",
             )
 
 
@@ -79,21 +79,21 @@ class Setting:
     has_input: bool = False  # the page generates the input from type, bounds and choices
     bounds: Bounds | None = None
     choices: Collection[str] = ()
-    of: str = ""  # noun of the choices in messages
+    noun: str = ""  # noun of the choices in messages
     needs: Need | None = None
-    travels: str = ALL  # export policy of a run's file
-    asks: bool = True  # affects prompts and answers: recorded, and part of the command that repeats a run
+    export_policy: str = ALL  # export policy of a run's file
+    affects_answers: bool = True  # affects prompts and answers: recorded, and part of the command that repeats a run
     is_source: bool = False  # determines which facts are read
     compared: str = ""  # name in comparisons; runs that differ in it are not comparable. "" if it needs no mention
 
     def check_choice(self, value: str | tuple[str, ...] | None) -> None:
         """Raises UnknownName if a value, or one of several, is not a choice. None means the method's default."""
-        for choice in values_of(value) if self.choices else ():
+        for choice in as_tuple(value) if self.choices else ():
             if choice not in self.choices:
-                raise UnknownName(self.of, choice, self.choices)
+                raise UnknownName(self.noun, choice, self.choices)
 
 
-def values_of(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
     """A setting's values as a tuple: one, several, or none."""
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
@@ -109,14 +109,14 @@ def setting(
     return field(default=default, repr=repr_, compare=compare, metadata=metadata)
 
 
-def setting_of(field_: dataclasses.Field[Any]) -> Setting:
+def setting_metadata(field_: dataclasses.Field[Any]) -> Setting:
     """Metadata of a field."""
     return field_.metadata.get(_KEY) or Setting()
 
 
-def settings_in(record: Any) -> dict[str, Setting]:
+def settings_by_name(record: Any) -> dict[str, Setting]:
     """Metadata of a dataclass or an instance, by field name."""
-    return {field_.name: setting_of(field_) for field_ in dataclasses.fields(record)}
+    return {field_.name: setting_metadata(field_) for field_ in dataclasses.fields(record)}
 
 
 _KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
@@ -147,7 +147,7 @@ def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
     return all(isinstance(text, str) for text in values)
 
 
-def in_words(value: float | None) -> str:
+def describe_number(value: float | None) -> str:
     """A number in a message, abbreviated if it has very many digits."""
     if isinstance(value, int):
         return f"{value:,}" if value.bit_length() <= _MAX_BITS else "a number of very many digits"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.effort import EFFORTS
@@ -32,8 +32,8 @@ from medfact.setting import (
     Need,
     Setting,
     setting,
-    setting_of,
-    settings_in,
+    setting_metadata,
+    settings_by_name,
 )
 
 
@@ -47,10 +47,10 @@ class Protocol:
     pools: tuple[str, ...]  # prototype pools; a relation is stated by the first pool that has it
     negatives: int  # negative facts per positive one
     shots: int  # demonstrations before each statement
-    heads_aside: int  # held-out heads per relation, for demonstrations; without shots a limit may reach them, last
+    held_out_heads: int  # held-out heads per relation, for demonstrations; without shots a limit may reach them, last
     question: str = "paper"  # key of `answers.FORMATS`
     reading: str = "committed"  # key of `answers.READINGS`
-    first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")  # headline metrics
+    headline_metrics: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
     rephrases: bool = True  # a run without rephrasing is -LMReph (PretextTrans, Table 13)
     rephraser: str | None = None  # model that rephrased the prototypes in the paper
     services: str = "greedy"  # decoding of commercial models in the paper; or "default" (`decoded_as_published`)
@@ -58,10 +58,10 @@ class Protocol:
     negative_difficulty: str = ANY  # negatives that are drawn first (`negatives.PREFERENCES`)
 
     @property
-    def headline(self) -> tuple[str, ...]:
+    def summary_metrics(self) -> tuple[str, ...]:
         """Metrics for small displays: mastery and average accuracy if they are headline metrics, else all headline metrics."""
         few = ("joint_accuracy", "average_accuracy")
-        return few if set(few) <= set(self.first) else self.first
+        return few if set(few) <= set(self.headline_metrics) else self.headline_metrics
 
 
 PROTOCOLS = {
@@ -76,7 +76,7 @@ PROTOCOLS = {
         pools=("medfact",),
         negatives=1,
         shots=5,
-        heads_aside=5,
+        held_out_heads=5,
         rephrases=False,
         negative_difficulty=NEAR,
     ),
@@ -91,7 +91,7 @@ PROTOCOLS = {
         pools=("pretexttrans-medlama", "pretexttrans-disek"),
         negatives=1,
         shots=5,
-        heads_aside=5,
+        held_out_heads=5,
         reading="keyword",
         rephraser="Llama3-70B-Instruct",
         services="default",
@@ -108,7 +108,7 @@ PROTOCOLS = {
         pools=("tpeval",),
         negatives=1,
         shots=5,
-        heads_aside=5,
+        held_out_heads=5,
         reading="keyword",
         rephrases=False,
         services="default",
@@ -124,11 +124,11 @@ PROTOCOLS = {
         pools=("mkj",),
         negatives=3,
         shots=0,
-        heads_aside=0,
+        held_out_heads=0,
         question="mkj",
         reading="last-word",
         rephrases=False,
-        first=("mkj_accuracy", "positive_accuracy", "negative_accuracy", "accuracy_gap"),
+        headline_metrics=("mkj_accuracy", "positive_accuracy", "negative_accuracy", "accuracy_gap"),
     ),
 }
 
@@ -179,7 +179,7 @@ class RunSpec:
     )
     facts: str | None = setting(  # replaces `dataset`
         None, "--facts", "FILE", "your own facts: a table, hf:NAME, or a MedLAMA, MKJ, DiseK or UMLS folder",
-        group=FACTS, excludes="spec.dataset", is_source=True, travels=LAST_PART,
+        group=FACTS, excludes="spec.dataset", is_source=True, export_policy=LAST_PART,
     )
     columns: tuple[tuple[str, str], ...] = setting(  # (our name, the file's)
         (), "--column", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT",
@@ -198,11 +198,11 @@ class RunSpec:
 
     protocol: str = setting(
         "medfact", "--protocol", "NAME", f"one of: {', '.join(PROTOCOLS)}",
-        group=METHOD, place=0, choices=PROTOCOLS, of="protocol", label="Method",
+        group=METHOD, place=0, choices=PROTOCOLS, noun="protocol", label="Method",
     )
     pool: str | None = setting(
         None, "--pool", "NAME-OR-FILE", "prototype pool (default: the protocol's)",
-        group=METHOD, place=0, travels=LAST_PART, label="Sentence templates",
+        group=METHOD, place=0, export_policy=LAST_PART, label="Sentence templates",
     )
     reviewed: bool = setting(
         False, "--reviewed", "", "test only facts that reviewers have confirmed, with their false partners", group=FACTS
@@ -225,7 +225,7 @@ class RunSpec:
     negative_difficulty: str | None = setting(
         None, "--negative-difficulty", "NAME",
         f"which false partners come first: {', '.join(PREFERENCES)} (default: the protocol's)",
-        group=FACTS, choices=PREFERENCES, of="difficulty of negatives", label="False partners",
+        group=FACTS, choices=PREFERENCES, noun="difficulty of negatives", label="False partners",
     )
     shots: int | None = setting(
         None, "--shots", "N", "worked examples (demonstrations) before each statement (default: the protocol's)",
@@ -236,13 +236,13 @@ class RunSpec:
     seed: int = setting(0, "--seed", "S", "seed of all random draws", group=FACTS, bounds=SEEDS)
     shot_seed: int | None = setting(
         None, "--shot-seed", "S", "seed of the demonstrations (default: --seed)",
-        group=METHOD, bounds=SEEDS._replace(of="shot seed"),
+        group=METHOD, bounds=SEEDS._replace(noun="shot seed"),
     )
     shot_draws: int = setting(
         1, "--shot-draws", "N", "ask each statement with N different draws of demonstrations",
         group=METHOD, bounds=Bounds(1, 20, "number of shot draws"),
         needs=Need(
-            lambda spec: shots_of(spec) and not spec.demonstrations,
+            lambda spec: shot_count(spec) and not spec.demonstrations,
             "Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.",
             everywhere=True,
         ),
@@ -256,7 +256,7 @@ class RunSpec:
             "No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.",
             everywhere=True,
         ),
-        travels=LAST_PART,
+        export_policy=LAST_PART,
     )
     templates: str | None = setting(
         None, "--templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin",
@@ -265,7 +265,7 @@ class RunSpec:
             lambda spec: spec.pool == ORIGIN_POOL,
             f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.", f"Add --pool {ORIGIN_POOL}.",
         ),
-        travels=LAST_PART,
+        export_policy=LAST_PART,
     )
     question: str | None = setting(
         None, "--question", "FORMAT", "paper, code or mkj (default: the protocol's)", group=METHOD, place=2
@@ -277,17 +277,17 @@ class RunSpec:
 
     task: str | None = None  # instruction for a text (`answers.INSTRUCTIONS`); None asks whether statements are true
     entailment: str | None = setting(  # a guard over written sentences, besides those over words
-        None, "--entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard", travels=LAST_PART
+        None, "--entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard", export_policy=LAST_PART
     )
     writing: str | None = None  # id of the run whose written sentences are asked, or rewritten
     writer: str | None = None  # model that wrote the sentences
     retrieval: str = setting(
         NO_RETRIEVAL, "--retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)",
-        group=RETRIEVAL, choices=(NO_RETRIEVAL, *RETRIEVERS), of="retrieval", label="Passages are looked up",
+        group=RETRIEVAL, choices=(NO_RETRIEVAL, *RETRIEVERS), noun="retrieval", label="Passages are looked up",
     )
     corpus: str | None = setting(  # None for the known facts in plain sentences
         None, "--corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)",
-        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, travels=LAST_PART,
+        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, export_policy=LAST_PART,
     )
     corpus_column: str | None = setting(
         None, "--corpus-column", "NAME", "column of a table with the text (default: text)", group=RETRIEVAL, needs=_PASSAGES
@@ -302,30 +302,30 @@ class RunSpec:
     )
     encoder: str = setting(
         f"hf:{ENCODER}", "--encoder", "SPEC", f"for dense: {encoders_in_help()}",
-        group=RETRIEVAL, needs=_PASSAGES, travels=OF_MODEL,
+        group=RETRIEVAL, needs=_PASSAGES, export_policy=OF_MODEL,
         label="Sentence encoder for “by meaning”: a Hugging Face repository, or a folder on this machine",
     )
     encoder_url: str | None = setting(
         None, "--encoder-url", "URL", "address of that service (default: that of --base-url)",
-        group=RETRIEVAL, needs=_PASSAGES, travels=ADDRESS,
+        group=RETRIEVAL, needs=_PASSAGES, export_policy=ADDRESS,
     )
     service: ServiceSettings = DEFAULTS  # its key is never recorded
     budget: float | None = setting(
         None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
         group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
-        resumable=True, asks=False, label="spending limit in US dollars (0: none)",
+        resumable=True, affects_answers=False, label="spending limit in US dollars (0: none)",
     )
     reuse: bool = setting(
-        False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False
+        False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, affects_answers=False
     )
     batch: bool = setting(
         False, "--batch", "", "send all calls as one batch, which services answer within a day, many at half the price",
-        group=SERVICE, place=1, asks=False,
+        group=SERVICE, place=1, affects_answers=False,
     )
     placement: Placement = HERE
     effort: str | None = setting(
         None, "--effort", "LEVEL", f"reasoning effort: {', '.join(EFFORTS)} (default: the model's own)",
-        group=METHOD, place=3, choices=EFFORTS, of="effort", compared="effort", label="Reasoning effort", has_input=True,
+        group=METHOD, place=3, choices=EFFORTS, noun="effort", compared="effort", label="Reasoning effort", has_input=True,
         info="Of models that think before they answer.",
     )
     stated: bool = setting(
@@ -342,15 +342,15 @@ class RunSpec:
     pressure: tuple[str, ...] = setting(  # a control condition comes with them
         (), "--pressure", "KINDS",
         f"push against each answer in two further turns, and ask again: {', '.join(PRESSURES)}, with commas",
-        group=METHOD, place=3, choices=PRESSURES, of="kind of pressure", compared="pressure",
+        group=METHOD, place=3, choices=PRESSURES, noun="kind of pressure", compared="pressure",
         label="Pressure: ask again after “Are you sure?”", has_input=True,
         info="Two more calls a sentence for each kind, and for a control that is merely asked again.",
     )
     asked_in: str = setting(
         ENGLISH, "--language", "CODES",
-        f"language of statements, question and answers: {', '.join(language_titles())}; several, with commas or "
+        f"language of statements, question and answers: {', '.join(language_names())}; several, with commas or "
         "repeated, make a run each (of a UMLS folder: that of its names, such as SPA)",
-        group=METHOD, place=1, choices=language_titles(), of="language",
+        group=METHOD, place=1, choices=language_names(), noun="language",
         needs=Need(
             lambda spec: spec.protocol == "medfact" and not (
                 spec.pool or spec.question or spec.templates or spec.stated or spec.pressure or spec.task or spec.writer
@@ -367,7 +367,7 @@ class RunSpec:
 
     race: str | None = None  # id shared by the runs of a race: asked in step, disease by disease, until it is decided
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)  # fields from a run's file (`opened`)
+    imported: tuple[str, ...] = setting((), compare=False, export_policy=NOTHING)  # fields from a run's file (`trusted`)
     # fmt: on
 
     @property
@@ -380,7 +380,7 @@ class RunSpec:
         """Returns True if calls go to the service in batches. An imported value is ignored."""
         return self.batch and "batch" not in self.imported
 
-    def opened(self, name: str) -> Any:
+    def trusted(self, name: str) -> Any:
         """The value of a field that names a file or an address to open. Raises Mistake if it comes from a run's file."""
         value = getattr(self, name)
         if name in self.imported and value != getattr(RunSpec, name, None):
@@ -390,11 +390,11 @@ class RunSpec:
             )
         return value
 
-    def chosen(self, **values: Any) -> RunSpec:
+    def override(self, **values: Any) -> RunSpec:
         """The spec with values from a local user, which are trusted even if the rest is imported."""
         return replace(self, **values, imported=tuple(name for name in self.imported if name not in values))
 
-    def from_a_file(self) -> RunSpec:
+    def as_imported(self) -> RunSpec:
         """The spec with all fields marked as imported."""
         return replace(self, imported=tuple(field.name for field in dataclasses.fields(self) if field.name != "imported"))
 
@@ -434,14 +434,14 @@ FIELDS: Mapping[str, dataclasses.Field[Any]] = {
 }
 """All fields by path: "spec.limit", "service.timeout"."""
 
-SETTINGS: Mapping[str, Setting] = {path: setting_of(field) for path, field in FIELDS.items()}
-COMPARED: Mapping[str, Setting] = {name: setting for name, setting in settings_in(RunSpec).items() if setting.compared}
+SETTINGS: Mapping[str, Setting] = {path: setting_metadata(field) for path, field in FIELDS.items()}
+COMPARED: Mapping[str, Setting] = {name: setting for name, setting in settings_by_name(RunSpec).items() if setting.compared}
 """Fields in which comparable runs agree."""
 
 BOUNDS: Mapping[str, Bounds] = {path: setting.bounds for path, setting in SETTINGS.items() if setting.bounds}
 
 
-def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
+def bounded_numbers(spec: RunSpec) -> Iterator[tuple[str, Any]]:
     """Path and value of each bounded number of a spec, its service and its placement."""
     for path in BOUNDS:
         part, _, name = path.partition(".")
@@ -450,13 +450,13 @@ def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
 
 def check_numbers(spec: RunSpec) -> None:
     """Raises Mistake if a number is out of its bounds."""
-    for path, value in numbers_of(spec):
+    for path, value in bounded_numbers(spec):
         BOUNDS[path].check(value)
 
 
 def check_choices(spec: RunSpec) -> None:
     """Raises UnknownName if a value is not among the choices of its setting."""
-    for name, declared in settings_in(spec).items():
+    for name, declared in settings_by_name(spec).items():
         declared.check_choice(getattr(spec, name))
 
 
@@ -464,7 +464,7 @@ def changed_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
     """Name, value and metadata of the fields that differ from their defaults."""
     for field in dataclasses.fields(spec):
         if (value := getattr(spec, field.name)) != field.default and value is not None:
-            yield field.name, value, setting_of(field)
+            yield field.name, value, setting_metadata(field)
 
 
 def check_needs(spec: RunSpec) -> None:
@@ -479,19 +479,19 @@ def repeated_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
     for name, value, option in changed_settings(spec):
         is_used = option.needs is None or option.needs.everywhere or option.needs.is_met(spec)
         is_used = is_used and (name != "encoder" or spec.retrieval == DENSE)
-        if option.group and option.asks and option.travels != ADDRESS and is_used:
+        if option.group and option.affects_answers and option.export_policy != ADDRESS and is_used:
             yield name, value, option
 
 
-def shots_of(spec: RunSpec) -> int:
+def shot_count(spec: RunSpec) -> int:
     """Maximum number of demonstrations before a statement: the spec's, or the default of its protocol."""
     return PROTOCOLS[spec.protocol].shots if spec.shots is None else spec.shots
 
 
-def chosen_in_words(spec: RunSpec, shots: int) -> dict[str, str]:
+def describe_options(spec: RunSpec, shots: int) -> dict[str, str]:
     """Descriptions of the unusual settings that change the meaning of scores, by name. shots: number of worked examples."""
     descriptions = {
-        "language": f"In {language_titles().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
+        "language": f"In {language_names().get(spec.asked_in, spec.asked_in)}" if spec.asked_in != ENGLISH else "",
         "pressure": f"Pushed: {', '.join(PRESSURES.get(kind, kind) for kind in spec.pressure)}" if spec.pressure else "",
         "passages": f"With passages{', the fact left out' * spec.leave_out}" if spec.retrieval != NO_RETRIEVAL else "",
         "shots": f"{shots} worked example{'s' * (shots > 1)}" if shots else "",

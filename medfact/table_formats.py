@@ -64,7 +64,7 @@ def _function(name: str) -> Callable[..., Any]:
     return function
 
 
-def endings_in_words() -> str:
+def describe_endings() -> str:
     """All endings for a message: ".csv, .tsv, .jsonl, .parquet or .xlsx"."""
     *others, last = FORMATS
     return f"{', '.join(others)} or {last}"
@@ -75,6 +75,6 @@ def media_type(kind: str) -> str:
     return FORMATS[f".{kind}"].media_type if f".{kind}" in FORMATS else ""
 
 
-def linked_kinds() -> list[str]:
+def linked_endings() -> list[str]:
     """Endings of the linked formats, without their dots."""
     return [ending.removeprefix(".") for ending, table_format in FORMATS.items() if table_format.is_linked]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from medfact.answers.spoken import FLAGS, WORDS
+from medfact.answers.reply_text import FLAGS, WORDS
 
 _DATA = yaml.safe_load(Path(__file__).with_name("phrases.yaml").read_text(encoding="utf-8"))
 _FRAGMENT = re.compile(r"@(\w+)@")

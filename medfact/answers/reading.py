@@ -13,23 +13,23 @@ from typing import NamedTuple
 
 from medfact.answers import keywords
 from medfact.answers.keywords import ASIDE, Clause, read_claim
-from medfact.answers.spoken import (
+from medfact.answers.reply_text import (
     FLAGS,
     UNREADABLE,
     WORDS,
     ReadAnswer,
+    blank_latex,
+    blank_markup,
+    blank_out,
     boxes,
     collapse_whitespace,
-    ends_of,
-    meaning,
-    spoken,
-    without,
-    without_latex,
-    without_markup,
+    is_true_word,
+    truncate_reply,
+    visible_text,
 )
 from medfact.models.thinking import end_of_thinking, without_thinking
 
-SHORT = 200
+MAX_CACHED_LENGTH = 200
 """Maximum length of a reply whose answer is cached."""
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
@@ -151,7 +151,7 @@ class _Vote(NamedTuple):
     contrasts: int  # number of "but" or "so" before it
 
 
-def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) -> ReadAnswer:
+def read_committed_answer(reply: str, shortened: tuple[str, Sequence[int]] | None = None) -> ReadAnswer:
     """The answer to which a reply commits.
 
     Decided by the first of: a box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an opening
@@ -160,9 +160,9 @@ def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) ->
 
     shortened: result of `ends_of(reply)`, if it is known.
     """
-    text, indices = shortened or ends_of(reply)
+    text, indices = shortened or truncate_reply(reply)
     for begin, end in boxes(text):
-        if (boxed := _answer_of_text(without_latex(text[begin:end]))).at is not None:
+        if (boxed := _answer_of_text(blank_latex(text[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, indices[begin + boxed.at])
     thought_until = end_of_thinking(reply)
     if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
@@ -173,8 +173,8 @@ def committed(reply: str, shortened: tuple[str, Sequence[int]] | None = None) ->
 
 def _answer_of_text(reply: str) -> ReadAnswer:
     """The answer of a reply without thinking, or of the content of a box: that of its last correction with an answer."""
-    without_quotes = without(_RUN_ON, without(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
-    text, indices = collapse_whitespace(without(_ECHO, without(_FORMULA, without_markup(without_quotes))))
+    without_quotes = blank_out(_RUN_ON, blank_out(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
+    text, indices = collapse_whitespace(blank_out(_ECHO, blank_out(_FORMULA, blank_markup(without_quotes))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
     for begin in (*reversed(corrections), 0):
         answer = _answer_ignoring_corrections(text[begin:])
@@ -191,8 +191,8 @@ def _answer_ignoring_corrections(text: str) -> ReadAnswer:
     opening = _OPENING.match(text)
     if opening and not has_odds and not _is_disqualified(text, opening.end()):
         return _answer_at(opening)
-    text = without(keywords.PARENTHESES, text)
-    text = without(_QUOTED, text) if _QUOTED.sub("", text).strip(" \n\t.") else text
+    text = blank_out(keywords.PARENTHESES, text)
+    text = blank_out(_QUOTED, text) if _QUOTED.sub("", text).strip(" \n\t.") else text
     if labelled := _labelled(text):
         return labelled
     if has_odds:
@@ -201,11 +201,11 @@ def _answer_ignoring_corrections(text: str) -> ReadAnswer:
     group = "word" if clause and clause["word"] else "other"
     if clause and not _is_disqualified(text, clause.end(group)):
         return _answer_at(clause, group)
-    return _elected(_votes(without(_FIELD, without(_REJECTED, text))))
+    return _elected(_votes(blank_out(_FIELD, blank_out(_REJECTED, text))))
 
 
 def _answer_at(match: re.Match[str], group: str = "word", *, negated: bool = False) -> ReadAnswer:
-    return ReadAnswer(meaning(match[group]) != negated, match.start(group))
+    return ReadAnswer(is_true_word(match[group]) != negated, match.start(group))
 
 
 def _is_disqualified(text: str, end: int) -> bool:
@@ -317,7 +317,7 @@ def _keyword(reply: str) -> ReadAnswer:
 
     A keyword after "not" counts for the other side.
     """
-    matches = _NEGATED.finditer(spoken(reply))
+    matches = _NEGATED.finditer(visible_text(reply))
     return _agreed([_answer_at(match, negated=match["negation"] is not None) for match in matches])
 
 
@@ -327,7 +327,7 @@ def _last_word(reply: str) -> ReadAnswer:
     return _answer_at(matches[-1]) if matches else UNREADABLE
 
 
-READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: committed, KEYWORD: _keyword, LAST_WORD: _last_word}
+READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: read_committed_answer, KEYWORD: _keyword, LAST_WORD: _last_word}
 """Readings by name."""
 
 
@@ -338,7 +338,7 @@ def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
 
 def answer_by(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
     """The answer of a reply by a reading. Cached for short replies: parsing them took a fifth of the time of a small run."""
-    return (_short_answer if len(reply) <= SHORT else _answer)(read, reply)
+    return (_short_answer if len(reply) <= MAX_CACHED_LENGTH else _answer)(read, reply)
 
 
 def position_by(read: Callable[[str], ReadAnswer], reply: str) -> int | None:

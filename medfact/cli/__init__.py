@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 
 from medfact import log_setup
 from medfact.cli.commands import parser
-from medfact.datasets.text import REPLACED, one_line, printable
+from medfact.datasets.text import REPLACED, one_line, strip_control_characters
 from medfact.errors import MedfactError, UnknownName
 from medfact.extras import named_if_missing
 
@@ -32,7 +32,7 @@ class _Printable:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(printable(text))
+        self._stream.write(strip_control_characters(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -51,7 +51,7 @@ def check(options: argparse.Namespace) -> int:
     with _opened(options.against, options.db) as (old, record):
         store = Store(options.db)
         options.model = [options.model]
-        spec = repeated_spec(options, options.model[0], record).chosen(pressure=())
+        spec = repeated_spec(options, options.model[0], record).override(pressure=())
         check_models([spec])
         confirm_upload([spec], options.yes)
         check_address_of(record, [spec])

@@ -13,7 +13,7 @@ from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of,
 from medfact.errors import Mistake
 from medfact.models import specs_in_help
 from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
-from medfact.table_formats import endings_in_words
+from medfact.table_formats import describe_endings
 from medfact.version import VERSION
 
 PROGRAMS = ("medfact", "python -m medfact")
@@ -21,7 +21,7 @@ PROGRAMS = ("medfact", "python -m medfact")
 
 DISCLAIMER = "Not for clinical use. Half of the statements (MKJ: three of four) are false on purpose; each row's label tells."
 
-OUTPUT = argument("-o --output", "FILE", f"a {endings_in_words()} file; else prints JSON lines")
+OUTPUT = argument("-o --output", "FILE", f"a {describe_endings()} file; else prints JSON lines")
 DATABASE = argument(
     "--db", "URL", "sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
 )
@@ -177,7 +177,7 @@ COMMANDS = (
         argument("--relation", "TEXT", "the same"),
         argument("--tail", "TEXT", "the same"),
         argument("--note", "TEXT", "why"),
-        argument("--export", "FILE", f"write what is accepted as a facts file: {endings_in_words()}"),
+        argument("--export", "FILE", f"write what is accepted as a facts file: {describe_endings()}"),
         argument("--by", "RULE", "accepted by all who checked it (default), or by the majority", choices=("all", "majority")),
         argument("--close", "", "end the checking, although not all have finished"),
         argument("--erase", "", "erase it for good, with all decisions"),
@@ -316,7 +316,7 @@ COMMANDS = (
         argument("--together", "", "ask PubMed about head and tail together too"),
         JSON,
         DATABASE,
-        argument("-o --output", "FILE", f"a {endings_in_words()} file: a row a fact"),
+        argument("-o --output", "FILE", f"a {describe_endings()} file: a row a fact"),
     ),
     Command(
         "tables",

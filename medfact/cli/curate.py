@@ -29,7 +29,7 @@ from medfact.curation.words import WRONG_ON_PURPOSE, candidate_row, candidate_te
 from medfact.datasets.table_writer import json_line
 from medfact.datasets.text import one_line
 from medfact.errors import Mistake
-from medfact.facts import visible
+from medfact.facts import normalize_space
 from medfact.results.wording import counted
 from medfact.store import Candidate, Curation, Store
 
@@ -151,7 +151,7 @@ def _exported(options: argparse.Namespace, store: Store, curation: Curation, can
 
 def _checked(options: argparse.Namespace, store: Store, curation: Curation, candidates: list[Candidate]) -> int:
     """Records what a reviewer decides, if anything is typed, and shows the next candidate."""
-    name, part = visible(options.reviewer), store.curations
+    name, part = normalize_space(options.reviewer), store.curations
     reviewer = f"{store.owner}/{name}"
     if options.decide:
         _decide(options, store, curation, candidates, reviewer)

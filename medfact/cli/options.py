@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from medfact.errors import Mistake
 from medfact.models import Placement, ServiceSettings, has_own_address, services_in_help, typed_model
-from medfact.setting import SERVICE, UMLS, Need, settings_in
+from medfact.setting import SERVICE, UMLS, Need, settings_by_name
 from medfact.spec import FIELDS, RECORDS, SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -148,9 +148,9 @@ def specs_of(options: argparse.Namespace, model: str) -> list[RunSpec]:
     """The specs of the typed settings and a model: one for each value of an option that takes several."""
     settings = typed_settings(options)
     typed = settings["spec"]
-    several = [name for name, declared in settings_in(RunSpec).items() if declared.several and name in typed]
+    several = [name for name, declared in settings_by_name(RunSpec).items() if declared.several and name in typed]
     if empty := next((name for name in several if not typed[name]), None):
-        flag = settings_in(RunSpec)[empty].flag
+        flag = settings_by_name(RunSpec)[empty].flag
         raise Mistake(f"{flag} names nothing.", f"Write a name after {flag}, or leave it out.")
     return [
         _spec_of({**settings, "spec": {**typed, **dict(zip(several, values, strict=True))}}, model)
@@ -188,7 +188,7 @@ def check_used(typed: Collection[str], spec: RunSpec) -> None:
     """Raises Mistake for an option that would change nothing beside the others: whoever typed it believes that it counts.
     typed: names of the spec's fields that were typed.
     """
-    for name, told in settings_in(spec).items():
+    for name, told in settings_by_name(spec).items():
         need = told.needs or _OF_GROUP.get(told.group)
         if name in typed and need and not need.everywhere and not need.is_met(spec):
             raise Mistake(need.problem.format(flag=told.flag), need.hint)
@@ -203,7 +203,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
     Raises Mistake where a setting chooses what to ask, which the record does.
     """
     settings = typed_settings(options)
-    if any(SETTINGS[f"spec.{name}"].asks for name in settings["spec"]):
+    if any(SETTINGS[f"spec.{name}"].affects_answers for name in settings["spec"]):
         raise Mistake(
             f"Run {record.run} fixes what is asked.",
             "Leave out the options that choose facts, statements or demonstrations.",
@@ -212,8 +212,8 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
     if model != record.model and (has_own_address(record.model) or has_own_address(model)):  # an address is no other service's
         settings["service"] = {"base_url": None, **settings["service"]}
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
-    spec = record.spec.chosen(**{"reuse": False, "batch": False, "race": None, "racers": 0, **settings["spec"]})
+    spec = record.spec.override(**{"reuse": False, "batch": False, "race": None, "racers": 0, **settings["spec"]})
     asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}
     named = {"model": bool(options.model) or options.yes, "service": bool(settings["service"].get("base_url")) or options.yes}
     spec = replace(spec, **asked, placement=replace(placement, **settings["placement"]))
-    return spec.chosen(**{name: value for name, value in asked.items() if named[name]})
+    return spec.override(**{name: value for name, value in asked.items() if named[name]})

@@ -10,7 +10,7 @@ from typing import cast
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.text import one_line
-from medfact.errors import ServiceAway
+from medfact.errors import ServiceDown
 from medfact.results.compare import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.racing import Standing
@@ -53,7 +53,7 @@ def _shown(events: Iterator[Event], model: str) -> int:
                 code = SOME_FAILED if event.failed else OK
             case Failed():
                 say(f"medfact: {event.error}")
-                code = SOME_FAILED if isinstance(event.error, ServiceAway) else MISTAKE
+                code = SOME_FAILED if isinstance(event.error, ServiceDown) else MISTAKE
     return code
 
 

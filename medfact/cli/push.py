@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
-from medfact.errors import Mistake, ServiceAway, first_line
+from medfact.errors import Mistake, ServiceDown, first_line
 from medfact.proxies import check_proxies
 from medfact.results.model_card import HUB_NAME
 from medfact.results.wording import counted
 from medfact.runs.plan import files_of
-from medfact.views.static_space import files_of_run, readme
+from medfact.views.hub_files import data_set_files, data_set_readme
 
 README = "README.md"
 
@@ -26,8 +26,8 @@ def push(options: argparse.Namespace) -> int:
     store = kept(options.db)
     run = store.run(options.run)
     own = bool(files_of(run.spec))
-    files = files_of_run(store, run, with_facts=options.with_facts or not own)
-    page = readme(files)
+    files = data_set_files(store, run, with_facts=options.with_facts or not own)
+    page = data_set_readme(files)
     if own and not options.with_facts:
         say("note: the facts are from a file of your own, so only scores over all of them go; --with-facts sends the rows, too")
     if options.yes:
@@ -40,11 +40,11 @@ def push(options: argparse.Namespace) -> int:
     return OK
 
 
-def _send(files: Mapping[str, bytes], readme: str, to: str, *, private: bool) -> str:
+def _send(files: Mapping[str, bytes], data_set_readme: str, to: str, *, private: bool) -> str:
     """Adds files to a data set, which is made where there is none; returns the address of the commit. readme: the data set's
     page, where it has none yet. private: what is made. The token is that of HF_TOKEN, or the one that the library keeps.
 
-    Raises Mistake where there is no token or no right to write, and ServiceAway where the Hub cannot be reached.
+    Raises Mistake where there is no token or no right to write, and ServiceDown where the Hub cannot be reached.
     """
     import huggingface_hub as hub
 
@@ -58,7 +58,7 @@ def _send(files: Mapping[str, bytes], readme: str, to: str, *, private: bool) ->
     with _explained(to):
         api.create_repo(to, repo_type="dataset", private=private or None, exist_ok=True)
         there = api.file_exists(to, README, repo_type="dataset")
-        added = dict(files) if there else {README: readme.encode(), **files}
+        added = dict(files) if there else {README: data_set_readme.encode(), **files}
         operations = [hub.CommitOperationAdd(path, content) for path, content in added.items()]
         made = api.create_commit(to, operations, commit_message="A run of medfact", repo_type="dataset")
     return str(made.commit_url)
@@ -78,8 +78,8 @@ def _explained(to: str) -> Iterator[None]:
             raise Mistake("The Hub does not know the token.", "Set HF_TOKEN to one that may write.") from None
         if status in (403, 404):
             raise Mistake(f"The token may not write to {to}.", "Check OWNER/NAME, and what the token may do.") from None
-        raise ServiceAway(f"The Hub refused the files (HTTP {status}): {first_line(error)}.", "Try again later.") from None
+        raise ServiceDown(f"The Hub refused the files (HTTP {status}): {first_line(error)}.", "Try again later.") from None
     except (OfflineModeIsEnabled, httpx2.HTTPError, OSError) as error:
-        raise ServiceAway(f"The Hub cannot be reached: {first_line(error)}.", "Nothing was sent. Try again later.") from None
+        raise ServiceDown(f"The Hub cannot be reached: {first_line(error)}.", "Nothing was sent. Try again later.") from None
     except ValueError as error:
         raise Mistake(f"The Hub takes no such data set: {first_line(error)}.", "Check OWNER/NAME.") from None

@@ -16,7 +16,7 @@ from medfact.store import Run, Store, UnreadRun, exists
 
 _RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "imported", "dataset")
 _NUMBERS = ("protocol", "pool", "shots", "seed", "facts", "statements", "answered", "failed")
-_SCORES = tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name in protocol.first))
+_SCORES = tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name in protocol.headline_metrics))
 """What any method shows first; of a run, its own method's have a value."""
 
 _COLUMNS = (*_RUN, *_NUMBERS, *_SCORES, "usd")
@@ -80,7 +80,7 @@ def _unread_row(run: Run | UnreadRun, why: str) -> dict[str, Any]:
 def run_row(run: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
     report = report_of(store, run)
-    first = PROTOCOLS[report.protocol].first
+    first = PROTOCOLS[report.protocol].headline_metrics
     return {
         **{name: getattr(run, name) for name in _RUN},
         "protocol": run.spec.protocol,

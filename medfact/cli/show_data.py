@@ -30,7 +30,7 @@ from medfact.exchange.rows import fact_rows, statement_row, statement_rows
 from medfact.facts import Fact
 from medfact.models import takes_messages
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, in_direction, load_pool, pool_names
+from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
 from medfact.results.wording import checked_by_nobody, counted
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
@@ -76,7 +76,7 @@ def facts(options: argparse.Namespace) -> int:
     """Lists facts with their false partners and roles."""
     (spec, collection), decided = opened(options), decisions(options)
     pool = pool_of(spec, collection)
-    collection = in_direction(collection, pool)
+    collection = orient_facts(collection, pool)
     selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, decided, held_in(options))
     print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool), *checked_by_nobody(selection.test)))
     explanation = _explainer(selection, collection, decided) if options.explain else lambda _: {}
@@ -91,7 +91,7 @@ def statistics(options: argparse.Namespace) -> int:
     """Lists how large a data set is: of all of it, by relation, and by semantic type."""
     spec, collection = opened(options)
     pool = pool_of(spec, collection)
-    collection = in_direction(collection, pool)
+    collection = orient_facts(collection, pool)
     tested = select_facts(spec, collection, pool.canonical, decisions(options), held_in(options)).test
     print_notes((*collection.notes, *_unstated(collection, pool)))
     return emit(map(asdict, sizes_of(collection, tested)), options.output)
@@ -101,7 +101,7 @@ def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:
     """Notes on relations for which there are no sentences."""
     stated = (fact for fact in collection.facts if fact.fact_id in pool.ready or pool.canonical(fact.relation))
     for relation in sorted({fact.relation for fact in collection.facts} - {fact.relation for fact in stated}):
-        reason = pool.why_withheld(relation) or "we have no sentences for it yet."
+        reason = pool.withheld_reason(relation) or "we have no sentences for it yet."
         yield f"{relation!r} is not stated by the pool {pool.name!r}: {reason}"
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from medfact.answers.instructions import EIGHT
+from medfact.answers.prompts import LLM_EVAL_STATEMENTS
 from medfact.cli import OK, print_data
 from medfact.cli.consent import check_models, confirm_upload
 from medfact.cli.options import spec_of
@@ -92,7 +92,7 @@ def _row(first: Run, store: Store) -> dict[str, Any]:
     row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state, "kind": kind.name}
     if kind is EIGHT_STATEMENTS:
         lines = [len(usable_lines(item.answer.raw or "")) for item in store.answers.asked(first.run) if item.answer is not None]
-        return {**row, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
+        return {**row, "facts": len(lines), "usable": sum(number >= LLM_EVAL_STATEMENTS for number in lines)}
     if kind.forms:
         made_drafts = drafts(first.run, store)
         usable = sum(draft.problem is None for draft in made_drafts)
@@ -135,7 +135,7 @@ def _lines(first: Run, store: Store) -> Iterator[dict[str, Any]]:
             "fact_id": fact.fact_id,
             "triplet": item.statement.text,
             "label": fact.positive,
-            "usable": len(lines) >= EIGHT,
+            "usable": len(lines) >= LLM_EVAL_STATEMENTS,
             "lines": list(lines),
             "reply": reply,
         }

@@ -128,7 +128,7 @@ def link_locally(
 
 
 def link_remotely(terms: Sequence[str], api: umls_api.UmlsApi, seed: int, most: int) -> Iterator[Linked]:
-    """Terms linked by the UMLS REST API: a term's concept is the first that it finds. Raises ReferenceAway."""
+    """Terms linked by the UMLS REST API: a term's concept is the first that it finds. Raises ReferenceDown."""
     for term in terms:
         cui = api.search(term)
         concept = api.concept(cui) if cui else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from medfact.answers.instructions import TERMS
+from medfact.answers.prompts import TERMS
 from medfact.construction import templates
 from medfact.construction.data_set import Entry, entries_of, is_usable, known_of, mkj_files, triplets_of
 from medfact.construction.files import read_lines, write_json, write_lines

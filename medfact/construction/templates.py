@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from medfact.answers.instructions import TEMPLATE
+from medfact.answers.prompts import TEMPLATE
 from medfact.construction.files import read_lines, write_json, write_lines
 from medfact.facts import Fact, digest
 from medfact.prototypes import READY, load_pool

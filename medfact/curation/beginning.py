@@ -10,7 +10,7 @@ from medfact.curation.names import Name, read_names, tails_of, with_known_names
 from medfact.curation.passages import Passage, read_passages
 from medfact.curation.proposals import Proposing, proposed
 from medfact.errors import Mistake
-from medfact.facts import digest, name_key, visible
+from medfact.facts import digest, name_key, normalize_space
 from medfact.models import load_encoder, provider_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.retrieval import Retriever, open_dense, open_sparse
@@ -48,7 +48,7 @@ def begin(asked: Begun, store: Store, tell: Tell) -> Curation:
 
     Raises FactsError where a file cannot be read, ModelError where the encoder cannot be used, Mistake where nothing is found.
     """
-    relations = tuple({name_key(one): one for part in asked.relations if (one := visible(part))}.values())
+    relations = tuple({name_key(one): one for part in asked.relations if (one := normalize_space(part))}.values())
     if not relations:
         raise Mistake("No relation is named.", f"Name some with commas between: {RELATIONS}.")
     if not 1 <= asked.reviewers <= MOST_REVIEWERS:
@@ -76,7 +76,7 @@ def begin(asked: Begun, store: Store, tell: Tell) -> Curation:
         **asdict(asked.how),
     }
     documents = asked.documents.resolve().name  # of ".", too
-    name = (visible(asked.name) or documents)[:LONGEST_NAME]
+    name = (normalize_space(asked.name) or documents)[:LONGEST_NAME]
     return store.curations.begin(name, documents, candidates, asked.reviewers, settings)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from medfact.curation.names import Name, with_known_names
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
-from medfact.facts import name_key, visible
+from medfact.facts import name_key, normalize_space
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.store import Candidate, Curation, CurationDecision
 from medfact.store.curations import CLOSED
@@ -63,7 +63,7 @@ def decided(
     seconds: float | None = None,
 ) -> CurationDecision:
     """A decision of a reviewer. fact: what the sentence states, where it is mended. Raises Mistake."""
-    reviewer = visible(reviewer)
+    reviewer = normalize_space(reviewer)
     if not reviewer:
         raise Mistake("Say who you are first: a name, or initials.", "Decisions are kept under it.")
     if len(reviewer) > LONGEST_NAME:
@@ -74,7 +74,7 @@ def decided(
     if decision != MENDED:
         head, relation, tail = own if decision == ACCEPTED else ("", "", "")
         return CurationDecision(reviewer, candidate.position, decision, head, relation, tail, note[:LONGEST_NOTE], seconds)
-    head, relation, tail = mended = tuple(visible(part) for part in fact or own)
+    head, relation, tail = mended = tuple(normalize_space(part) for part in fact or own)
     if not all(mended):
         raise Mistake("A fact has a head, a relation and a tail.", "Fill in all three.")
     if max(map(len, mended)) > MAX_NAME:

@@ -18,9 +18,9 @@ from medfact.datasets.names import called
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError, Mistake
-from medfact.facts import Fact, name_key, visible
+from medfact.facts import Fact, name_key, normalize_space
 from medfact.prototypes import load_pool
-from medfact.prototypes.library import OWN
+from medfact.prototypes.library import BUILTIN_POOL
 
 MOST_NAMES = 100_000
 """Of a list."""
@@ -133,7 +133,7 @@ def _of_text(path: Path) -> Iterator[tuple[int, Name]]:
         raise FactsError(f"There is no file {str(path)[:200]!r}.", "Check the path of the list.")
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
-            first, *also = [visible(part) for part in line.split(_BETWEEN_NAMES)]
+            first, *also = [normalize_space(part) for part in line.split(_BETWEEN_NAMES)]
             yield number, Name(first, tuple(filter(None, also)))
 
 
@@ -146,8 +146,8 @@ def _of_table(path: Path) -> Iterator[tuple[int, Name]]:
     if not known[0]:
         raise FactsError(f"{path.name} does not say which column holds the names.", f"Call it `{_NAME[0]}`.")
     for number, cells in rows:
-        name, also, relation, kind, identifier = (visible(cells.get(column, "")) for column in known)
-        others = tuple(filter(None, map(visible, also.split(_BETWEEN_NAMES))))
+        name, also, relation, kind, identifier = (normalize_space(cells.get(column, "")) for column in known)
+        others = tuple(filter(None, map(normalize_space, also.split(_BETWEEN_NAMES))))
         yield number, Name(name, others, relation, kind or None, identifier or None)
 
 
@@ -210,14 +210,14 @@ def tails_of(relation: str, own: Sequence[Name] = ()) -> tuple[Name, ...]:
         raise Mistake(
             f"Nothing is known that stands at the end of {relation!r}.",
             "Give a list of such names with --names FILE, or name one of: "
-            f"{', '.join(sorted(stated & load_pool(OWN).relations.keys()))}.",
+            f"{', '.join(sorted(stated & load_pool(BUILTIN_POOL).relations.keys()))}.",
         )
     return tuple(found)
 
 
 @lru_cache(maxsize=1 << 12)
 def _canonical(relation: str) -> str:
-    return load_pool(OWN).canonical(relation) or name_key(relation)
+    return load_pool(BUILTIN_POOL).canonical(relation) or name_key(relation)
 
 
 def are_linked(head: Name, tail: Name) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from medfact.datasets.documents import MOST_WORDS, SENTENCE_END, TEXT_COLUMNS, TEXTS, once, paragraphs
 from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
-from medfact.errors import ColumnsMissing
+from medfact.errors import MissingColumns
 
 _TEXT = (*TEXT_COLUMNS, "answer")
 """Names of the column with the text, in any case, the first of them first; MedQuAD's last."""
@@ -62,7 +62,7 @@ def read_passages(path: Path, column: str | None = None, limits: Limits = OWN) -
 
     Raises:
         FactsError: there is no such file, it cannot be read (says which row), or it holds no text.
-        ColumnsMissing: a table has several columns and none of these names.
+        MissingColumns: a table has several columns and none of these names.
     """
 
     def read(file: Path) -> Iterator[Passage]:
@@ -86,7 +86,7 @@ def _of_table(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
     text = column if column is not None else _first(names, _TEXT) or (names[0] if len(names) == 1 else None)
     if text is None or text not in names:
         said = "does not say which column holds the text" if column is None else f"has no column {column!r}"
-        raise ColumnsMissing(f"{file.name} {said}.", f"Name it with --column: one of {', '.join(names)[:500]}.", names)
+        raise MissingColumns(f"{file.name} {said}.", f"Name it with --column: one of {', '.join(names)[:500]}.", names)
     beside = {ours: name for ours, known in _BESIDE.items() if (name := _first(names, known)) not in (None, text)}
     for number, cells in rows:
         told = {ours: " ".join(cells.get(name or "", "").split()) for ours, name in beside.items()}

@@ -16,7 +16,7 @@ from medfact.curation.names import Finder, Found, Name, are_linked, stems, with_
 from medfact.curation.passages import Passage
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
-from medfact.prototypes.library import OWN
+from medfact.prototypes.library import BUILTIN_POOL
 from medfact.retrieval import Retriever
 from medfact.store import Candidate
 
@@ -79,7 +79,7 @@ def cue_in(sentence: str) -> str:
 
 def query_of(disease: Name, relation: str) -> str:
     """What is searched for: the disease's names, the relation's, and its description in our own pool, if that states it."""
-    pool = load_pool(OWN)
+    pool = load_pool(BUILTIN_POOL)
     known = pool.relations.get(pool.canonical(relation) or "")
     return " ".join((*disease.names, relation, *(re.sub(r"\[[XY]\]", "", known.description).split() if known else ())))
 

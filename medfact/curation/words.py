@@ -9,7 +9,7 @@ from medfact.curation.checks import MAJORITY, RULES, Progress, Said, progress_of
 from medfact.curation.quality import MOST_CONTROLS, Pair, Reviewer, quality_of
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.library import OWN
+from medfact.prototypes.library import BUILTIN_POOL
 from medfact.results.wording import counted, plain_value, share
 from medfact.store import Candidate, Curation
 
@@ -21,7 +21,7 @@ WRONG_ON_PURPOSE = (
 def in_words(candidate: Candidate) -> str:
     """The proposed fact as a plain sentence of our own pool, "" if that does not state its relation."""
     fact = Fact(candidate.head, candidate.relation, candidate.tail)
-    return next((one.text for one in load_pool(OWN).statements([fact])), "")
+    return next((one.text for one in load_pool(BUILTIN_POOL).statements([fact])), "")
 
 
 def candidate_row(candidate: Candidate, of: int) -> dict[str, Any]:

@@ -20,12 +20,12 @@ from functools import cache
 from typing import Any
 
 from medfact.assets import ASSETS
+from medfact.caching import shared_cache
 from medfact.datasets.collection import Collection
 from medfact.datasets.facts_file import load_file
 from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
 from medfact.facts import ID_LENGTH, Fact, KnowledgeBase
-from medfact.kept import keep
 
 FOLDER = ASSETS / "datasets"
 
@@ -55,7 +55,7 @@ def about(name: str) -> str:
     return re.split(r", for testing|:|\.(?: |$)", text, maxsplit=1)[0]
 
 
-@keep(16)
+@shared_cache(16)
 def load_bundled(name: str) -> Collection:
     """A bundled data set by its name; raises UnknownName if there is none."""
     if name not in bundled_names():

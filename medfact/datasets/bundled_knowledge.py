@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 
+from medfact.caching import shared_cache
 from medfact.datasets import semantic_types
 from medfact.datasets.bundled import also_true, bundled_names, load_bundled
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
 from medfact.datasets.names import Keys, called, is_common, may_mean, spelling_key, things
 from medfact.datasets.validity import bound_or_once_true
-from medfact.facts import Elsewhere, Fact, KnowledgeBase, Tail, name_key
-from medfact.kept import keep
+from medfact.facts import ExternalKnowledge, Fact, KnowledgeBase, Tail, name_key
 from medfact.negatives import draw_negatives
 from medfact.negatives.rules import Rules
 
@@ -38,12 +38,12 @@ def with_bundled_knowledge(collection: Collection, canonical: Callable[[str], st
     for fact in collection.known.facts:
         facts_of[fact.relation].append(fact)
     external = tuple(_external(relation, canonical(relation) or relation, facts) for relation, facts in facts_of.items())
-    if external == collection.known.elsewhere:
+    if external == collection.known.external_knowledge:
         return collection
-    return replace(collection, known=replace(collection.known, elsewhere=external))
+    return replace(collection, known=replace(collection.known, external_knowledge=external))
 
 
-def _external(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
+def _external(relation: str, meaning: str, facts: Sequence[Fact]) -> ExternalKnowledge:
     """The bundled sets' knowledge of a relation's names, and that of its facts about each other under other names."""
     heads, tails = (tuple(dict.fromkeys(filter(None, (getattr(fact, end) for fact in facts)))) for end in ("head", "tail"))
     tails_of = defaultdict[str, list[str]](list)
@@ -65,7 +65,7 @@ def _external(relation: str, meaning: str, facts: Sequence[Fact]) -> Elsewhere:
     familiar = tuple(head for head in heads if not listed_heads.isdisjoint(things(head)))
     common = tuple(tail for tail in tails if is_common(tail, meaning))
     vague = tuple(tail for tail in common if not called(tail))
-    return Elsewhere(relation, meaning, tuple(pairs), common, vague, familiar)
+    return ExternalKnowledge(relation, meaning, tuple(pairs), common, vague, familiar)
 
 
 def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed: int, difficulty: str) -> Iterator[Fact]:
@@ -73,12 +73,14 @@ def bundled_partners(fact: Fact, known: KnowledgeBase, rejected: Set[str], seed:
 
     Partners that the table lists for the head, under any name, are excluded.
     """
-    meaning = next((name_key(external.meaning) for external in known.elsewhere if external.relation == fact.relation), None)
+    meaning = next(
+        (name_key(external.meaning) for external in known.external_knowledge if external.relation == fact.relation), None
+    )
     heads = called(fact.head) if meaning else Keys()
     listed = Keys().union(*map(may_mean, (fact.head, *known.known_tails(fact.head, fact.relation))))
     for name in bundled_names() if heads else ():
         bundled = load_bundled(name).known
-        facts = (other for head in sorted(heads) for other in bundled.facts_of(head) if name_key(other.relation) == meaning)
+        facts = (other for head in sorted(heads) for other in bundled.facts_about(head) if name_key(other.relation) == meaning)
         if (first := next(facts, None)) is None:
             continue
         same = replace(first, fact_id=fact.fact_id)
@@ -98,7 +100,7 @@ def prepare() -> None:
     _linked(), semantic_types.types_by_name(), semantic_types.types_of_ends()
 
 
-@keep(1)
+@shared_cache(1)
 def _linked() -> Mapping[str, Mapping[str, Keys]]:
     """Relation → thing → all things that a bundled set links to it, in either direction. "" means no particular relation."""
     linked: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -155,13 +157,13 @@ def is_vouched(negative: Fact, relation: str) -> bool:
     return all(_rules(stock, name).broken_by(candidate) is None for stock, name, candidate in candidates)
 
 
-@keep(5_000)
+@shared_cache(5_000)
 def _rules(stock: _Stock, head: str) -> Rules:
     dataset, relation, tail_type = stock
     return Rules(load_bundled(dataset).known, relation, tail_type, head)
 
 
-@keep(1)
+@shared_cache(1)
 def _stocks() -> tuple[
     Mapping[tuple[str, str], set[tuple[_Stock, str]]], Mapping[tuple[_Stock, str], Tail], frozenset[tuple[str, str]]
 ]:

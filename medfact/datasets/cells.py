@@ -160,7 +160,7 @@ def doubt(text: str) -> str:
     """Why a name that is kept may be none or damaged, such as MISSING or NUMBER; "" where nothing suggests that."""
     if is_missing(text):
         return MISSING
-    if _ORDINARY.fullmatch(text) and not facts.carries_signs(text):
+    if _ORDINARY.fullmatch(text) and not facts.may_have_affixes(text):
         return SENTENCE if text.count(" ") >= 3 and _is_sentence(text) else ""
     if _NUMBER.fullmatch(text):
         return NUMBER
@@ -174,7 +174,7 @@ def doubt(text: str) -> str:
         return LOST
     if _is_sentence(text):
         return SENTENCE
-    if facts.tag_of(text):
+    if facts.first_affix(text):
         return TAG
     return SEVERAL if _LISTING.search(text) and _SEVERAL.search(_IN_BRACKETS.sub("", text)) else ""
 
@@ -257,7 +257,7 @@ class Doubts:
             if kind == SENTENCE and column == "relation":  # "disease has finding"
                 continue
             if kind and (kind != SEVERAL or column == "tail"):  # the names of diseases hold semicolons
-                tag = facts.tag_of(cells[column]) if kind == TAG else ""
+                tag = facts.first_affix(cells[column]) if kind == TAG else ""
                 self._add(kind, column, tag or cells[column])
 
     def emptied(self, cells: dict[str, str]) -> dict[str, str]:

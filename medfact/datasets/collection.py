@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from medfact.facts import Fact, KnowledgeBase, described, digest
+from medfact.facts import Fact, KnowledgeBase, canonical_text, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Collection:
 
     @cached_property
     def _fingerprint(self) -> str:
-        negatives = sorted(described(fact, self.ready) for fact in self.facts if not fact.positive)
+        negatives = sorted(canonical_text(fact, self.ready) for fact in self.facts if not fact.positive)
         return digest(self.known.fingerprint(self.ready), *negatives)
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from medfact.datasets import medlama
-from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import COLUMNS, name_key, visible
+from medfact.errors import FactsError, MissingColumns
+from medfact.facts import COLUMNS, name_key, normalize_space
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = tuple(name for name, about in COLUMNS.items() if about.is_read and name not in REQUIRED)
@@ -78,7 +78,7 @@ def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dic
     missing = [name for name in REQUIRED if name not in mapped.keys() | spread]
     if missing:
         subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {listed(missing)} are"
-        raise ColumnsMissing(
+        raise MissingColumns(
             f"{place}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
             "Name the columns head, relation and tail, or say which of yours they are.",
             names,
@@ -107,7 +107,7 @@ def named_columns(names: list[str]) -> dict[str, list[str]]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", visible(name).lower())
+    return re.sub(r"[\s_-]+", "_", normalize_space(name).lower())
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
-from medfact.errors import ColumnsMissing, FactsError
+from medfact.errors import FactsError, MissingColumns
 from medfact.table_formats import FORMATS
 
 Piece = TypeVar("Piece")
@@ -45,7 +45,7 @@ def read_documents(path: Path, column: str | None = None, limits: Limits = OWN) 
 
     Raises:
         FactsError: there is no such file, it cannot be read (says which row), or it holds no text.
-        ColumnsMissing: a table has several columns and none of these names.
+        MissingColumns: a table has several columns and none of these names.
     """
     return once(path, lambda file: _passages(file, column, limits), lambda passage: passage.text)
 
@@ -88,14 +88,14 @@ def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
 
 def _column(file: Path, columns: list[str], wanted: str | None) -> str:
     if wanted is not None and wanted not in columns:
-        raise ColumnsMissing(f"{file.name} has no column {wanted!r}.", f"It has: {', '.join(columns)[:500]}.", columns)
+        raise MissingColumns(f"{file.name} has no column {wanted!r}.", f"It has: {', '.join(columns)[:500]}.", columns)
     if wanted is not None or len(columns) == 1:
         return wanted or columns[0]
     known = {name.strip().lower(): name for name in reversed(columns)}
     for name in TEXT_COLUMNS:
         if name in known:
             return known[name]
-    raise ColumnsMissing(
+    raise MissingColumns(
         f"{file.name} does not say which column holds the text.", f"Name it: one of {', '.join(columns)[:500]}.", columns
     )
 

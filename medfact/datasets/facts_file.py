@@ -33,7 +33,7 @@ from medfact.datasets.pairing import alone_note, contradictions, paired, partner
 from medfact.datasets.table_reader import open_table
 from medfact.datasets.text import encoding_of
 from medfact.errors import FactsError
-from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts, visible
+from medfact.facts import Fact, KnowledgeBase, digest, name_key, normalize_space, positive_facts
 from medfact.table_formats import FORMATS
 
 REPEATED = "it repeats an earlier row, and is counted once"
@@ -56,7 +56,7 @@ class Guesser(Protocol):
     def completed(
         self, place: str, headers: Sequence[str], rows: Sequence[Mapping[str, str]], given: Mapping[str, str], /
     ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The column map of a table, and notes on it. Raises ColumnsMissing where a person has to say more."""
+        """The column map of a table, and notes on it. Raises MissingColumns where a person has to say more."""
 
 
 def load_file(
@@ -405,7 +405,7 @@ def _as_seen(fact: Fact) -> Fact:
     """The fact under the names that a reader sees: two spellings that look alike are one fact, as are full and half width."""
     if fact.head.isascii() and fact.relation.isascii() and (fact.tail or "").isascii():
         return fact
-    names: dict[str, Any] = {name: visible(unicodedata.normalize("NFKC", getattr(fact, name))) for name in REQUIRED}
+    names: dict[str, Any] = {name: normalize_space(unicodedata.normalize("NFKC", getattr(fact, name))) for name in REQUIRED}
     return fact if all(getattr(fact, name) == text for name, text in names.items()) else replace(fact, **names, fact_id="")
 
 
@@ -424,7 +424,7 @@ def _wrong(cells: Mapping[str, str]) -> str:
 
 
 def _wrong_name(name: str, text: str) -> str:
-    if not text or not (text.isascii() or visible(text)):
+    if not text or not (text.isascii() or normalize_space(text)):
         return f"the {name} is empty; fill it in, or delete the row"
     if len(text) > MAX_NAME:
         return f"the {name} is longer than {MAX_NAME} characters; give a name"

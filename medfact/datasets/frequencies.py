@@ -12,7 +12,7 @@ from medfact.datasets.headers import OWN, Columns, Limits
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
-from medfact.facts import name_key, spelled
+from medfact.facts import fold_text, name_key
 from medfact.table_formats import FORMATS
 
 TERM = ("term", "name", "entity")
@@ -170,7 +170,7 @@ class _Wanted:
     """Names as words, found by their first word, as they are written and by their key. keys: of all names that have one."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        spellings = {(text, key) for name in names if (key := name_key(name)) for text in (spelled(name), key)}
+        spellings = {(text, key) for name in names if (key := name_key(name)) for text in (fold_text(name), key)}
         self.keys: set[str] = {key for _, key in spellings}
         self._by_first: dict[str, dict[int, dict[tuple[str, ...], list[str]]]] = {}
         for text, key in sorted(spellings):
@@ -180,7 +180,7 @@ class _Wanted:
 
     def found_in(self, passage: str) -> set[str]:
         """The keys of the names that stand in a passage."""
-        words = _WORDS.findall(spelled(passage))
+        words = _WORDS.findall(fold_text(passage))
         found: set[str] = set()
         for place, word in enumerate(words):
             for length, same_length in self._by_first.get(word, {}).items():

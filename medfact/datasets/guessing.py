@@ -29,8 +29,8 @@ from medfact.datasets.headers import LOOKED_AT, Columns, Limits
 from medfact.datasets.names import relation_words
 from medfact.datasets.semantic_types import CONDITION, DRUG, SIGN, kinds_of_name
 from medfact.datasets.table_reader import open_table
-from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import COLUMNS, IDENTIFIER, spelled
+from medfact.errors import FactsError, MissingColumns
+from medfact.facts import COLUMNS, IDENTIFIER, fold_text
 
 COMMAS = (",", "、", "，")
 """Separators that names hold, too: cells are split at them only where a person says so."""
@@ -41,7 +41,7 @@ _PERSON = re.compile(r"[^\W\d_]+(?:[-'’ ][^\W\d_]+){0,3},? [^\W\d_]+\.?")
 _MOST_SHOWN, _LONGEST_SHOWN = 8, 60
 _NOTHING: Mapping[str, str] = {}
 
-_OWN = frozenset(map(spelled, (*COLUMNS, "role")))
+_OWN = frozenset(map(fold_text, (*COLUMNS, "role")))
 """Columns of the tables of facts that medfact writes."""
 
 
@@ -91,7 +91,7 @@ class Guess:
 
 
 def _plain(header: str) -> str:
-    return spelled(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))
+    return fold_text(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))
 
 
 def _spellings(header: str) -> list[str]:
@@ -105,7 +105,7 @@ def _spellings(header: str) -> list[str]:
 
 @cache
 def _lists(name: str) -> frozenset[str]:
-    return frozenset(map(spelled, table_words()[name]))
+    return frozenset(map(fold_text, table_words()[name]))
 
 
 @cache
@@ -114,7 +114,9 @@ def _words() -> Mapping[str, Mapping[str, Set[str]]]:
     words: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     of_relations = relation_words("names", "only_column")
     for language, roles in table_words()["columns"].items():
-        for role, name in ((role, spelled(name)) for role, names in (roles | of_relations[language]).items() for name in names):
+        for role, name in (
+            (role, fold_text(name)) for role, names in (roles | of_relations[language]).items() for name in names
+        ):
             for ending in ("", "s", "es", "e", "n", "en") if len(name) > 2 and name.isascii() else ("",):
                 words[name + ending][role].add(language)
     return words
@@ -143,7 +145,7 @@ def names_facts(headers: Sequence[str]) -> bool:
 def _identifies(header: str) -> str:
     """The kind of thing that the identifiers in a column are of, by its name: "any" of any; "" where it says none."""
     words = {*_spellings(header), *_plain(header).split()}
-    return next((kind for kind, names in table_words()["identifiers"].items() if words & set(map(spelled, names))), "")
+    return next((kind for kind, names in table_words()["identifiers"].items() if words & set(map(fold_text, names))), "")
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -362,7 +364,7 @@ def _identified(said: Guess, free: Sequence[_Column], table: Sequence[_Column]) 
 
 def _language(table: Sequence[_Column], said: Guess) -> str:
     """The language of most headers and relations, English where none is ahead of it."""
-    texts = [column.name for column in table if spelled(column.name) not in _OWN]
+    texts = [column.name for column in table if fold_text(column.name) not in _OWN]
     texts += dict.fromkeys(_end("relation", said, table).cells)
     votes = Counter(chain.from_iterable(frozenset().union(*roles_of(text).values()) for text in texts))
     return max(votes, key=lambda code: (votes[code], code == ENGLISH), default=ENGLISH)
@@ -384,12 +386,12 @@ def completed(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """A column map with what is guessed of a table, and notes on that. rows: the first ones. given: what a person said.
 
-    Raises ColumnsMissing where a person has to say more: columns, lists by comma, and whether rows are about patients;
+    Raises MissingColumns where a person has to say more: columns, lists by comma, and whether rows are about patients;
     FactsError where a column stands twice.
     """
     guessed = guess(headers, [[row.get(name, "") for name in headers] for row in rows], given)
     if asked := _asked(guessed, headers, given):
-        raise ColumnsMissing(f"{place}{asked[0]}", asked[1], list(headers))
+        raise MissingColumns(f"{place}{asked[0]}", asked[1], list(headers))
     used = {*guessed.columns.values(), *guessed.wide, *guessed.marks} - set(given.values())
     if twice := next((name for name in headers if name in used and list(headers).count(name) > 1), ""):
         raise FactsError(f"{place}, row 1: the column {twice!r} occurs twice.", "Rename one of them.")
@@ -444,7 +446,7 @@ def _notes(place: str, headers: Sequence[str], guessed: Guess, given: Mapping[st
     if said:
         yield f"{place}: read: {', '.join(text[:200] for text in said[:20])}; say otherwise with --column."
     used = {*guessed.columns.values(), *guessed.wide, *guessed.marks, *given.values()}
-    if unread := [name for name in headers if name and name not in used and spelled(name) not in _OWN and not is_read(name)]:
+    if unread := [name for name in headers if name and name not in used and fold_text(name) not in _OWN and not is_read(name)]:
         yield f"{place}: not read: {_few(unread)}."
 
 

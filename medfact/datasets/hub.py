@@ -23,7 +23,7 @@ SAVED = ("state.json", "dataset_dict.json")
 def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     """The column names and the rows of a data set; several splits follow one another.
 
-    Raises FactsError if the data set cannot be found or reached, and PartMissing if the library is not installed.
+    Raises FactsError if the data set cannot be found or reached, and NotInstalled if the library is not installed.
     """
     name = source.removeprefix(PREFIX).strip()
     if not name:

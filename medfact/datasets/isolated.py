@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import psutil
 
-from medfact.computing import waiting_elsewhere
+from medfact.concurrency import slot_released
 from medfact.datasets import load_alone
 from medfact.datasets.bundled_knowledge import with_bundled_knowledge
 from medfact.datasets.collection import Collection
@@ -143,7 +143,7 @@ def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result
     """What a function of a module makes of its arguments and the limits for visitors, in a process of its own."""
     context = _context()
     check_turn()
-    with waiting_elsewhere(), reading() as turn:  # in this order: the turn is over before it waits to go on
+    with slot_released(), reading() as turn:  # in this order: the turn is over before it waits to go on
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, read, arguments), daemon=True)
         process.start()

@@ -19,7 +19,7 @@ from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.headers import MAX_NAME
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
-from medfact.facts import Fact, KnowledgeBase, name_key, spelled
+from medfact.facts import Fact, KnowledgeBase, fold_text, name_key
 
 DATA = "data.json"
 TRIPLETS = "triplets_collection.json"
@@ -246,7 +246,7 @@ def _add_statements(reading: _Reading, file: Path) -> None:
         reading.tested.update({stated.fact.fact_id: stated.fact for stated in (true, *false)})
         reading.ready.update({stated.fact.fact_id: stated.sentence for stated in (true, *false)})
         reading.known.setdefault((true.fact.head, true.fact.relation, true.fact.tail or ""), true.fact)
-        if spelled(true.sentence) in {spelled(stated.sentence) for stated in false}:
+        if fold_text(true.sentence) in {fold_text(stated.sentence) for stated in false}:
             reading.add_problem(
                 file, number, "a false statement says the same as the true one; both stay as published, and one label is wrong"
             )
@@ -256,7 +256,7 @@ def _add_statements(reading: _Reading, file: Path) -> None:
 
 def _numbered(number: int, true: _Stated, false: Iterable[_Stated]) -> list[_Stated]:
     """An entry that repeats an earlier true statement with other false ones. Its number tells the two apart."""
-    own = replace(true.fact, source_id=f"entry {number}").stated_as(true.sentence)
+    own = replace(true.fact, source_id=f"entry {number}").with_ready_sentence(true.sentence)
     negatives = (_Stated(replace(fact, negative_of=own.fact_id, fact_id=""), sentence) for fact, sentence in false)
     return [_Stated(own, true.sentence), *negatives]
 
@@ -269,7 +269,7 @@ def _stated_facts(entry: Any) -> list[_Stated]:
     (true,) = _statements(entry, "pos_qa", True, 1)
     false = _statements(entry, "neg_qa", False, NEGATIVES)
     types = _joined_types(entry.get("semantic_type"))
-    positive = Fact(head, relation, tail, tail_type=types, source=SOURCE).stated_as(true)
+    positive = Fact(head, relation, tail, tail_type=types, source=SOURCE).with_ready_sentence(true)
     tails = [_recovered_tail(true, tail, sentence) for sentence in false]
     negatives = [replace(positive.negative(other or "", None, k), tail=other) for k, other in enumerate(tails, 1)]
     return [_Stated(positive, true), *map(_Stated, negatives, false)]

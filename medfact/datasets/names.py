@@ -15,11 +15,11 @@ from functools import cache, lru_cache
 from itertools import chain
 
 from medfact.assets import ASSETS, table_words
+from medfact.caching import shared_cache
 from medfact.datasets.bundled import bundled_names, lay_names, load_bundled, rows_of
 from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.table_reader import read_table
-from medfact.facts import Fact, KnowledgeBase, core_name, name_key, spelled
-from medfact.kept import keep
+from medfact.facts import Fact, KnowledgeBase, core_name, fold_text, name_key
 
 Keys = frozenset[str]
 Words = frozenset[str]
@@ -151,7 +151,7 @@ class _Index:
             self.by_rarest[min(words, key=lambda word: (len(self.with_word[word]), word))].append(words)
 
 
-@keep(1)
+@shared_cache(1)
 def _index() -> _Index:
     return _Index(_all_names())
 
@@ -174,7 +174,7 @@ def _all_names() -> Iterator[tuple[str, str, bool]]:
 # ------------------------------------------------------------------------------------------------ search
 
 
-def holding(
+def matching_facts(
     facts: Iterable[Fact],
     search: str,
     known: KnowledgeBase | None = None,
@@ -200,5 +200,5 @@ def _searchable_names(name: str, known: KnowledgeBase) -> str:
     cached: dict[str, str] = known.memo.setdefault("names to search", {})
     if name not in cached:
         names = sorted(known.names(name))
-        cached[name] = spelled("; ".join([*names, *map(core_name, names), *sorted(names_of(name))]))
+        cached[name] = fold_text("; ".join([*names, *map(core_name, names), *sorted(names_of(name))]))
     return cached[name]

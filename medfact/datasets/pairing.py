@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
-from medfact.facts import Fact, KnowledgeBase, name_key, visible
+from medfact.facts import Fact, KnowledgeBase, name_key, normalize_space
 
 OTHER_FACT = "negative_of names a fact with another head or relation"
 NO_FACT = "negative_of names no true fact of its head and relation; give that fact's tail or fact_id, or leave it empty"
@@ -18,7 +18,7 @@ _Place = tuple[str, ...]
 
 def place_of(fact: Fact) -> _Place:
     """Head and relation of a fact, under one spelling, with its region and population."""
-    return visible(fact.head), visible(fact.relation), *bounds_of(fact)
+    return normalize_space(fact.head), normalize_space(fact.relation), *bounds_of(fact)
 
 
 def bounds_of(fact: Fact) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def sort_key(fact: Fact) -> list[str]:
 # ------------------------------------------------------------------------------------------------ decisions about partners
 
 
-def relation_within_bounds(fact: Fact) -> str:
+def scoped_relation(fact: Fact) -> str:
     """The relation of a fact, with its region and population."""
     return "; ".join((fact.relation, *bounds_of(fact)))
 
@@ -146,7 +146,7 @@ class PartnerDecisions:
 
     def confirms(self, negative: Fact) -> bool:
         """Returns True if the person decided that a false fact is false."""
-        return triplet_key(negative.head, relation_within_bounds(negative), negative.tail or "") in self.confirmed
+        return triplet_key(negative.head, scoped_relation(negative), negative.tail or "") in self.confirmed
 
 
 NOTHING_DECIDED = PartnerDecisions()

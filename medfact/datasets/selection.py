@@ -52,7 +52,7 @@ def select(
     collection: Collection,
     *,
     negatives: int,
-    heads_aside: int,
+    held_out_heads: int,
     seed: int,
     heads_last: int = 0,
     difficulty: str = ANY,
@@ -75,9 +75,9 @@ def select(
     """
     limited, stated = _is_limited(limit, per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation, decided)
-    aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
-    free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(heads_aside), sourced)
+    loans = _loans(stated, lender, max(negatives, 1), held_out_heads or heads_last, seed, difficulty, relation, decided)
+    aside = _heads_aside(stated, held_out_heads or heads_last, seed, frozenset(loans), relation, head)
+    free, last, shots = _parts(stated, lambda fact: head(fact) in aside[relation(fact)], bool(held_out_heads), sourced)
     group, shown = (grouping(collection, k, seed, difficulty, decided, canonical) for k in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
@@ -85,10 +85,10 @@ def select(
     lone = [f for f in _stating(_lone(stated, held), sourced) if limited or head(f) not in aside[relation(f)]]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
-        shots=tuple(chain(*map(shown, shots), *chain(*loans.values() if heads_aside else ()))),
+        shots=tuple(chain(*map(shown, shots), *chain(*loans.values() if held_out_heads else ()))),
         without_negative=(lacking := lacking_of(incomplete, collection, negatives)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
-        shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
+        shot_notes=tuple(shot_notes(loans, aside, held_out_heads)),
         population=_population(free, last, chosen, limited),
     )
 

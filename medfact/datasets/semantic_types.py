@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import cache
 
 from medfact.assets import table_words
+from medfact.caching import shared_cache
 from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection
 from medfact.datasets.names import spelling_key, things
 from medfact.facts import Fact, name_key
-from medfact.kept import keep
 
 Types = frozenset[str]
 Ends = tuple[Types, Types]
@@ -47,7 +47,7 @@ def bundled_facts() -> Iterator[Fact]:
         yield from load_bundled(name).known.facts
 
 
-@keep(1)
+@shared_cache(1)
 def types_by_name() -> Mapping[str, Types]:
     """Key of a name → its semantic types in the bundled sets."""
     types: defaultdict[str, set[str]] = defaultdict(set)
@@ -58,7 +58,7 @@ def types_by_name() -> Mapping[str, Types]:
     return {key: frozenset(group) for key, group in types.items()}
 
 
-@keep(1)
+@shared_cache(1)
 def types_of_ends() -> Mapping[str, Ends]:
     """Relation → the semantic types of its heads and tails, in the bundled sets and by `_ENDS`."""
     ends: defaultdict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
@@ -98,7 +98,7 @@ def _fits(head: str | None, tail: str | None, ends: Ends) -> bool:
     return bool(matches) and all(matches)
 
 
-def fit_of(pairs: Sequence[tuple[str, str]], relation: str) -> float:
+def type_fit(pairs: Sequence[tuple[str, str]], relation: str) -> float:
     """The share of names in (head, tail) pairs whose types match the relation's ends. A mismatch makes its pair count as 0."""
     ends = types_of_ends().get(name_key(relation), (Types(), Types()))
     matches = [_matches(head, tail, ends) for head, tail in pairs]

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from medfact.datasets.text import escaped
+from medfact.datasets.text import escape_control_characters
 from medfact.errors import FactsError
 from medfact.table_formats import FORMATS
 
@@ -122,7 +122,7 @@ def write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
 
 def json_line(row: dict[str, Any]) -> str:
     """One row as a line of JSON, in plain UTF-8 that a terminal can show."""
-    return escaped(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    return escape_control_characters(json.dumps(row, ensure_ascii=False, allow_nan=False))
 
 
 def write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:

@@ -130,7 +130,7 @@ _SCALARS = {
 """Stricter patterns of numbers and booleans. "no" and "on" are words, and 1:1:1…, of base 60, takes long to parse."""
 
 
-class Unreadable(Exception):
+class InvalidYaml(Exception):
     """A YAML text that is refused: the problem, a hint, and the line, from 1, if known."""
 
     def __init__(self, problem: str, hint: str, mark: Any) -> None:
@@ -144,7 +144,7 @@ def read_yaml(text: str) -> Any:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        raise Unreadable("it is not valid YAML.", "Check indentation and quotes.", mark) from None
+        raise InvalidYaml("it is not valid YAML.", "Check indentation and quotes.", mark) from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -156,7 +156,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event: yaml.AliasEvent = self.get_event()  # type: ignore[no-untyped-call]
-            raise Unreadable(f"*{event.anchor} is an alias.", "Write out what it stands for.", event.start_mark)
+            raise InvalidYaml(f"*{event.anchor} is an alias.", "Write out what it stands for.", event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -164,7 +164,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in keys:
-                    raise Unreadable(f"{key.value!r} occurs twice.", "Keep one of the two.", key.start_mark)
+                    raise InvalidYaml(f"{key.value!r} occurs twice.", "Keep one of the two.", key.start_mark)
                 keys.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -194,7 +194,7 @@ _CONTROL = re.compile(f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f{_LINE_ENDS}{_DIRECTIO
 _SPACE = re.compile(f"[\\t\\n\\x0b\\x0c\\r{_LINE_ENDS}]+")
 
 
-def printable(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """Strips what moves the cursor, overwrites the line or changes its direction; keeps line feeds and tabs."""
     return text if text.isprintable() else _CONTROL.sub("", text)
 
@@ -204,7 +204,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _CONTROL.sub("", _SPACE.sub(" ", text))
 
 
-def escaped(json_text: str) -> str:
+def escape_control_characters(json_text: str) -> str:
     """Equivalent JSON with control characters as escapes."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", json_text)
 

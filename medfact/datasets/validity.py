@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 
 from medfact.datasets.cells import NUMBER, doubt, fault
 from medfact.datasets.headers import MAX_NAME
-from medfact.facts import Fact, visible
+from medfact.facts import Fact, normalize_space
 
 _YEAR = re.compile(r"(\d{4})(?:\.0)?")
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
@@ -72,7 +72,7 @@ def normalized(cells: Mapping[str, str]) -> dict[str, str]:
         cells["until"] = date_in(text) or text
     for name, unbounded in _UNBOUNDED.items():
         if text := cells.get(name):
-            text = visible(text)
+            text = normalize_space(text)
             cells[name] = "" if text.lower() in unbounded else text
     return cells
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from medfact.caching import shared_cache
 from medfact.datasets.bundled import also_true, load_bundled
 from medfact.facts import Fact, KnowledgeBase
-from medfact.kept import keep
 from medfact.negatives import JUDGED
 
 TRUE, ARGUABLE, FALSE, ABSENT = "true", "arguable", "false", "absent"
@@ -107,7 +107,7 @@ class _Said:
         return ARGUABLE if true or pair in self.arguable else ABSENT
 
 
-@keep(16)
+@shared_cache(16)
 def _said(name: str) -> _Said:
     collection = load_bundled(name)
     known = collection.known

@@ -114,7 +114,7 @@ class Arrival:
         for row in self._rows(lines):
             if self.run:
                 raise ValueError("it holds a second run")
-            spec = portable(spec_in(row)).from_a_file()
+            spec = portable(spec_in(row)).as_imported()
             records = {name: row[name] or kind() for name, kind in JSON_COLUMNS.items()} | {"spec": spec.to_record()}
             self._row = {**row, **{name: json.dumps(record) for name, record in records.items()}}
             self._draws, self.run, self._kinds = spec.shot_draws, row["run"], kinds_asked(spec.pressure)

@@ -22,7 +22,7 @@ import sqlalchemy as sql
 from pydantic import Field, TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS, INSTRUCTIONS
-from medfact.datasets.text import one_line, printable
+from medfact.datasets.text import one_line, strip_control_characters
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.models import service_of
@@ -30,8 +30,8 @@ from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS
 from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.pool import READY
-from medfact.setting import in_words, settings_in, values_of
-from medfact.spec import BOUNDS, RunSpec, numbers_of
+from medfact.setting import as_tuple, describe_number, settings_by_name
+from medfact.spec import BOUNDS, RunSpec, bounded_numbers
 from medfact.statements import VARIANTS, Statement
 from medfact.store import schema
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
@@ -255,7 +255,11 @@ def _complete_row(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if name not in columns:
             raise ValueError(f"this medfact knows no column {name[:40]!r} of the {kind}")
-        plain = value if name in _VERBATIM.get(kind, ()) else _plain(value, printable if name in _LINES else one_line)
+        plain = (
+            value
+            if name in _VERBATIM.get(kind, ())
+            else _plain(value, strip_control_characters if name in _LINES else one_line)
+        )
         complete[name] = None if value is None else _value(name, plain, _TYPES[kind][name])
     for name in _REQUIRED[kind]:
         if complete[name] is None:
@@ -401,15 +405,17 @@ def _is_shallow(value: Any, levels: int) -> bool:
 
 
 def _check_spec(spec: RunSpec) -> None:
-    declared = {name: one.choices for name, one in settings_in(spec).items() if one.choices}
+    declared = {name: one.choices for name, one in settings_by_name(spec).items() if one.choices}
     for name, known in ({**declared, "question": FORMATS, "task": INSTRUCTIONS}).items():
-        if any(value not in known for value in values_of(getattr(spec, name))):
+        if any(value not in known for value in as_tuple(getattr(spec, name))):
             raise ValueError(f"its {name} is none that this medfact knows")
-    for path, value in numbers_of(spec):
-        if not BOUNDS[path].hold(value):
+    for path, value in bounded_numbers(spec):
+        if not BOUNDS[path].contains(value):
             least, most, _ = BOUNDS[path]
             name = path.partition(".")[2]
-            raise ValueError(f"its {name} {'are' if name.endswith('s') else 'is'} not {in_words(least)} to {in_words(most)}")
+            raise ValueError(
+                f"its {name} {'are' if name.endswith('s') else 'is'} not {describe_number(least)} to {describe_number(most)}"
+            )
     if (service := service_of(spec.model, spec.service)) is not None:
         try:
             host_of(service)
@@ -433,7 +439,7 @@ def _statement(row: dict[str, Any]) -> None:
     texts = {name: row[name] for name in FACT_TEXTS if name != "fact_id"}
     fact = Fact(**texts, positive=row["positive"], k=row["k"])
     if row["pool"] == READY and fact.fact_id != row["fact_id"]:
-        fact = fact.stated_as(row["text"])
+        fact = fact.with_ready_sentence(row["text"])
     if fact.fact_id != row["fact_id"]:
         raise ValueError("the id of its fact is another fact's")
     made = Statement(fact, row["pool"], row["variant"], row["text"], row["origin"])

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from medfact.errors import ModelError
 from medfact.models import Placement, ServiceSettings, provider_of, service_of
 from medfact.models.services.policy import address_of
-from medfact.setting import ADDRESS, ALL, LAST_PART, NOTHING, OF_MODEL, setting_of
+from medfact.setting import ADDRESS, ALL, LAST_PART, NOTHING, OF_MODEL, setting_metadata
 from medfact.spec import RunSpec
 
 Record = TypeVar("Record", RunSpec, Placement, ServiceSettings)
@@ -33,7 +33,7 @@ def _carried(record: Record) -> Record:
     """A record with what each of its fields says that goes elsewhere."""
     values: dict[str, Any] = {}
     for one in fields(record):
-        if (how := setting_of(one).travels) != ALL:
+        if (how := setting_metadata(one).export_policy) != ALL:
             values[one.name] = one.default if how == NOTHING else _CUT[how](getattr(record, one.name))
     return replace(record, **values)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.answers import CHOICES, QuestionFormat
-from medfact.datasets.text import Unreadable, read_yaml
+from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import PoolError
 from medfact.languages.reading import Words, words_in
 from medfact.languages.replies import ReadReply, read_answer, read_reply, settles
@@ -78,7 +78,7 @@ def read_asking(path: Path) -> Asking:
     where = f"{path.parent.name}/{path.name}"
     try:
         record = read_yaml(path.read_text(encoding="utf-8"))
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise PoolError(f"{where}, line {error.line}: {error.problem}", error.hint) from None
     entries: dict[str, Any] = record if isinstance(record, dict) else {}
     if str(entries.get("question", "")).count("{statement}") != 1:

@@ -17,7 +17,7 @@ from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.datasets import Collection, bundled_names
 from medfact.datasets.names import relation_words
 from medfact.errors import UnknownName
-from medfact.facts import Fact, name_key, spelled
+from medfact.facts import Fact, fold_text, name_key
 from medfact.languages.asking import Asking, read_asking
 from medfact.languages.cases import kind_of
 from medfact.languages.names import Name, read_names
@@ -105,7 +105,7 @@ def language_of(collection: Collection) -> str:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    return {word for name in names for word in _WORDS.findall(spelled(name))}
+    return {word for name in names for word in _WORDS.findall(fold_text(name))}
 
 
 @cache

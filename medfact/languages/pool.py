@@ -11,15 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from medfact.assets import language_of_pool, language_titles
-from medfact.datasets.text import Unreadable, read_yaml
+from medfact.assets import language_names, pool_language
+from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
 from medfact.languages.cases import PLURAL, Cases, check_cases, check_genders, read_cases
 from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
 from medfact.languages.names import MARKS, Name
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
-from medfact.prototypes.pool_files import pool_in, problems_by_form
+from medfact.prototypes.pool_files import problems_by_form, validate_pool
 from medfact.statements import Statement
 
 ENGLISH_POOL = "medfact"
@@ -112,8 +112,8 @@ class PoolInLanguage(Pool):
     def inverted(self, relation: str) -> str | None:
         return self.english.inverted(relation)
 
-    def why_withheld(self, relation: str) -> str | None:
-        return self.english.why_withheld(relation)
+    def withheld_reason(self, relation: str) -> str | None:
+        return self.english.withheld_reason(relation)
 
     def states(self, fact: Fact) -> bool:
         return self.canonical(fact.relation) in self.relations and self.names_all_of(fact) and not self._is_no_drug(fact)
@@ -146,10 +146,10 @@ class PoolInLanguage(Pool):
         missing = {fact.negative_of or fact.fact_id for fact in facts if not self.states(fact)}
         return tuple(fact for fact in facts if (fact.negative_of or fact.fact_id) not in missing)
 
-    def note_on(self, facts: Sequence[Fact]) -> str:
+    def unstated_note(self, facts: Sequence[Fact]) -> str:
         """How many of the true facts can be asked in this language, and why not the others, in sentences."""
         true, asked = sum(fact.positive for fact in facts), self.statable(facts)
-        title = language_titles()[language_of_pool(self.name)]
+        title = language_names()[pool_language(self.name)]
         said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
         if self.as_written is not None:
             written = {name_key(name) for fact in asked for name in (fact.head, fact.tail or "")} & self.as_written
@@ -189,7 +189,7 @@ def read_pool_in_language(path: Path, names: Mapping[str, Name]) -> PoolInLangua
     cases = read_cases(_place(path), record.get("cases"))
     check_cases(_place(path), text, cases)
     check_genders(_place(path.with_name("names.csv")), tuple(names.values()), cases)
-    read = pool_in(path, record)
+    read = validate_pool(path, record)
     joined = tuple((re.compile(pattern), str(becomes)) for pattern, becomes in record.get("joined") or [])
     capitals = record.get("capitals", True)
     if not isinstance(capitals, bool):
@@ -223,7 +223,7 @@ def record_of_pool(path: Path) -> tuple[str, dict[str, Any]]:
     text = path.read_text(encoding="utf-8")
     try:
         return text, read_yaml(text)
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise PoolError(f"{_place(path)}, line {error.line}: {error.problem}", error.hint) from None
 
 

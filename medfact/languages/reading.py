@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from medfact.answers.spoken import UNREADABLE, ReadAnswer, without, without_markup
+from medfact.answers.reply_text import UNREADABLE, ReadAnswer, blank_markup, blank_out
 from medfact.errors import PoolError
 
 LISTS = (
@@ -128,14 +128,14 @@ class WordReader:
 
     def opens(self, text: str) -> bool:
         """Whether a text opens with an answer, so that the rest need not be known."""
-        text = without(self._idiom, without(self._echo, without_markup(text)))
+        text = blank_out(self._idiom, blank_out(self._echo, blank_markup(text)))
         label = self._label.match(text, len(text) - len(text.lstrip(_BEFORE_A_KEYWORD)))
         return self._opened(text, 0) is not None or bool(label and self._opening_alone.match(text, label.end()))
 
     def read(self, text: str) -> ReadAnswer | None:
         composed = unicodedata.normalize("NFC", text)
         text = composed if len(composed) == len(text) else text
-        text = without(self._idiom, without(self._echo, without_markup(text)))
+        text = blank_out(self._idiom, blank_out(self._echo, blank_markup(text)))
         last = max((keyword.start() for keyword in self._keyword.finditer(text)), default=-1)
         corrected = (found.end() for found in self._corrected.finditer(text) if found.end() <= last)
         return self._uncorrected(text, max(corrected, default=0))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from medfact.answers.reading import SHORT, committed
-from medfact.answers.spoken import ReadAnswer, boxes, ends_of, without, without_latex
+from medfact.answers.reading import MAX_CACHED_LENGTH, read_committed_answer
+from medfact.answers.reply_text import ReadAnswer, blank_latex, blank_out, boxes, truncate_reply
 from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.datasets.text import read_yaml
 from medfact.languages.reading import Words, reader_of, words_in
@@ -37,22 +37,22 @@ UNREADABLE = ReadReply(None, None, None)
 
 def read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
     """The answer of a reply. code: the language of its question. words: of that language, None of English."""
-    return (_read_short if len(reply) <= SHORT else _read_reply)(code, words, reply)
+    return (_read_short if len(reply) <= MAX_CACHED_LENGTH else _read_reply)(code, words, reply)
 
 
 def _read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
-    said, places = ends_of(reply)
+    said, places = truncate_reply(reply)
     for begin, end in boxes(said):
-        boxed = _read(code, words, without_latex(said[begin:end]))
+        boxed = _read(code, words, blank_latex(said[begin:end]))
         if boxed.at is not None:
             return boxed._replace(at=places[begin + boxed.at])
     if words is None:
-        english = committed(reply, (said, places))
+        english = read_committed_answer(reply, (said, places))
         if english.at is not None and _in_english(said):
             return ReadReply(*english, ENGLISH)
-        other = _moved(_elsewhere(code, without_latex(said)), places)
+        other = _moved(_elsewhere(code, blank_latex(said)), places)
         return other if english.at is None or other.answer is (not english.answer) else ReadReply(*english, ENGLISH)
-    return _moved(_read(code, words, without_latex(said)), places)
+    return _moved(_read(code, words, blank_latex(said)), places)
 
 
 _read_short = lru_cache(maxsize=4096)(_read_reply)
@@ -82,7 +82,7 @@ def _read(code: str, words: Words | None, text: str) -> ReadReply:
     """The answer of a text without thinking and boxes. One in English is read as such, whichever words it shares."""
     own = reader_of(words).read(text) if words is not None else None
     is_english = len({*_in_english(text)}) >= 2
-    answer = committed(text) if words is None or is_english or (own is None and _KEYWORD.search(text)) else None
+    answer = read_committed_answer(text) if words is None or is_english or (own is None and _KEYWORD.search(text)) else None
     if own is not None and (answer is None or answer.answer is own.answer):
         return ReadReply(*own, code) if own.at is not None else UNREADABLE
     if answer is not None and answer.at is not None:
@@ -92,7 +92,7 @@ def _read(code: str, words: Words | None, text: str) -> ReadReply:
 
 def _in_english(text: str) -> list[str]:
     """The words of a text that are English alone, but for those that it quotes."""
-    return [word.lower() for word in _IN_ENGLISH.findall(without(_QUOTED, text))]
+    return [word.lower() for word in _IN_ENGLISH.findall(blank_out(_QUOTED, text))]
 
 
 def _elsewhere(code: str, text: str) -> ReadReply:

@@ -213,7 +213,7 @@ def load_model(
     Raises:
         UnknownName: no such model or kind of model.
         ModelError: it cannot be loaded or reached, or does not fit into memory.
-        PartMissing: what it needs is not installed.
+        NotInstalled: what it needs is not installed.
     """
     check_spec(spec)
     provider = provider_of(spec)

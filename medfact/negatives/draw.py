@@ -213,7 +213,7 @@ class _Draws:
     def _published(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
         """The papers' draw: uniform over the relation's tails by name, except those listed for the head."""
         listed = {
-            name_key(f.tail) for f in self.known.facts_of(fact.head) if f.relation == fact.relation and f.tail is not None
+            name_key(f.tail) for f in self.known.facts_about(fact.head) if f.relation == fact.relation and f.tail is not None
         }
         tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):

@@ -99,7 +99,7 @@ def _row(name: str, report: Report, shown: Mapping[str, Sequence[Report]]) -> Ma
 
 def figure_of(figures: Figures, name: str) -> plotly.graph_objects.Figure:
     """The first figure of a section. Raises UnknownName where there is no such section, Mistake where it has nothing to draw,
-    and PartMissing without plotly.
+    and NotInstalled without plotly.
     """
     known = [entry.name for entry in SECTIONS.values() if NOTEBOOK in entry.where]
     if name not in known:

@@ -18,7 +18,7 @@ from medfact.datasets.collection import summary
 from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
-from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
+from medfact.errors import FactsError, MissingColumns, Mistake, UnknownName
 from medfact.exchange.rows import fact_rows, statement_rows
 from medfact.extras import named_if_missing
 from medfact.facts import digest
@@ -27,7 +27,7 @@ from medfact.models.local.placement import bytes_of
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.pool import asked_as_written
-from medfact.setting import checked_value, settings_in
+from medfact.setting import checked_value, settings_by_name
 from medfact.spec import RunSpec
 from medfact.store import Store, exists, home
 
@@ -39,7 +39,7 @@ FRAMES = "notebook"
 
 _NESTED = {"placement": Placement, "service": ServiceSettings}
 _FACTS = {"dataset", "facts", "columns"}
-_KNOWN = {name for name, one in settings_in(RunSpec).items() if one.group} - _FACTS | _NESTED.keys()
+_KNOWN = {name for name, one in settings_by_name(RunSpec).items() if one.group} - _FACTS | _NESTED.keys()
 """The settings of a run that a notebook names; its facts are no setting there."""
 
 
@@ -85,7 +85,7 @@ def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", 
     Raises:
         FactsError: it cannot be read as facts; says which row or column.
         UnknownName: there is no such data set.
-        PartMissing: what it needs is not installed.
+        NotInstalled: what it needs is not installed.
     """
     if isinstance(source, Facts):
         return source
@@ -115,7 +115,7 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
     except FactsError as error:
         problem = error.problem.replace(f"{file.name}, row 1:", "the data frame:").replace(file.name, "the data frame")
         hint = error.hint.replace("choose the file again", "give the data frame again")
-        if isinstance(error, ColumnsMissing) and " missing" in problem:
+        if isinstance(error, MissingColumns) and " missing" in problem:
             problem = problem.replace("the file has", "it has")
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
@@ -227,7 +227,7 @@ def statements(
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
-    """Rows as a data frame. Raises PartMissing where pandas is not installed."""
+    """Rows as a data frame. Raises NotInstalled where pandas is not installed."""
     with named_if_missing():
         import pandas
     return pandas.DataFrame(list(rows))

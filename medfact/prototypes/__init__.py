@@ -1,18 +1,18 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
-from medfact.prototypes.direction import in_direction, is_about
+from medfact.prototypes.direction import is_inversion_note, orient_facts
 from medfact.prototypes.library import (
     ORIGIN,
     PLAIN,
     check_relations,
     load_pool,
-    mislabelled,
-    origin_of,
-    pool_in_text,
+    load_templates_pool,
+    mislabelled_forms,
+    origin_pool,
+    parse_pool,
     pool_names,
-    templates_pool,
 )
-from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, merged
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, merge_pools
 
 __all__ = [
     "ORIGIN",
@@ -22,13 +22,13 @@ __all__ = [
     "RelationPrototypes",
     "check_relations",
     "fill",
-    "in_direction",
-    "is_about",
+    "is_inversion_note",
     "load_pool",
-    "merged",
-    "mislabelled",
-    "origin_of",
-    "pool_in_text",
+    "load_templates_pool",
+    "merge_pools",
+    "mislabelled_forms",
+    "orient_facts",
+    "origin_pool",
+    "parse_pool",
     "pool_names",
-    "templates_pool",
 ]

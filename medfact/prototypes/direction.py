@@ -22,12 +22,12 @@ _Triplet = tuple[str, ...]
 _OTHER_WAY = ", the other way round."
 
 
-def is_about(note: str, relation: str) -> bool:
+def is_inversion_note(note: str, relation: str) -> bool:
     """Returns True for the note on inverted facts of a relation, as the file writes it."""
     return note.endswith(_OTHER_WAY) and f" {relation!r}: " in note
 
 
-def in_direction(collection: Collection, pool: Pool) -> Collection:
+def orient_facts(collection: Collection, pool: Pool) -> Collection:
     """Inverts the facts whose relation is an inverse in the pool, and applies the bundled sets' knowledge of its relations.
 
     Returns the same collection if nothing changes. Inverted facts have `turned_from`, and facts with a ready sentence stay
@@ -44,7 +44,7 @@ def in_direction(collection: Collection, pool: Pool) -> Collection:
     if inverses:
         key = ("in direction", *inverses.items(), *map(pool.canonical, sorted(collection.relations)))
         return _memoized(collection, key, lambda: _inverted(collection, inverses, pool.canonical))
-    if not any(external.pairs or external.common for external in collection.known.elsewhere):
+    if not any(external.pairs or external.common for external in collection.known.external_knowledge):
         return collection
     relations = sorted({fact.relation for fact in collection.known.facts})
     key = ("close knowledge", *((name, pool.canonical(name)) for name in relations))
@@ -108,7 +108,7 @@ class _Inversion:
         if not self.applies_to(fact):
             return fact
         single = fact if fact.positive else replace(fact, negative_of=None, k=0)
-        return single.turned(self.inverses[fact.relation])
+        return single.inverse(self.inverses[fact.relation])
 
     def triplet(self, fact: Fact) -> _Triplet:
         """One key for a fact's triplet and scope, under any name of its relation."""

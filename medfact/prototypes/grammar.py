@@ -23,7 +23,7 @@ _SLOT_OR_VERB = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plu
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NounPhrase:
     """A noun phrase: a name with its article, and its grammatical number."""
 
     text: str
@@ -31,9 +31,9 @@ class Written:
 
 
 @cache
-def _vocabulary() -> dict[str, Written]:
+def _vocabulary() -> dict[str, NounPhrase]:
     return {
-        name_key(row["name"]): Written(
+        name_key(row["name"]): NounPhrase(
             row["written"] or " ".join(filter(None, (row["article"], row["name"]))), row["number"] == "plural"
         )
         for row in vocabulary()
@@ -41,20 +41,20 @@ def _vocabulary() -> dict[str, Written]:
 
 
 @lru_cache(maxsize=1 << 17)
-def written(name: str) -> Written:
+def noun_phrase(name: str) -> NounPhrase:
     """The noun phrase of a name, from the vocabulary if it is listed there."""
-    return _vocabulary().get(name_key(name)) or Written(name, is_plural(name))
+    return _vocabulary().get(name_key(name)) or NounPhrase(name, is_plural(name))
 
 
-def sentence(prototype: str, head: str, tail: str, prefix: str = "") -> str:
+def render_sentence(prototype: str, head: str, tail: str, prefix: str = "") -> str:
     """Fills a prototype with noun phrases and capitalizes the sentence.
 
     `{is|are}` agrees with the name before it. Slots are filled in one pass: a name may itself contain [X].
 
     Args:
-        prefix: text in front of the sentence, such as `bounds_before(fact)`.
+        prefix: text in front of the sentence, such as `scope_prefix(fact)`.
     """
-    x, y = written(head), written(tail)
+    x, y = noun_phrase(head), noun_phrase(tail)
     filled = prefix + _format_string(prototype, x.plural, y.plural) % {"X": x.text, "Y": y.text}
     return filled[:1].upper() + filled[1:]
 
@@ -142,7 +142,7 @@ _ORDINARY_WORD = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$)
 """The capital of an ordinary first word, such as "First-choice"; not that of "E. coli", "COVID-19", "T-cell" or "HIV"."""
 
 
-def bounds_before(fact: Fact) -> str:
+def scope_prefix(fact: Fact) -> str:
     """The region and population of a fact as a prefix of its sentences: "In the United States, in pregnancy, ", or "".
 
     Affirmed and denied forms have the same prefix: a denial denies the statement, not its scope.
@@ -152,7 +152,7 @@ def bounds_before(fact: Fact) -> str:
     return prefix and f"{prefix[0].upper()}{prefix[1:]}, "
 
 
-def inside(prototype: str) -> str:
+def decapitalize(prototype: str) -> str:
     """A prototype as it continues after a comma: an ordinary first word in lower case, a slot or name unchanged."""
     return prototype[0].lower() + prototype[1:] if _ORDINARY_WORD.match(prototype) else prototype
 

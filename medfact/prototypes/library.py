@@ -14,13 +14,13 @@ from medfact.datasets.mkj import read_templates
 from medfact.datasets.names import relation_words
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
-from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import pool_in, read_pool
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merge_pools
+from medfact.prototypes.pool_files import read_pool, validate_pool
 
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: the papers' baseline."""
 
-OWN = "medfact"
+BUILTIN_POOL = "medfact"
 """The project's own pool. All other pools except MKJ's share its names of relations."""
 
 PLAIN = "plain"
@@ -29,11 +29,11 @@ PLAIN = "plain"
 
 def pool_names() -> list[str]:
     """Names of the bundled pools."""
-    return [*file_names(), ORIGIN]
+    return [*bundled_pool_files(), ORIGIN]
 
 
 @cache
-def file_names() -> tuple[str, ...]:
+def bundled_pool_files() -> tuple[str, ...]:
     """Names of the bundled pools that are files."""
     return tuple(sorted(path.stem for path in PROTOTYPES.glob("*.yaml")))
 
@@ -44,20 +44,20 @@ def load_pool(name_or_file: str) -> Pool:
     Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if it does not exist.
     """
     if name_or_file == ORIGIN:
-        return origin_of(_bundled(OWN))
-    if name_or_file in file_names():
+        return origin_pool(_bundled(BUILTIN_POOL))
+    if name_or_file in bundled_pool_files():
         return _bundled(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
         return _user_pool(read_pool(path), path)
     if path.suffix.lower() == ".json" and path.is_file():
-        return templates_pool(path)
+        return load_templates_pool(path)
     if path.is_file():
         raise PoolError(f"{path.name}: pools of this kind are not read.", "A pool ends in .yaml, or is MKJ's templates.json.")
     raise UnknownName("pool", name_or_file, pool_names())
 
 
-def pool_in_text(path: Path, text: str) -> Pool:
+def parse_pool(path: Path, text: str) -> Pool:
     """Parses the text of a user's pool file before it is written. Raises PoolError."""
     return _user_pool(read_pool(path, text), path)
 
@@ -69,11 +69,11 @@ def _user_pool(pool: Pool, path: Path) -> Pool:
     pool = replace(pool, file=path.name)
     if not pool.extends:
         return pool
-    if pool.extends not in file_names() or _bundled(pool.extends).forms != pool.forms:
-        same = [name for name in file_names() if _bundled(name).forms == pool.forms]
+    if pool.extends not in bundled_pool_files() or _bundled(pool.extends).forms != pool.forms:
+        same = [name for name in bundled_pool_files() if _bundled(name).forms == pool.forms]
         hint = f"Pools with its forms are: {', '.join(same) or 'none'}."
         raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
-    extended = merged(pool.name, [pool, _bundled(pool.extends)])
+    extended = merge_pools(pool.name, [pool, _bundled(pool.extends)])
     metadata = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
     return _with_builtin_names(replace(extended, verbatim=False, **metadata))
 
@@ -82,8 +82,8 @@ def _user_pool(pool: Pool, path: Path) -> Pool:
 def _bundled(name: str) -> Pool:
     path = PROTOTYPES / f"{name}.yaml"
     # the fast parser, if the library has it: these files are the project's own, so they are trusted
-    pool = pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    if name == OWN:
+    pool = validate_pool(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    if name == BUILTIN_POOL:
         return _with_translated_names(pool)
     return pool if name == READY else _with_builtin_names(pool)
 
@@ -114,7 +114,7 @@ def _with_builtin_names(pool: Pool) -> Pool:
         return tuple(name for name in names if name_key(name) not in taken)
 
     relations = dict(pool.relations)
-    for name, builtin in _bundled(OWN).relations.items():
+    for name, builtin in _bundled(BUILTIN_POOL).relations.items():
         if relation := relations.get(name):
             aliases, inverse = further(builtin.aliases), further(builtin.inverse)
             relations[name] = replace(relation, aliases=relation.aliases + aliases, inverse=relation.inverse + inverse)
@@ -130,7 +130,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
     for relation in pool.relations.values():
         names = {name_key(name) for name in (relation.name, *relation.aliases)}
         if not names & relation_keys and not any(
-            _bundled(bundled).canonical(name) for bundled in file_names() for name in names
+            _bundled(bundled).canonical(name) for bundled in bundled_pool_files() for name in names
         ):
             raise PoolError(
                 f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
@@ -138,7 +138,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
             )
 
 
-def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
+def origin_pool(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
     """The pool of one statement per fact: a benchmark's template for its relations, or the pool's plain form.
 
     Args:
@@ -167,7 +167,7 @@ def _relation_of_one_form(
     return RelationPrototypes(name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, words_of=words_of)
 
 
-def templates_pool(path: Path) -> Pool:
+def load_templates_pool(path: Path) -> Pool:
     """Reads MKJ's pool from a `templates.json`; unusable sentences become its problems.
 
     Raises FactsError if the file is broken, PoolError if it has no usable sentence.
@@ -192,7 +192,7 @@ Forms = Mapping[str, Mapping[str, str]]
 """Relation → form → a text: a sentence, or the reason why its label is wrong."""
 
 
-def mislabelled(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
+def mislabelled_forms(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
     """The mislabelled forms of some relations, with the reasons.
 
     Sentences are compared by their text, so the pool's name and the run's date do not matter.
@@ -203,7 +203,7 @@ def mislabelled(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[st
     """
     reasons: dict[str, dict[str, str]] = {}
     for relation in relations:
-        for pool in map(load_pool, file_names()):
+        for pool in map(load_pool, bundled_pool_files()):
             if (name := pool.canonical(relation)) is None:
                 continue
             prototypes, texts = pool.relations[name], sentences.get(name, {})

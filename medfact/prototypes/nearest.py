@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medfact.assets import table_words
-from medfact.datasets.semantic_types import fit_of
-from medfact.facts import Fact, spelled
+from medfact.datasets.semantic_types import type_fit
+from medfact.facts import Fact, fold_text
 from medfact.prototypes.pool import Pool, fill, split_words
 
 WEIGHT_OF_WORDS = 2.0
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
-class Reading:
+class RelationCandidate:
     """A relation of the pool that a user's relation may mean."""
 
     relation: str
@@ -34,7 +34,7 @@ class Reading:
     is_inverted: bool  # true if head and tail of the facts would be exchanged
 
 
-def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
+def rank_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]:
     """Ranks all relations of a pool, and their inverses, as the meaning of the relation of some facts, best first.
 
     The score adds two parts: words shared with the names of the pool's relations and with hints in five languages, and the
@@ -49,22 +49,26 @@ def readings_of(pool: Pool, facts: Sequence[Fact]) -> list[Reading]:
     }
     frequency = Counter(stem for relation_stems in stems.values() for stem in relation_stems)
     relation_stems = _stems([facts[0].relation])
-    readings: list[Reading] = []
+    readings: list[RelationCandidate] = []
     for relation in pool.relations.values():
         score = WEIGHT_OF_WORDS * sum(1 / frequency[stem] for stem in relation_stems & stems[relation.name])
         text = " ".join(fill(relation.description, head, tail).split())
-        fit = fit_of(pairs, relation.name)
-        readings.append(Reading(relation.name, relation.name, text, kind_of(relation.head), score + fit, is_inverted=False))
+        fit = type_fit(pairs, relation.name)
+        readings.append(
+            RelationCandidate(relation.name, relation.name, text, thing_kind(relation.head), score + fit, is_inverted=False)
+        )
         for name in relation.inverse[:1]:
             text = " ".join(fill(relation.description, tail, head).split())
-            fit = fit_of([pair[::-1] for pair in pairs], relation.name)
-            readings.append(Reading(relation.name, name, text, kind_of(relation.tail), score + fit, is_inverted=True))
+            fit = type_fit([pair[::-1] for pair in pairs], relation.name)
+            readings.append(
+                RelationCandidate(relation.name, name, text, thing_kind(relation.tail), score + fit, is_inverted=True)
+            )
     return sorted(readings, key=lambda reading: -reading.score)
 
 
-def likeliest(readings: Sequence[Reading], number: int = 3) -> list[Reading]:
+def best_candidates(readings: Sequence[RelationCandidate], number: int = 3) -> list[RelationCandidate]:
     """The best of sorted readings with a positive score, each relation in only one direction."""
-    best: dict[str, Reading] = {}
+    best: dict[str, RelationCandidate] = {}
     for reading in readings:
         if reading.score > 0:
             best.setdefault(reading.relation, reading)
@@ -73,7 +77,7 @@ def likeliest(readings: Sequence[Reading], number: int = 3) -> list[Reading]:
 
 def nearest_hint(pool: Pool, facts: Sequence[Fact]) -> str:
     """The hint for the command line that shows how to declare the meaning of the relation of some facts."""
-    relation, names = facts[0].relation, [reading.name for reading in likeliest(readings_of(pool, facts))]
+    relation, names = facts[0].relation, [reading.name for reading in best_candidates(rank_relations(pool, facts))]
     names = names or [*pool.relations][:3]
     column = f'--column "relation:{relation}=={names[0]}"'
     return (
@@ -82,7 +86,7 @@ def nearest_hint(pool: Pool, facts: Sequence[Fact]) -> str:
     )
 
 
-def kind_of(thing: str) -> str:
+def thing_kind(thing: str) -> str:
     """The kind of a thing, such as condition or drug; "" for any other."""
     kinds = table_words()["kinds"].items()
     return next((kind for kind, named in kinds if not set(thing.casefold().split()).isdisjoint(named)), "")
@@ -90,7 +94,7 @@ def kind_of(thing: str) -> str:
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
     """The first six letters of each word that may hint at a relation; of Chinese, each bigram of characters."""
-    words = [word for text in texts for word in _WORD.findall(spelled(split_words(text)))]
+    words = [word for text in texts for word in _WORD.findall(fold_text(split_words(text)))]
     linking = table_words()["linking"]
     latin = {word[:6] for word in words if word.isascii() and len(word) > 3 and word not in linking}
     bigrams = {first + second for word in words if not word.isascii() for first, second in itertools.pairwise(word)}
@@ -106,7 +110,7 @@ _PARTICIPLE = re.compile(r"\w+(?:ed|en|wn|ght|ound|ung)\b")
 _VERB = re.compile(r"(?!\w*(?:ss|us|is|[io]ns|ents|ors|ers|ies|nces|ics|ings|oms|gns|[st]ures|ects|ests|ds)\b)\w+s\b")
 
 
-def begun_sentences(relation: str, about: str = "") -> tuple[str, ...]:
+def generic_sentences(relation: str, about: str = "") -> tuple[str, ...]:
     """Generates four equivalent sentences from the name of a relation: plain, inverted, about a patient, and both.
 
     Each of them can be negated.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from medfact.facts import Fact, name_key
-from medfact.prototypes.grammar import bounds_before, inside, sentence
+from medfact.prototypes.grammar import decapitalize, render_sentence, scope_prefix
 from medfact.statements import Statement
 
 READY = "mkj"
@@ -46,10 +46,10 @@ class RelationPrototypes:
 
     def state(self, prototype: str, fact: Fact) -> str:
         """Fills a prototype of this relation with a fact that has a tail; its region and population come first."""
-        prefix = bounds_before(fact)
-        prototype = inside(prototype) if prefix else prototype
+        prefix = scope_prefix(fact)
+        prototype = decapitalize(prototype) if prefix else prototype
         if self.grammar:
-            return sentence(prototype, fact.head, fact.tail or "", prefix)
+            return render_sentence(prototype, fact.head, fact.tail or "", prefix)
         return prefix + fill(prototype, fact.head, fact.tail or "")
 
 
@@ -101,11 +101,11 @@ class Pool:
         """The facts all of whose names the pool can express: all facts, in English."""
         return tuple(facts)
 
-    def note_on(self, facts: Sequence[Fact]) -> str:
+    def unstated_note(self, facts: Sequence[Fact]) -> str:
         """A note on the number of facts that the pool cannot state; "" in English."""
         return ""
 
-    def why_withheld(self, relation: str) -> str | None:
+    def withheld_reason(self, relation: str) -> str | None:
         """The reason, as a sentence, why the pool does not state a relation; None if it withholds no such relation."""
         return {name_key(name): reason for name, reason in self.withheld.items()}.get(name_key(relation))
 
@@ -144,7 +144,7 @@ def fill(prototype: str, head: str, tail: str) -> str:
     return _SLOTS.sub(lambda slot: names[slot.group()], prototype)
 
 
-def merged(name: str, pools: Sequence[Pool]) -> Pool:
+def merge_pools(name: str, pools: Sequence[Pool]) -> Pool:
     """Merges pools of the same forms. The first pool that states a relation or has a name takes precedence."""
     if len(pools) == 1:
         return pools[0]

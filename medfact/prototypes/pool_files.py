@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets.text import Unreadable, read_yaml
+from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import name_key
 from medfact.prototypes.pool import Pool, RelationPrototypes
@@ -32,10 +32,10 @@ def read_pool(path: Path, text: str | None = None) -> Pool:
     Args:
         text: the content of a file that does not exist yet.
     """
-    return pool_in(path, _record(path, _text_of(path) if text is None else text))
+    return validate_pool(path, _record(path, _text_of(path) if text is None else text))
 
 
-def pool_in(path: Path, record: dict[str, Any]) -> Pool:
+def validate_pool(path: Path, record: dict[str, Any]) -> Pool:
     """Validates a pool from a parsed file, by the rules of `read_pool`. Errors name the path."""
     forms = _forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
@@ -83,7 +83,7 @@ def _text_of(path: Path) -> str:
 def _record(path: Path, text: str) -> dict[str, Any]:
     try:
         record = read_yaml(text)
-    except Unreadable as error:
+    except InvalidYaml as error:
         where = f", line {error.line}" if error.line else ""
         raise PoolError(f"{path.name}{where}: {error.problem}", error.hint) from None
     if not isinstance(record, dict) or not isinstance(record.get("relations"), dict) or not record["relations"]:
@@ -181,7 +181,7 @@ def _place(path: Path, relation: str, form: str) -> str:
     return f"{path.name}, relation {relation!r}, form {form!r}"
 
 
-def problem_of_sentence(text: str) -> str | None:
+def sentence_problem(text: str) -> str | None:
     """The rule that a text breaks as a prototype; None if it is valid."""
     try:
         _sentence("", text)
@@ -230,7 +230,7 @@ def _check_denials(path: Path, pool: Pool) -> None:
                 affirmed, denied = sentences.get(affirmed_form), sentences[form]
                 if affirmed is None and pool.operators:
                     raise PoolError(f"{place}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
-                if affirmed is not None and (problem := problem_of_denial(affirmed, denied, pool.operators)):
+                if affirmed is not None and (problem := negation_problem(affirmed, denied, pool.operators)):
                     hint = "Deny it." if denied == affirmed else "Change one operator only, and list it under `operators`."
                     raise PoolError(f"{place}: {problem.format(f'the form {affirmed_form!r}')}", hint)
 
@@ -252,15 +252,15 @@ def problems_by_form(
     for form in forms:
         text = sentences.get(form, "")
         affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
-        denial = problem_of_denial(affirmed, text, operators) if affirmed else None
-        problem = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
+        denial = negation_problem(affirmed, text, operators) if affirmed else None
+        problem = sentence_problem(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
         if problem or text.casefold() in seen:
             problems[form] = problem or "it is the same as another of its sentences."
         seen.add(text.casefold())
     return problems
 
 
-def problem_of_denial(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:
+def negation_problem(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:
     """The reason why a sentence is not a valid negation of another; None if it is.
 
     A negation differs from the affirmed sentence, for which the reason has a placeholder {}. If there are operators of

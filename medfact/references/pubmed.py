@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from medfact.errors import ReferenceAway
+from medfact.errors import ReferenceDown
 from medfact.references.reference import Reference
 
 ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
@@ -41,7 +41,7 @@ class PubMed:
         return urlsplit(self._reference.base_url).netloc or self._reference.base_url
 
     def count(self, term: str) -> int:
-        """The articles that hold this phrase. Raises ReferenceAway where PubMed cannot be asked or gives no count."""
+        """The articles that hold this phrase. Raises ReferenceDown where PubMed cannot be asked or gives no count."""
         before = self._reference.asked
         count = self.count_together(term)
         self.asked += 1
@@ -64,7 +64,7 @@ class PubMed:
         answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
         found = _result(answer)
         if found is None:
-            raise ReferenceAway("PubMed answered without a count.", HINT)
+            raise ReferenceDown("PubMed answered without a count.", HINT)
         return found
 
 

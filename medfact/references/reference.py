@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medfact.errors import ReferenceAway
+from medfact.errors import ReferenceDown
 from medfact.facts import digest
 from medfact.proxies import check_proxies
 
@@ -53,7 +53,7 @@ class Reference:
     ) -> Any:
         """The JSON at a path. An answer that is not usable (an error in JSON) is returned and not kept.
 
-        Raises ReferenceAway where there is none: no network, an error, no JSON; Mistake where a proxy cannot be used.
+        Raises ReferenceDown where there is none: no network, an error, no JSON; Mistake where a proxy cannot be used.
         """
         question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
         if question not in self._answers:
@@ -78,7 +78,7 @@ class Reference:
                 continue
             if reply.status_code not in _BUSY:
                 return self._json(reply.status_code, reply.content)
-        raise ReferenceAway(f"{self.name} cannot be reached.", self.hint)
+        raise ReferenceDown(f"{self.name} cannot be reached.", self.hint)
 
     def _wait(self, attempt: int) -> None:
         """Until the next request is due; longer before each further try."""
@@ -88,15 +88,15 @@ class Reference:
 
     def _json(self, status: int, content: bytes) -> Any:
         if status in (401, 403):
-            raise ReferenceAway(f"{self.name} rejected this key (HTTP {status}).", self.hint)
+            raise ReferenceDown(f"{self.name} rejected this key (HTTP {status}).", self.hint)
         if status == 404:
             return None
         if status != 200:
-            raise ReferenceAway(f"{self.name} refuses the request (HTTP {status}).", self.hint)
+            raise ReferenceDown(f"{self.name} refuses the request (HTTP {status}).", self.hint)
         try:
             return json.loads(content) if len(content) <= MAX_BYTES else None
         except (ValueError, RecursionError):
-            raise ReferenceAway(f"{self.name} answered with something that is not JSON.", self.hint) from None
+            raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
 
     def _keep(self, question: str, answer: Any) -> None:
         if self._kept is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from medfact.errors import ReferenceAway
+from medfact.errors import ReferenceDown
 from medfact.references.reference import Reference
 
 ADDRESS = "https://uts-ws.nlm.nih.gov"
@@ -45,7 +45,7 @@ class UmlsApi:
     def __init__(self, kept: Path | None = None) -> None:
         self._key = os.environ.get("UMLS_API_KEY", "").strip()
         if not self._key:
-            raise ReferenceAway("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", HINT)
+            raise ReferenceDown("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", HINT)
         self.reference = Reference("The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", ADDRESS), PAUSE, HINT, kept)
 
     def _get(self, path: str, **params: str) -> Any:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from medfact.assets import ASSETS
-from medfact.datasets.text import Unreadable, read_yaml
+from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
 from medfact.metrics.averages import by_names
@@ -40,7 +40,7 @@ def _read(file: Path, _: int, size: int) -> Mapping[str, str]:
         raise FactsError(f"{FILE} is larger than {MOST_BYTES:,} bytes.", hint)
     try:
         record = read_yaml(file.read_text(encoding="utf-8"))
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise FactsError(f"{FILE}{f', line {error.line}' if error.line else ''}: {error.problem}", error.hint) from None
     except UnicodeDecodeError:
         raise FactsError(f"{FILE}: it is not UTF-8 text.", "Save it as UTF-8.") from None

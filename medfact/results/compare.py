@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from medfact.assets import ENGLISH
-from medfact.kept import keep
+from medfact.caching import shared_cache
 from medfact.metrics import record_of
 from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired, raced
@@ -272,7 +272,7 @@ class Comparisons:
 
     def __init__(self, store: Store, reports: Reports) -> None:
         self._store, self._reports = store, reports
-        self._kept = keep(KEPT)(self._make)  # whoever looks at other runs does not wait
+        self._kept = shared_cache(KEPT)(self._make)  # whoever looks at other runs does not wait
 
     def made(self, runs: Sequence[str]) -> Comparison:
         """As `comparison`. Raises Mistake and UnknownName."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets.table_writer import being_written
-from medfact.datasets.text import escaped
+from medfact.datasets.text import escape_control_characters
 from medfact.exchange.portable import shown_model
 from medfact.exchange.rows import statement_row
 from medfact.metrics.uncertainty import Estimate
@@ -81,7 +81,7 @@ def model_id(run: Run) -> str:
 
 
 def _line(content: Mapping[str, Any], indent: int | None = None) -> bytes:
-    return f"{escaped(json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False))}\n".encode()
+    return f"{escape_control_characters(json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False))}\n".encode()
 
 
 def _evaluation_id(run: Run) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from medfact.kept import keep
+from medfact.caching import shared_cache
 from medfact.metrics.differences import SIGNIFICANT, Place, holm, places
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
@@ -137,7 +137,7 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     ]
 
 
-@keep(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
+@shared_cache(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
 def _compared(a: Side, b: Side, by: str) -> Paired:
     """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
     return RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)

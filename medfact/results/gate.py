@@ -15,7 +15,7 @@ from medfact.datasets.text import one_line
 from medfact.facts import Fact
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
 from medfact.metrics.race import Differences
-from medfact.prototypes.grammar import bounds_before
+from medfact.prototypes.grammar import scope_prefix
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
 from medfact.results.drift import Served, changes_in_words, served_in_words, served_of
 from medfact.results.fact_table import fact_table, facts_of_rows
@@ -202,7 +202,7 @@ def _dangerous(one: Accepted) -> str:
 
 
 def _fact(fact: Fact) -> str:
-    return f"{bounds_before(fact)}{fact.head}, {fact.relation}, {fact.tail}"
+    return f"{scope_prefix(fact)}{fact.head}, {fact.relation}, {fact.tail}"
 
 
 # ------------------------------------------------------------------------------------------------ for pipelines

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.languages import load_language
 from medfact.metrics import record_of
 from medfact.metrics.contrasts import Contrasted
@@ -59,7 +59,7 @@ def _difference(one: Contrasted) -> dict[str, Any]:
 
 def title(language: str) -> str:
     """What a language is called."""
-    return language_titles().get(language, language)
+    return language_names().get(language, language)
 
 
 def in_languages(sides: Sequence[Side], store: Store) -> tuple[InLanguages, ...]:
@@ -79,7 +79,7 @@ def _but_for_language(run: Run) -> tuple[str, ...]:
 
 
 def _told(by_language: dict[str, Side], store: Store) -> InLanguages:
-    order = sorted(by_language, key=[*language_titles()].index)
+    order = sorted(by_language, key=[*language_names()].index)
     sides = {language: by_language[language] for language in order}
     return InLanguages(
         model=next(iter(sides.values())).run.model,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cachetools import LRUCache
 
-from medfact.computing import computing, waiting_elsewhere
+from medfact.caching import KeyedLock
+from medfact.concurrency import compute_slot, slot_released
 from medfact.errors import StoreError, UnknownName
 from medfact.facts import Fact
-from medfact.kept import Alone
 from medfact.metrics import PENDING
 from medfact.metrics.records import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
@@ -150,7 +150,7 @@ class Reports:
         self._beside: dict[str, threading.Event] = {}
         self._unkept: LRUCache[str, tuple[Run, Report]] = LRUCache(KEPT)
         self._keeper: threading.Thread | None = None
-        self._alone = Alone()
+        self._alone = KeyedLock()
         self._lock = threading.RLock()
         jobs.tell_of_ends(self._make_again)
 
@@ -167,7 +167,7 @@ class Reports:
         if not made.behind:
             return made
         if made.has_ended:
-            with waiting_elsewhere():
+            with slot_released():
                 is_done = self._make_beside(run).wait(SOON_AFTER_END)
             if is_done:
                 return self.latest(run)
@@ -273,7 +273,7 @@ class Reports:
 
     def _make_first(self, run: str) -> Live:
         """Made by the first who asks; others wait for it."""
-        with self._alone.at(run):
+        with self._alone.acquire(run):
             return self._as_made(run) or self._make(run)
 
     def _make_again(self, run: str) -> None:
@@ -292,7 +292,7 @@ class Reports:
 
         def work() -> None:
             try:
-                with computing(self._store.run(run).owner):
+                with compute_slot(self._store.run(run).owner):
                     self._make(run)
             except Exception as error:
                 if not isinstance(error, (StoreError, UnknownName)):  # it was deleted meanwhile
@@ -356,7 +356,7 @@ class Reports:
                         break
                     _, (record, made) = self._unkept.popitem()
                 try:
-                    with computing(record.owner):
+                    with compute_slot(record.owner):
                         keep(self._store, record, made)
                 except Exception:  # it was shown, and is made again another time
                     _log.exception("The report of run %s could not be kept.", record.run)

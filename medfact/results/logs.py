@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from medfact.datasets.text import escaped
+from medfact.datasets.text import escape_control_characters
 from medfact.exchange.portable import portable, shown_model
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report
@@ -38,7 +38,7 @@ def log_of(store: Store, run: Run, report: Report, harness: str) -> Iterator[str
 
 
 def _line(content: dict[str, Any]) -> str:
-    return escaped(json.dumps(content, ensure_ascii=False)) + "\n"
+    return escape_control_characters(json.dumps(content, ensure_ascii=False)) + "\n"
 
 
 def _word(answer: bool | None) -> str:

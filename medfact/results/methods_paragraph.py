@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
 from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.models.pressure import CONTROL

@@ -68,7 +68,7 @@ def _bounds(figure: Estimate) -> str:
 
 def figures_of(report: Report) -> Iterator[tuple[str, str, str, Any]]:
     """(name, what it is, of what, its value) of each score that a run's method shows first, and of the two harms."""
-    shown = (*PROTOCOLS[report.protocol].first, *_HARM)
+    shown = (*PROTOCOLS[report.protocol].headline_metrics, *_HARM)
     for name, (title, of) in _FIGURES.items():
         found = getattr(report, name)
         if name in shown and found.value is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate

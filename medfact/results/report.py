@@ -11,11 +11,11 @@ from zipfile import BadZipFile
 import numpy as np
 from pydantic import ValidationError
 
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
+from medfact.caching import shared_cache as keep_for_all
 from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.facts import Fact
-from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
@@ -39,7 +39,7 @@ from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
 from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
-from medfact.spec import RunSpec, chosen_in_words, method_label
+from medfact.spec import RunSpec, describe_options, method_label
 from medfact.store import RUNNING, WAITING, Run, Store
 from medfact.version import VERSION
 
@@ -172,7 +172,7 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     measured_with = ("protocol", "asked_in", "facts", "negatives", "negative_difficulty")
     as_measured = all(getattr(run.spec, name) == getattr(RunSpec, name) for name in measured_with)
     return {
-        "chosen": chosen_in_words(run.spec, run.shots) or None,
+        "chosen": describe_options(run.spec, run.shots) or None,
         "words_alone": (words_alone(run.dataset) or None) if as_measured else None,
         "pressure": pressure_of(run, records, store),
         "dropped": dropped_of(run, records, store),

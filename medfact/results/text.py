@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from medfact.datasets.text import one_line
 from medfact.metrics.uncertainty import Estimate
-from medfact.prototypes.grammar import bounds_before
+from medfact.prototypes.grammar import scope_prefix
 from medfact.results.blocks import Block, Cell, Curve, Facts, Note, Section, Table
 from medfact.results.compare import Comparison
 from medfact.results.danger import Danger
@@ -98,7 +98,7 @@ def _lines_of_block(block: Block) -> Iterator[str]:
         yield from _lines_of_table(block)
     elif isinstance(block, Facts):
         for one in block.lines:
-            fact = f"{bounds_before(one.fact)}{one.fact.head} | {one.fact.relation} | {one.fact.tail or '(not known)'}"
+            fact = f"{scope_prefix(one.fact)}{one.fact.head} | {one.fact.relation} | {one.fact.tail or '(not known)'}"
             yield f"[{label_of(one.fact)}] {fact}: {shortened(one.words, LONGEST)}"
     elif isinstance(block, Note) and not block.quiet:
         yield from ([f"{block.heading}:"] if block.heading else [])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-from medfact.assets import language_of_pool
+from medfact.assets import pool_language
 from medfact.datasets.columns import listed
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import OVERCONFIDENT, TOO_HIGH, TOO_LOW, UNDERCONFIDENT
@@ -90,7 +90,7 @@ def rules_of(report: Report) -> dict[str, Mapping[str, float]]:
     denied” is right on all statements of true facts and on none of false ones, where English statements are denied.
     """
     true, false, words = report.positive_accuracy.n, report.negative_accuracy.n, report.words_alone
-    is_denied = true and "dn" in report.by_variant and not language_of_pool(report.pool)
+    is_denied = true and "dn" in report.by_variant and not pool_language(report.pool)
     unless_denied = dict.fromkeys((MASTERY, "average_accuracy"), true / max(true + false, 1))
     unless_denied |= {"pair_joint_accuracy": 0.0} if false else {}
     return {**({UNLESS_DENIED: unless_denied} if is_denied else {}), **({EMBEDDING: words} if words else {})}
@@ -168,7 +168,7 @@ def _failings(report: Report, defects: Container[str | None]) -> Iterator[Clause
 
 def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLanguages]) -> Iterator[Clause]:
     """Language, worked examples, passages and pushes, and false facts that nobody checked."""
-    language = language_of_pool(report.pool)
+    language = pool_language(report.pool)
     beside = "".join(_beside_another(each.found, language) for each in languages if each.runs.get(language) == report.run)
     texts = [f"asked in {title(language)}{beside}"] if language else []
     texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []

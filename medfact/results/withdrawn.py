@@ -21,7 +21,7 @@ from medfact.metrics.joint import facts_of, pair_joint
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.negatives import PUBLISHED
-from medfact.prototypes import mislabelled
+from medfact.prototypes import mislabelled_forms
 from medfact.runs.plan import negative_difficulty_of
 from medfact.store import Plan, Run, Store
 
@@ -157,7 +157,7 @@ class WellLabelled:
 
 def well_labelled(run: Run, records: Records) -> WellLabelled | None:
     """The scores without the forms that the run's sentences label wrongly; None where it asks no such form."""
-    forms = mislabelled(run.pool_text, records.relations.names)
+    forms = mislabelled_forms(run.pool_text, records.relations.names)
     wrong = np.zeros(len(records.fact), dtype=bool)
     for relation, of_relation in forms.items():
         wrong |= records.relations.among([relation]) & records.variants.among([*of_relation])

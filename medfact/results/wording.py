@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
 
-from medfact.assets import language_titles
+from medfact.assets import language_names
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
@@ -278,7 +278,7 @@ def _passages_of(run: Run) -> str:
 
 
 _TRAITS: tuple[Callable[[Run], str], ...] = (
-    lambda run: language_titles().get(run.spec.asked_in, run.spec.asked_in),
+    lambda run: language_names().get(run.spec.asked_in, run.spec.asked_in),
     _sentences_of,
     _passages_of,
     lambda run: counted(run.shots, "worked example") if run.shots else "",
@@ -497,14 +497,14 @@ def first_scores(reports: Iterable[Report]) -> dict[str, list[Report]]:
     shown: dict[str, list[Report]] = {}
     always = [name for name, one in MEASURES.items() if one.always]
     for report in reports:
-        for name in [*sorted(PROTOCOLS[report.protocol].first, key=lambda name: name != "joint_accuracy"), *always]:
+        for name in [*sorted(PROTOCOLS[report.protocol].headline_metrics, key=lambda name: name != "joint_accuracy"), *always]:
             shown.setdefault(name, []).append(report)
     return shown
 
 
 def headlines(reports: Iterable[Report]) -> list[str]:
     """The scores that the methods of these runs show where there is room for few."""
-    return list(dict.fromkeys(name for report in reports for name in PROTOCOLS[report.protocol].headline))
+    return list(dict.fromkeys(name for report in reports for name in PROTOCOLS[report.protocol].summary_metrics))
 
 
 def ways_of(reports: Iterable[Report]) -> int:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.errors import Mistake
-from medfact.facts import core_name, digest, spelled
+from medfact.facts import core_name, digest, fold_text
 from medfact.models.encoder import Encoder, Vectors
 
 SPARSE, DENSE = "sparse", "dense"
@@ -77,7 +77,7 @@ def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float =
 
 def tokenize(text: str) -> list[str]:
     """The words of a text, normalized for case, accents, hyphens, and British or American spelling."""
-    return _WORD.findall(spelled(text))
+    return _WORD.findall(fold_text(text))
 
 
 class SparseIndex:
@@ -256,4 +256,4 @@ class MentionIndex:
 
 def _spaced_words(text: str) -> str:
     """The words of a text with one space around each."""
-    return f" {_SEPARATORS.sub(' ', spelled(text)).strip()} "
+    return f" {_SEPARATORS.sub(' ', fold_text(text)).strip()} "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.assets import ASSETS
-from medfact.datasets.text import Unreadable, read_yaml
+from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import FactsError
 from medfact.statements import VARIANTS
 
@@ -58,7 +58,7 @@ def _read(file: Path, _: int, size: int) -> Guidelines:
         raise FactsError(f"{FILE} is larger than {MOST_BYTES:,} bytes.", "A guide beside each fact should be short.")
     try:
         record = read_yaml(file.read_text(encoding="utf-8"))
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise FactsError(f"{FILE}{f', line {error.line}' if error.line else ''}: {error.problem}", error.hint) from None
     except UnicodeDecodeError:
         raise FactsError(f"{FILE}: it is not UTF-8 text.", "Save it as UTF-8.") from None

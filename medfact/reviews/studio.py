@@ -12,7 +12,7 @@ import yaml
 from medfact.errors import Mistake
 from medfact.facts import name_key
 from medfact.prototypes import Pool, RelationPrototypes, fill, load_pool, pool_names
-from medfact.prototypes.grammar import sentence
+from medfact.prototypes.grammar import render_sentence
 from medfact.prototypes.pool_files import MAX_FILE_BYTES
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import PrototypeEdit
@@ -83,7 +83,7 @@ def filled(base: Pool, text: str, head: str, tail: str) -> str:
     """A sentence about two names, as the pool would state it; "" unless it has both slots once."""
     if text.count("[X]") != 1 or text.count("[Y]") != 1:
         return ""
-    return (sentence if _has_grammar(base) else fill)(text, head, tail)
+    return (render_sentence if _has_grammar(base) else fill)(text, head, tail)
 
 
 def _has_grammar(base: Pool) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from medfact.assets import ENGLISH, language_of_pool, language_titles
+from medfact.assets import ENGLISH, language_names, pool_language
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.languages import Language, load_language
@@ -40,7 +40,7 @@ class EditablePool:
     @property
     def language(self) -> str:
         """The code of the language of its sentences."""
-        return language_of_pool(self.pool.name) or ENGLISH
+        return pool_language(self.pool.name) or ENGLISH
 
     @property
     def grammar(self) -> Grammar | None:
@@ -145,7 +145,7 @@ def editable_titles() -> Mapping[str, str]:
 
 def _titles() -> Iterator[tuple[str, str]]:
     yield from ((name, load_pool(name).title) for name in studio.bases())
-    for code, title in language_titles().items():
+    for code, title in language_names().items():
         if code != ENGLISH:
             yield f"medfact-{code}", f"medfact in {title}"
 
@@ -154,5 +154,5 @@ def editable(name: str) -> EditablePool:
     """A pool that can be edited. Raises Mistake where there is none of this name."""
     if name not in editable_titles():
         raise Mistake("There is no such pool to edit.", "Choose one on the page Sentences.")
-    code = language_of_pool(name)
+    code = pool_language(name)
     return PoolOfLanguage(load_language(code).pool, load_language(code)) if code else EditablePool(load_pool(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from medfact.assets import language_of_pool
+from medfact.assets import pool_language
 from medfact.languages import load_language
 from medfact.languages.templates import template_of
 from medfact.reviews.verdicts import Opinion
@@ -35,7 +35,7 @@ def suggestions(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[
 
 
 def _template(statement: Statement, wording: str) -> str:
-    if code := language_of_pool(statement.pool):
+    if code := pool_language(statement.pool):
         return _template_in(code, statement, wording)
     names = names_in_a_sentence(statement.fact.head), names_in_a_sentence(statement.fact.tail or statement.fact.head)
     text = masked(wording, *names)

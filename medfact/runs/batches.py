@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from medfact.errors import Mistake, ModelError, ServiceAway
+from medfact.errors import Mistake, ModelError, ServiceDown
 from medfact.models import Completion, Model, Prompt
 from medfact.models.services.batches import (
     FIRST_POLL_SECONDS,
@@ -126,7 +126,7 @@ class _Asking:
         """Has the service begin a batch. One that it refuses is closed, so that another one may be sent."""
         try:
             return self._service.begin(file, path, token)
-        except ServiceAway:
+        except ServiceDown:
             raise
         except ModelError:
             self._store.batches.close(token)

@@ -11,8 +11,8 @@ from medfact.datasets import Collection
 from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.headers import OWN, Limits
 from medfact.facts import Fact, KnowledgeBase, digest
-from medfact.prototypes import Pool, in_direction
-from medfact.prototypes.grammar import bounds_before
+from medfact.prototypes import Pool, orient_facts
+from medfact.prototypes.grammar import scope_prefix
 from medfact.retrieval import MentionIndex
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
@@ -96,11 +96,11 @@ def corpus_of(spec: RunSpec, collection: Collection, limits: Limits = OWN) -> Co
     Raises FactsError where the documents cannot be read.
     """
     if spec.corpus is not None:
-        path = Path(spec.opened("corpus"))
+        path = Path(spec.trusted("corpus"))
         return Corpus(path.name, read_documents(path, spec.corpus_column, limits), collection.known)
     facts_of: dict[str, list[Fact]] = {}
     pool = pool_of(spec, collection)
-    collection = in_direction(collection, pool)
+    collection = orient_facts(collection, pool)
     for fact in collection.known.facts:
         if fact.tail:
             facts_of.setdefault(_plain(fact, pool, protocol_of(spec).pools), []).append(fact)
@@ -114,6 +114,6 @@ def _plain(fact: Fact, pool: Pool, pools: Sequence[str]) -> str:
     """
     name = pool.canonical(fact.relation)
     if "mkj" in pools or name is None:
-        return bounds_before(fact) + " ".join((fact.head, fact.relation, fact.tail or ""))
+        return scope_prefix(fact) + " ".join((fact.head, fact.relation, fact.tail or ""))
     relation = pool.relations[name]
     return relation.state(relation.sentences_for(fact)[pool.forms[0]], fact)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
+from medfact.answers.prompts import LLM_EVAL, LLM_EVAL_STATEMENTS, TEMPLATES
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
 from medfact.languages import CAN_BE_ASKED
@@ -102,7 +102,7 @@ def _reply_tokens(item: Asked, spec: RunSpec) -> int:
     """Estimate of a reply: an answer, a sentence as long as its prototype or triplet, or eight of them."""
     if not spec.writes:
         return _REPLY_TOKENS
-    return tokens_in(item.statement.text) * (EIGHT if spec.task in (LLM_EVAL, TEMPLATES) else 1)
+    return tokens_in(item.statement.text) * (LLM_EVAL_STATEMENTS if spec.task in (LLM_EVAL, TEMPLATES) else 1)
 
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medfact.answers import Demonstration
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
 from medfact.datasets import Collection, read_table
 from medfact.datasets.denials import truth
 from medfact.datasets.headers import Columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.languages import load_language, read_reply
 from medfact.metrics import UNREADABLE, Records
 from medfact.models import provider_of
@@ -93,8 +93,8 @@ class FirstReplies:
         if judged:
             return
         if self._foreign.total() >= _FEWEST_FOREIGN * self._count:
-            names = " and ".join(language_titles()[language] for language, _ in self._foreign.most_common())
-            asked = language_titles()[self._asked_in]
+            names = " and ".join(language_names()[language] for language, _ in self._foreign.most_common())
+            asked = language_names()[self._asked_in]
             many = f"{self._foreign.total()} of the first {self._count} replies"
             yield f"{many} are in {names}, though the questions are in {asked}."
         if self._unreadable.total() > self._readable:

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from medfact.answers import FORMATS
-from medfact.answers.instructions import WITH_DOCUMENTS
-from medfact.assets import ENGLISH, language_titles
+from medfact.answers.prompts import WITH_DOCUMENTS
+from medfact.assets import ENGLISH, language_names
 from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
@@ -20,12 +20,12 @@ from medfact.facts import Fact, name_key
 from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
-from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, in_direction, pool_names
+from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, orient_facts, pool_names
 from medfact.prototypes.nearest import nearest_hint
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import mixed_note, pool_of, protocol_of
-from medfact.spec import NO_RETRIEVAL, RunSpec, check_choices, check_needs, check_numbers, shots_of
+from medfact.spec import NO_RETRIEVAL, RunSpec, check_choices, check_needs, check_numbers, shot_count
 from medfact.statements import Statement
 from medfact.store import Asked, Plan, Run
 
@@ -68,10 +68,10 @@ def select_facts(
     # without a limit some are always kept untested: runs with and without shots test the same facts
     keeps = _draws_shots(spec) or provider_of(spec.model).reads_aside or (spec.limit or spec.per_relation) is None
     made = select(
-        in_direction(collection, pool),
+        orient_facts(collection, pool),
         negatives=negatives,
-        heads_aside=protocol.heads_aside if keeps else 0,
-        heads_last=0 if keeps else protocol.heads_aside,
+        held_out_heads=protocol.held_out_heads if keeps else 0,
+        heads_last=0 if keeps else protocol.held_out_heads,
         seed=spec.seed,
         difficulty=negative_difficulty_of(spec),
         limit=spec.limit,
@@ -103,12 +103,12 @@ def _stated_by(pool: Pool, selection: Selection, note: str) -> Selection:
         selection,
         test=pool.statable(selection.test),
         shots=pool.statable(selection.shots),
-        notes=(*selection.notes, *filter(None, [note, pool.note_on(selection.test)])),
+        notes=(*selection.notes, *filter(None, [note, pool.unstated_note(selection.test)])),
     )
 
 
 def _draws_shots(spec: RunSpec) -> bool:
-    return shots_of(spec) > 0 and not spec.demonstrations
+    return shot_count(spec) > 0 and not spec.demonstrations
 
 
 def facts_aside(spec: RunSpec) -> Aside:
@@ -133,7 +133,7 @@ def plan(
     _check(spec)
     read = collection or load(spec)
     pool = replace(own_pool, ready=read.ready) if own_pool else pool_of(spec, read)
-    collection = in_direction(read, pool)
+    collection = orient_facts(read, pool)
     check_relations(pool, (fact.relation for fact in (*read.facts, *collection.facts)))
     selection = select_facts(spec, collection, None, decided, held, pool)
     statements = list(islice(pool.statements(selection.test), None if math.isinf(most) else int(most // spec.shot_draws) + 1))
@@ -156,7 +156,7 @@ def plan(
             *_restrictions(spec),
             *_pool_notes(pool, used, collection),
             *selection.notes,
-            *(() if spec.demonstrations else shot_notes(demonstrations, shots_of(spec))),
+            *(() if spec.demonstrations else shot_notes(demonstrations, shot_count(spec))),
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
         population=selection.population,
@@ -199,8 +199,8 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
         )
     if spec.asked_in != ENGLISH:
         return Mistake(
-            " ".join([f"No fact of {collection.name} can be asked in {language_titles()[spec.asked_in]}.", *selection.notes]),
-            f"Choose {language_titles()[language_of(collection)]}, or facts that have them, such as clinical-core.",
+            " ".join([f"No fact of {collection.name} can be asked in {language_names()[spec.asked_in]}.", *selection.notes]),
+            f"Choose {language_names()[language_of(collection)]}, or facts that have them, such as clinical-core.",
         )
     facts = [fact for fact in collection.facts if fact.positive and fact.fact_id not in pool.ready]
     none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"
@@ -232,8 +232,8 @@ def _demonstrations(
     spec: RunSpec, pool: Pool, asked: Sequence[Asked], kept_aside: Sequence[Fact], collection: Collection
 ) -> Groups:
     if spec.demonstrations:
-        return read_groups(Path(spec.opened("demonstrations")), pool, {planned.shots_of for planned in asked})
-    shots = shots_of(spec)
+        return read_groups(Path(spec.trusted("demonstrations")), pool, {planned.shots_of for planned in asked})
+    shots = shot_count(spec)
     if not shots:
         return {}
     seed = spec.seed if spec.shot_seed is None else spec.shot_seed
@@ -263,7 +263,7 @@ def _pool_notes(pool: Pool, used: Sequence[RelationPrototypes], collection: Coll
     known = [problem.message for problem in collection.problems]
     yield from (problem for problem in pool.problems if not any(message in problem for message in known))
     for relation in sorted({fact.relation for fact in collection.facts if pool.canonical(fact.relation) is None}):
-        if why := pool.why_withheld(relation):
+        if why := pool.withheld_reason(relation):
             yield f"{relation!r} is withheld: {why}"
     if pool.name == ORIGIN:
         yield _note_on_origin(Counter(relation.words_of for relation in used))

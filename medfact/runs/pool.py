@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.datasets import Collection, medlama, mkj
 from medfact.errors import Mistake, UnknownName
 from medfact.languages import language_of, load_language, pool_of_table
 from medfact.models.services.named import service_at, service_named
 from medfact.models.services.policy import address_of
 from medfact.models.services.settings import OPENAI_PREFIX
-from medfact.prototypes import ORIGIN, READY, Pool, load_pool, merged, origin_of, pool_names, templates_pool
+from medfact.prototypes import ORIGIN, READY, Pool, load_pool, load_templates_pool, merge_pools, origin_pool, pool_names
 from medfact.spec import PROTOCOLS, SETTINGS, Protocol, RunSpec
 
 
@@ -42,7 +42,7 @@ def pool_of(spec: RunSpec, collection: Collection | None = None) -> Pool:
 def asked_as_written(spec: RunSpec, collection: Collection) -> RunSpec:
     """The spec asked in the language in which its table is, where the method has sentences in it."""
     needs, language = SETTINGS["spec.asked_in"].needs, language_of(collection)
-    return spec if language == ENGLISH or (needs and not needs.is_met(spec)) else spec.chosen(asked_in=language)
+    return spec if language == ENGLISH or (needs and not needs.is_met(spec)) else spec.override(asked_in=language)
 
 
 def decoded_as_published(spec: RunSpec) -> RunSpec:
@@ -60,7 +60,7 @@ def mixed_note(spec: RunSpec, collection: Collection) -> str:
     """A note on names of another language that stand in English sentences; "" where there are none."""
     if spec.asked_in != ENGLISH or (language := language_of(collection)) == ENGLISH:
         return ""
-    title = language_titles()[language]
+    title = language_names()[language]
     return (
         f"The table is in {title}, and is asked in English: its {title} names stand in English sentences. To ask it in {title} "
         f"sentences, choose {title} ({language}) as the language."
@@ -71,14 +71,14 @@ def _pool_of_prototypes(spec: RunSpec) -> Pool:
     if spec.asked_in != ENGLISH:
         return load_language(spec.asked_in).pool
     if spec.pool not in (None, ORIGIN, READY):
-        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.opened("pool"))), spec)
+        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.trusted("pool"))), spec)
     protocol = protocol_of(spec)
     names = (READY,) if spec.pool == READY else protocol.pools
     pools = [load_pool(name) for name in names]
-    own = mkj.find_templates(Path(spec.opened("facts"))) if spec.facts and READY in names else None
+    own = mkj.find_templates(Path(spec.trusted("facts"))) if spec.facts and READY in names else None
     if own:
-        pools = [templates_pool(own), replace(pools[0], notes=())]
-    pool = merged(spec.pool or protocol.name, pools)
+        pools = [load_templates_pool(own), replace(pools[0], notes=())]
+    pool = merge_pools(spec.pool or protocol.name, pools)
     return _origin(spec, pool) if spec.pool == ORIGIN else pool
 
 
@@ -95,8 +95,8 @@ def _accepted(pool: Pool, spec: RunSpec) -> Pool:
 
 
 def _origin(spec: RunSpec, pool: Pool) -> Pool:
-    templates, facts = spec.opened("templates"), spec.opened("facts")
+    templates, facts = spec.trusted("templates"), spec.trusted("facts")
     file = Path(templates) if templates else medlama.find_templates(Path(facts)) if facts else None
     if file is None:
-        return origin_of(pool)
-    return origin_of(pool, medlama.read_templates(file), file.name)
+        return origin_pool(pool)
+    return origin_pool(pool, medlama.read_templates(file), file.name)

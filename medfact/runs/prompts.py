@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
-from medfact.answers.instructions import HOW_SURE
+from medfact.answers.prompts import CONFIDENCE_QUESTION
 from medfact.answers.reading import COMMITTED
 from medfact.assets import ENGLISH
 from medfact.languages import load_language, read_answer, settles
@@ -39,7 +39,7 @@ def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, cha
         passages=[passage.text for passage in item.passages or ()],
     )
     more = _IN_ANY_LANGUAGE if reading == COMMITTED else {}
-    return replace(prompt, second=HOW_SURE if states(spec) else "", **more)
+    return replace(prompt, second=CONFIDENCE_QUESTION if states(spec) else "", **more)
 
 
 _IN_ANY_LANGUAGE: dict[str, Any] = {

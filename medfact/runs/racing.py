@@ -59,7 +59,7 @@ def racing_specs(specs: Sequence[RunSpec]) -> list[RunSpec]:
     if len(specs) < 2:
         raise Mistake("One model alone cannot race.", "Give --model twice or more often, or leave out --race.")
     name = secrets.token_hex(8)
-    return [spec.chosen(race=name, racers=len(specs)) for spec in specs]
+    return [spec.override(race=name, racers=len(specs)) for spec in specs]
 
 
 def in_order_of_race(plan: Plan) -> Plan:

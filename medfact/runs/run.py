@@ -12,7 +12,7 @@ from functools import partial
 from typing import cast
 
 from medfact.answers.reading import COMMITTED
-from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
+from medfact.errors import MedfactError, Mistake, ServiceDown, StoreError
 from medfact.models import Model, ServiceSettings, load_model, service_of
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
@@ -214,7 +214,7 @@ def _until_end(
         finally:
             record_end(record.run, patience.hasty, PAUSED, error.public, claim)
     except MedfactError as error:
-        record_end(record.run, patience.hasty, PAUSED if isinstance(error, ServiceAway) else FAILED_RUN, error.public, claim)
+        record_end(record.run, patience.hasty, PAUSED if isinstance(error, ServiceDown) else FAILED_RUN, error.public, claim)
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from medfact.datasets.pairing import PartnerDecisions, relation_within_bounds, triplet_key
+from medfact.datasets.pairing import PartnerDecisions, scoped_relation, triplet_key
 from medfact.errors import StoreError
 from medfact.facts import Fact, name_key
 from medfact.statements import Statement
@@ -38,7 +38,7 @@ class Decisions(Part):
 
     def _decide(self, fact_id: str, tail: str, reason: str, fact: Fact | None, confirmed: bool) -> None:
         row = schema.rejections.c
-        head, relation = (fact.head, relation_within_bounds(fact)) if fact else ("", "")
+        head, relation = (fact.head, scoped_relation(fact)) if fact else ("", "")
         said = {"tail": tail, "rejected_at": now(), "reason": reason, "confirmed": confirmed}
         values = {"owner": self.owner, "fact_id": fact_id, "head": head, "relation": relation, **said}
         with self.database.writing() as connection:

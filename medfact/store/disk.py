@@ -21,7 +21,7 @@ import sqlalchemy as sql
 from medfact.errors import Mistake
 from medfact.models.pressure import calls_of
 from medfact.models.services.replies import shortened
-from medfact.setting import ALL, setting_of
+from medfact.setting import ALL, setting_metadata
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, rows_among
@@ -94,7 +94,7 @@ def _of_run(connection: sql.Connection, run: str) -> Iterator[Any]:
     yield from (json.dumps(json.loads(getattr(row, name) or "{}") or {}, sort_keys=True) for name in _JSON)
     spec = RunSpec.from_record(json.loads(row.spec))
     for record in (spec, spec.service):  # a setting at its default is left out, so that settings can be added
-        kept = (one.name for one in fields(record) if (of := setting_of(one)).travels == ALL and not of.resumable)
+        kept = (one.name for one in fields(record) if (of := setting_metadata(one)).export_policy == ALL and not of.resumable)
         values = {name: getattr(record, name) for name in kept if name not in _LEFT_OUT}
         yield json.dumps({name: value for name, value in values.items() if value != getattr(type(record), name, None)})
 

@@ -104,7 +104,7 @@ class Lifecycle(Lookup):
     def trust(self, run: str, *names: str) -> None:
         """Records that a person agrees to what a run's file says in these fields of its spec."""
         spec = self.run(run).spec
-        agreed = spec.chosen(**{name: getattr(spec, name) for name in names})
+        agreed = spec.override(**{name: getattr(spec, name) for name in names})
         if agreed.imported != spec.imported:
             self._update(run, spec=json.dumps(agreed.to_record()))
 

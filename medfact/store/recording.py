@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from medfact.kept import keep
+from medfact.caching import shared_cache
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, now
@@ -93,7 +93,7 @@ class _Rows:
     sheet: bytes
 
 
-@keep(MOST_STATEMENTS, lambda rows: 1 + len(rows.places), key=id)  # what is kept holds its plan, so no other has its id
+@shared_cache(MOST_STATEMENTS, lambda rows: 1 + len(rows.places), key=id)  # what is kept holds its plan, so no other has its id
 def _kept_rows_of(plan: Plan) -> _Rows:
     """Made once for a plan: many visitors begin the same run."""
     return _rows_of(plan)

@@ -10,8 +10,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from medfact.caching import shared_cache
 from medfact.facts import Fact, digest
-from medfact.kept import keep
 from medfact.statements import Statement
 from medfact.store.entities import Asked
 
@@ -65,7 +65,7 @@ STATEMENTS_KEPT = 200_000
 """Statements of the sheets that are kept, those used last."""
 
 
-@keep(STATEMENTS_KEPT, lambda sheet: 1 + len(sheet.fact) if sheet else 1)
+@shared_cache(STATEMENTS_KEPT, lambda sheet: 1 + len(sheet.fact) if sheet else 1)
 def readable_sheet(data: bytes) -> Sheet | None:
     """A sheet that was kept; None where it is damaged, so that it is made anew. Many visitors begin runs of the same plan,
     whose sheets are equal.

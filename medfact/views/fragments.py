@@ -10,17 +10,17 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from medfact.assets import ENGLISH, language_of_pool
+from medfact.assets import ENGLISH, pool_language
 from medfact.datasets.bundled import title
 from medfact.datasets.sources import about_source, independent, links_of, sources_of
 from medfact.languages import name_in
 from medfact.negatives import DIFFICULTIES, PREFERENCES
-from medfact.prototypes.grammar import bounds_before
+from medfact.prototypes.grammar import scope_prefix
 from medfact.results import wording
 from medfact.results.blocks import Section
 from medfact.results.plots import plot_of
 from medfact.statements import VARIANTS
-from medfact.table_formats import linked_kinds
+from medfact.table_formats import linked_endings
 
 GLYPHS = ("●", "■", "◆", "▲", "✚", "✖", "★", "⬟")
 """The symbol of each run in a comparison, as in figures (`results.plots.SYMBOLS`)."""
@@ -59,10 +59,10 @@ def environment() -> Environment:
         "GLYPHS": GLYPHS,
         "DIFFICULTIES": DIFFICULTIES,
         "PREFERENCES": PREFERENCES,
-        "linked_kinds": linked_kinds,
+        "linked_endings": linked_endings,
         "about_source": about_source,
         "links_of": links_of,
-        "bounds_before": bounds_before,
+        "bounds_before": scope_prefix,
         "label_in_words": wording.label_in_words,
         "named": _localized_name,
         "name_in": name_in,
@@ -75,7 +75,7 @@ def environment() -> Environment:
 
 def _lang_attribute(pool: str) -> Markup:
     """The `lang` attribute for the sentences of a pool, for screen readers and fonts; "" for English."""
-    code = language_of_pool(pool)
+    code = pool_language(pool)
     return Markup(' lang="{}"').format(code) if code else Markup()
 
 
@@ -92,7 +92,7 @@ def render(template: str, **values: object) -> Markup:
     return Markup(environment().get_template(f"{template}.html").render(**values))
 
 
-def on_a_page(sections: Iterable[Section], runs: Iterable[str] = ()) -> Markup:
+def render_sections(sections: Iterable[Section], runs: Iterable[str] = ()) -> Markup:
     """Renders sections for a page, whose script draws the figures. runs: the names of the page's runs."""
     return render("blocks", sections=list(sections), plot=partial(plot_of, runs=list(runs)))
 

@@ -142,7 +142,7 @@ def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estiman
         pairs=pairs,
         report=report,
         failed=len(pairs.chosen("missed")),
-        command=command_of(replace(portable(run.spec), model=shown_model(run.model))),
+        command=repeat_command(replace(portable(run.spec), model=shown_model(run.model))),
         reviews=tuple(filter(None, summary_lines(reviews[-1], reviews[:-1]))),
         labels=remarks(report),
         bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
@@ -239,7 +239,7 @@ def _setup(part: RunPart) -> dict[str, str]:
     }
 
 
-def command_of(spec: RunSpec) -> str:
+def repeat_command(spec: RunSpec) -> str:
     """The command that repeats a run, or the call in a notebook for a function.
 
     It omits a service's address, to which keys belong.

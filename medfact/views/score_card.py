@@ -106,7 +106,7 @@ def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Compari
     ]
     sentence, remarks = "", _unfinished(names, records, reports)
     if compared is not None:
-        of_all = all(MASTERY in PROTOCOLS[report.protocol].headline for report in reports)
+        of_all = all(MASTERY in PROTOCOLS[report.protocol].summary_metrics for report in reports)
         pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if of_all else "average_accuracy"))
         by_run = {record.run: name for record, name in zip(records, names, strict=True)}
         sentence = difference_in_words(pair, by_run) if pair.n else ""
@@ -157,7 +157,7 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
 
 
 def _card_score(name: str, reports: Sequence[Report]) -> CardScore:
-    having = [report for report in reports if name in PROTOCOLS[report.protocol].headline]
+    having = [report for report in reports if name in PROTOCOLS[report.protocol].summary_metrics]
     metric = score(name, ways_of(having))
     chances = {metric.of_coin(report.chance) for report in having}
     estimates = tuple(report.measure(name) if report in having else None for report in reports)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from medfact.computing import waiting_elsewhere
+from medfact.concurrency import slot_released
 
 _LOCKS = 4_096
 
@@ -27,7 +27,7 @@ class Beginnings:
         """Holds back what else this visitor begins, and now and then somebody else's."""
         lock = self._of_owners[hash(owner) % _LOCKS]
         if not lock.acquire(blocking=False):
-            with waiting_elsewhere():
+            with slot_released():
                 lock.acquire()
         try:
             yield

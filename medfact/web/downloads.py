@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, TypeVar
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
-from medfact.computing import computing, give_way
+from medfact.concurrency import compute_slot, yield_slot
 from medfact.curation.checks import RULES
 from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, MedfactError
@@ -57,7 +57,7 @@ def computed(answer: Callable[..., Response]) -> Callable[..., Response]:
 
     @wraps(answer)
     def in_a_place(**given: Any) -> Response:
-        with computing(address_of(given["request"].scope)):
+        with compute_slot(address_of(given["request"].scope)):
             return answer(**given)
 
     return in_a_place
@@ -241,7 +241,7 @@ def _giving_way(rows: Iterable[Row]) -> Iterator[Row]:
     for number, row in enumerate(rows, 1):
         yield row
         if number % ROWS_AT_ONCE == 0:
-            give_way()
+            yield_slot()
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:

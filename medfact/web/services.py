@@ -12,11 +12,11 @@ from datetime import datetime
 from math import isinf
 from pathlib import Path
 
+from medfact.caching import shared_cache
 from medfact.datasets import Collection, load
 from medfact.datasets.isolated import fails_again, load_isolated
 from medfact.datasets.selection import Held
 from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
-from medfact.kept import keep
 from medfact.limits import limits
 from medfact.log_setup import suppressed
 from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
@@ -28,7 +28,7 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import files_of, plan
 from medfact.runs.start import start
-from medfact.setting import settings_in
+from medfact.setting import settings_by_name
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
@@ -66,7 +66,7 @@ def seconds_for(store: Store, model: str, statements: int) -> float | None:
     return statements / rate if rate else None
 
 
-@keep(MOST_SPEEDS)
+@shared_cache(MOST_SPEEDS)
 def _rate(store: Store, model: str, _: int) -> float | None:
     """How many statements and pushes a second a model answered; looked up once a minute."""
     run = store.last_complete(model)
@@ -84,7 +84,7 @@ def _is_whole_id(run: object) -> bool:
     return isinstance(run, str) and bool(re.fullmatch(r"[0-9a-f]{32}", run))
 
 
-@keep(1_000)
+@shared_cache(1_000)
 def _writes(store: Store, run: str) -> bool:
     """Whether a run has a model write; what a run was recorded for never changes."""
     return store.run(run).spec.writes
@@ -141,7 +141,7 @@ class Services:
 
     def log_of(self, owner: str, more: Sequence[object], statements: Sequence[Statement] = ()) -> Store:
         """The store, to record what an owner says. more: that, as rows or texts. Raises Mistake where it has no room."""
-        if not isinf(limits().of(owner).said_megabytes) and bytes_of_judged(statements) > FACT_BYTES:
+        if not isinf(limits().quota_of(owner).said_megabytes) and bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
         self.quota.check_words(owner, bytes_of_rows(more) + FACT_BYTES * bool(statements))
         return self.store.of(owner)
@@ -149,7 +149,7 @@ class Services:
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
-        return load(spec) if spec.opened("facts") is None else _read(spec)  # anew: a file may have changed since
+        return load(spec) if spec.trusted("facts") is None else _read(spec)  # anew: a file may have changed since
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -208,7 +208,7 @@ class Services:
         self.jobs.close()
 
 
-@keep(16)
+@shared_cache(16)
 def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Held:
     """Kept until there is another verdict."""
     return held(opinions(store.verdicts.log(owners=owners)))
@@ -269,16 +269,16 @@ def collection_of_spec(spec: RunSpec) -> Collection:
     bundled data. Raises FactsError or UnknownName.
     """
     source = source_in(spec)
-    return _bundled(source) if source.opened("facts") is None else _uploaded(_there(source))
+    return _bundled(source) if source.trusted("facts") is None else _uploaded(_there(source))
 
 
 def source_in(spec: RunSpec) -> RunSpec:
     """The source of a spec's facts, as a spec of nothing else."""
-    names = [name for name, one in settings_in(spec).items() if one.is_source]
+    names = [name for name, one in settings_by_name(spec).items() if one.is_source]
     return replace(RunSpec(model="", imported=spec.imported), **{name: getattr(spec, name) for name in names})
 
 
-_bundled = keep(8)(load)
+_bundled = shared_cache(8)(load)
 
 
 def _read(source: RunSpec) -> Collection:
@@ -292,4 +292,4 @@ def _there(source: RunSpec) -> RunSpec:
     return source
 
 
-_uploaded = keep(300_000, lambda collection: len(collection.facts), fails=fails_again)(load_isolated)
+_uploaded = shared_cache(300_000, lambda collection: len(collection.facts), is_permanent=fails_again)(load_isolated)

@@ -26,7 +26,7 @@ from cachetools import TTLCache
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from medfact.errors import ServiceAway
+from medfact.errors import ServiceDown
 from medfact.limits import SIGNED_IN
 from medfact.web.clients import scheme_of
 from medfact.web.hub_tokens import Token, Tokens, token_in
@@ -83,7 +83,7 @@ async def _begun(request: Request, to: str) -> Response:
     """Sends a browser to the provider, with a state that only it can bring back."""
     try:
         where = (await _endpoints())["authorization_endpoint"]
-    except ServiceAway as error:
+    except ServiceDown as error:
         return PlainTextResponse(error.public, status_code=503)
     state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
@@ -116,7 +116,7 @@ async def _back(request: Request, state: str, code: str, held: Tokens) -> Respon
                 held.keep(owner_of_person(person["sub"]), token)
             answer = RedirectResponse(f"../{sent['to']}", status_code=303)
             _set(answer, PERSON, sealed(PERSON, person, PERSON_SECONDS), PERSON_SECONDS)
-        except ServiceAway as error:
+        except ServiceDown as error:
             answer = PlainTextResponse(error.public, status_code=503)
     _set(answer, STATE, "", 0, "lax")
     return answer
@@ -154,7 +154,7 @@ _known: MutableMapping[str, dict[str, str]] = TTLCache(4, KNOWN_SECONDS)
 
 
 async def _endpoints() -> dict[str, str]:
-    """The provider's addresses, all of its own host; asked once an hour. Raises ServiceAway."""
+    """The provider's addresses, all of its own host; asked once an hour. Raises ServiceDown."""
     provider = os.environ["OPENID_PROVIDER_URL"].rstrip("/")
     if (kept := _known.get(provider)) is not None:
         return kept
@@ -169,7 +169,7 @@ async def _endpoints() -> dict[str, str]:
 
 
 async def _person(code: str, verifier: str, own_address: str) -> tuple[dict[str, str], Token | None]:
-    """The id and the name of who brought a code of the provider's, and what calls models for them. Raises ServiceAway."""
+    """The id and the name of who brought a code of the provider's, and what calls models for them. Raises ServiceDown."""
     where = await _endpoints()
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": own_address, "code_verifier": verifier}
     own = (os.environ["OAUTH_CLIENT_ID"], os.environ["OAUTH_CLIENT_SECRET"])
@@ -186,7 +186,7 @@ async def _person(code: str, verifier: str, own_address: str) -> tuple[dict[str,
 
 
 async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
-    """What the provider answers, without following redirects. Raises ServiceAway."""
+    """What the provider answers, without following redirects. Raises ServiceDown."""
     try:
         async with httpx2.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client:
             answer = await client.request(method, url, **more)
@@ -199,8 +199,8 @@ async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-def _away(why: str) -> ServiceAway:
-    return ServiceAway(f"Hugging Face could not be asked who you are: {why}.", CANNOT)
+def _away(why: str) -> ServiceDown:
+    return ServiceDown(f"Hugging Face could not be asked who you are: {why}.", CANNOT)
 
 
 # ------------------------------------------------------------------------------------------------ signed cookies

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from cachetools import TTLCache
 
-from medfact.computing import waiting_elsewhere
+from medfact.concurrency import slot_released
 from medfact.errors import Mistake
 
 MOST_KEPT, KEPT_SECONDS = 4_000, 12 * 3_600
@@ -103,7 +103,7 @@ class Trials:
                 raise Mistake("Other services are being tested just now.", "Try again in a few seconds.")
             self._trying[owner] += 1
         try:
-            with waiting_elsewhere():
+            with slot_released():
                 yield
         finally:
             with self._lock:

@@ -11,8 +11,8 @@ from typing import Any
 
 from cachetools import FIFOCache
 
+from medfact.caching import ResultPending, without_blocking
 from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn
-from medfact.kept import MustWait, without_waiting
 from medfact.web.upload_gate import NotNow
 
 MOST_LONG = 1
@@ -72,9 +72,9 @@ class Turns:
         try:
             while True:
                 try:
-                    with without_waiting(), in_turn(*turns):
+                    with without_blocking(), in_turn(*turns):
                         return await answer()
-                except MustWait as other:
+                except ResultPending as other:
                     _end(turns)
                     await _patiently(asyncio.shield(asyncio.wrap_future(other.until)), until)
                 except NeedsTurn:

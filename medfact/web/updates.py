@@ -16,7 +16,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
-from medfact.computing import HEAD_START_SECONDS, PATIENCE_SECONDS, computing
+from medfact.concurrency import HEAD_START_SECONDS, SLOT_TIMEOUT_SECONDS, compute_slot
 from medfact.datasets import bundled_knowledge
 from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
@@ -86,8 +86,8 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
-        patience, head_start = PATIENCE_SECONDS if has_turn() else None, HEAD_START_SECONDS if question.comes_first else 0.0
-        with computing(address_of(request.scope), patience, head_start):
+        patience, head_start = SLOT_TIMEOUT_SECONDS if has_turn() else None, HEAD_START_SECONDS if question.comes_first else 0.0
+        with compute_slot(address_of(request.scope), patience, head_start):
             return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router

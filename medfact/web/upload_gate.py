@@ -19,7 +19,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from medfact.errors import MedfactError
-from medfact.limits import Share, is_public_server, limits, takes_runs_from_files
+from medfact.limits import Quota, allows_run_imports, is_public_server, limits
 from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT
 from medfact.web.uploads import HOUR_SECONDS, Uploads, plain_name
 from medfact.web.visitors import owner_of
@@ -36,7 +36,7 @@ RUN_ENDING = ".gz"
 
 def no_runs_from_files() -> str:
     """Why this server takes no runs from files; "" where it does."""
-    if takes_runs_from_files():
+    if allows_run_imports():
         return ""
     return "This server imports no runs from files, because anybody may have written them. medfact on your own machine does."
 
@@ -94,7 +94,7 @@ class UploadGate:
             if self._visitors.now.total() >= limits().in_all.uploads_at_once:
                 raise NotNow("Many visitors upload files just now.", SOON_SECONDS)
             for counts, key in keys:
-                counts.check(key, limits().of(owner), megabytes)
+                counts.check(key, limits().quota_of(owner), megabytes)
             for counts, key in keys:
                 counts.begin(key, megabytes)
         try:
@@ -121,7 +121,7 @@ class _Counts:
         self.now[key] -= 1
         self.now += Counter()  # without those at nought
 
-    def check(self, key: str, share: Share, megabytes: float) -> None:
+    def check(self, key: str, share: Quota, megabytes: float) -> None:
         """Raises NotNow where one more of so many megabytes may not begin."""
         lately, at, who = self._lately.get(key, deque()), self._clock(), self._whom.capitalize()
         while lately and at - lately[0][0] > HOUR_SECONDS:

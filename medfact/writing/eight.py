@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from medfact.answers.instructions import EIGHT
+from medfact.answers.prompts import LLM_EVAL_STATEMENTS
 
 MOST_WORDS = 60
 """A longer line is prose, not a statement."""
@@ -32,7 +32,7 @@ def usable_lines(reply: str) -> tuple[str, ...]:
 def eight_of(reply: str) -> tuple[str, ...] | None:
     """The first eight statements of a reply, or None if it has fewer: then its fact is left out."""
     lines = usable_lines(reply)
-    return lines[:EIGHT] if len(lines) >= EIGHT else None
+    return lines[:LLM_EVAL_STATEMENTS] if len(lines) >= LLM_EVAL_STATEMENTS else None
 
 
 def without_bullet(line: str) -> str:

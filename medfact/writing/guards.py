@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from medfact.prototypes.grammar import written
+from medfact.prototypes.grammar import noun_phrase
 
 HEAD, TAIL = "⟦head⟧", "⟦tail⟧"
 ARTICLES = ("a", "an", "the")
@@ -122,7 +122,7 @@ class Claim:
 
 def names_in_a_sentence(name: str) -> Names:
     """A name as it is, and as it stands in the project's own sentences without its article."""
-    text = written(name).text
+    text = noun_phrase(name).text
     article, _, rest = text.partition(" ")
     return tuple(dict.fromkeys((rest if article in ARTICLES and rest else text, name)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from medfact.answers.instructions import AGAIN, LAST, LLM_EVAL, REPHRASE, TEMPLATE, TEMPLATES, TERMS
+from medfact.answers.prompts import FINAL_RETRY, LLM_EVAL, REPHRASE, RETRY, TEMPLATE, TEMPLATES, TERMS
 from medfact.statements import IMPLICATIONS
 from medfact.store import Run
 
@@ -28,7 +28,7 @@ class WritingKind:
     forms: tuple[str, ...] = ()
 
 
-REPHRASING = WritingKind("rephrase", (REPHRASE, AGAIN, LAST), "rephrases the sentence templates of", "rephrased by")
+REPHRASING = WritingKind("rephrase", (REPHRASE, RETRY, FINAL_RETRY), "rephrases the sentence templates of", "rephrased by")
 EIGHT_STATEMENTS = WritingKind("llmeval", (LLM_EVAL,), "writes eight statements about each fact of", "written by LLMEval with")
 KINDS: Mapping[str, WritingKind] = {
     "rephrase": REPHRASING,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
 from medfact.datasets import NOTHING_DECIDED, Collection, PartnerDecisions, load
 from medfact.errors import Mistake, UnknownName
 from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
-from medfact.prototypes import ORIGIN, Pool, in_direction
-from medfact.prototypes.grammar import bounds_before
+from medfact.prototypes import ORIGIN, Pool, orient_facts
+from medfact.prototypes.grammar import scope_prefix
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished
@@ -46,7 +46,7 @@ def planned_writing(
     if kind not in KINDS:
         raise UnknownName("kind of writing", kind, [*KINDS])
     if spec.entailment:
-        load_entailment(spec.opened("entailment"))
+        load_entailment(spec.trusted("entailment"))
     if provider_of(spec.model).is_rule:
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
     writing = replace(spec, task=KINDS[kind].tasks[0])
@@ -63,7 +63,7 @@ def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
     pool = pool_of(spec, collection)
-    examples = examples_of(in_direction(collection, pool), pool, task)
+    examples = examples_of(orient_facts(collection, pool), pool, task)
     return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 
 
@@ -163,7 +163,7 @@ def guards_of(writing: str, store: Store) -> Guards:
             "Write anew; a run that asks its sentences can be read as it is.",
         )
     own = None if first.spec.imported else first.spec  # its claims are judged by what the file itself says
-    follows = load_entailment(first.spec.opened("entailment")) if first.spec.entailment else None
+    follows = load_entailment(first.spec.trusted("entailment")) if first.spec.entailment else None
     return Guards(reader_of(own, [item.statement for item in store.answers.asked(first.run)]), follows)
 
 
@@ -222,7 +222,7 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
     if not asked:
         return None
     planned = _plan_of(first, tuple(Asked(item.statement, item.shots_of) for item in asked), store)
-    return store.run(start_planned(first.spec.chosen(task=task, writing=first.run), planned, store.of(first.owner)))
+    return store.run(start_planned(first.spec.override(task=task, writing=first.run), planned, store.of(first.owner)))
 
 
 def _plan_of(record: Run, statements: tuple[Asked, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
@@ -239,7 +239,7 @@ def _triplets(planned: Plan) -> tuple[Asked, ...]:
 
 def _triplet(item: Asked) -> Statement:
     fact = item.statement.fact
-    text = f"{bounds_before(fact)}({fact.head}, {fact.relation}, {fact.tail})"
+    text = f"{scope_prefix(fact)}({fact.head}, {fact.relation}, {fact.tail})"
     return Statement(fact, LLM_EVAL, item.statement.variant, text)
 
 
@@ -291,7 +291,7 @@ def warned(planned: Plan, first: Run, model: str) -> Plan:
 
 def evaluation_spec(first: Run) -> RunSpec:
     """The spec of a run that asks what a writing wrote; its model is still the writer."""
-    return first.spec.chosen(task=None, writing=first.run, writer=first.model, budget=None)
+    return first.spec.override(task=None, writing=first.run, writer=first.model, budget=None)
 
 
 def _eight_sentences(first: Run, store: Store) -> Plan:
@@ -353,8 +353,8 @@ def asked_set(
     name: a writing's id, PROTOTYPES or ORIGINALS. beside: the writing about whose facts these two are. Raises MedfactError.
     """
     if name in (PROTOTYPES, ORIGINALS):
-        spec = beside.spec.chosen(task=None, budget=None)
-        spec = spec.chosen(pool=ORIGINALS) if name == ORIGINALS else spec
+        spec = beside.spec.override(task=None, budget=None)
+        spec = spec.override(pool=ORIGINALS) if name == ORIGINALS else spec
         return spec, make_plan(spec)
     first = writing_of(name, store)
     return evaluation_spec(first), warned(evaluation_plan(first.run, store), first, model)

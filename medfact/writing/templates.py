@@ -13,12 +13,12 @@ from typing import Any
 
 import yaml
 
-from medfact.answers.instructions import TEMPLATE, TEMPLATES
+from medfact.answers.prompts import TEMPLATE, TEMPLATES
 from medfact.datasets import Collection
 from medfact.errors import Mistake, PoolError
 from medfact.facts import Fact
 from medfact.prototypes import Pool
-from medfact.prototypes.pool_files import pool_in, problems_by_form
+from medfact.prototypes.pool_files import problems_by_form, validate_pool
 from medfact.statements import VARIANTS, Statement
 from medfact.writing.eight import without_bullet
 from medfact.writing.guards import HEAD, TAIL, denials_in, masked, names_in_a_sentence
@@ -78,7 +78,7 @@ def examples_of(collection: Collection, pool: Pool, task: str) -> Iterator[State
     """
     first: dict[str, Fact] = {}
     for fact in collection.facts:
-        if fact.positive and fact.tail and not pool.states(fact) and pool.why_withheld(fact.relation) is None:
+        if fact.positive and fact.tail and not pool.states(fact) and pool.withheld_reason(fact.relation) is None:
             first.setdefault(fact.relation, fact)
     if not first:
         raise Mistake(
@@ -118,7 +118,7 @@ def problem_of(relation: str, sentences: Mapping[str, str], forms: Iterable[str]
     nothing stronger or weaker than the relation itself; no sentence twice.
     """
     try:
-        pool_in(Path("the draft"), _record([(relation, sentences)], tuple(forms)))
+        validate_pool(Path("the draft"), _record([(relation, sentences)], tuple(forms)))
     except PoolError as error:
         return error.problem
     problems = problems_of(sentences, tuple(forms), OPERATORS)

@@ -29,7 +29,7 @@ from medfact.construction.questions import read_questions
 from medfact.construction.templates import FILE as TEMPLATES_FILE
 from medfact.construction.terms import MOST_TERMS, NoTerms, terms_in
 from medfact.datasets import load
-from medfact.errors import FactsError, ReferenceAway
+from medfact.errors import FactsError, ReferenceDown
 from medfact.references.umls_api import UmlsApi
 from medfact.spec import RunSpec
 
@@ -421,7 +421,7 @@ def test_without_key_or_network_the_api_says_so_in_one_sentence(
     umls_api: Any, monkeypatch: pytest.MonkeyPatch, medfact: Callable[..., Any], questions: Path, tmp_path: Path, url: str
 ) -> None:
     monkeypatch.setenv("UMLS_API_KEY", "wrong")
-    with pytest.raises(ReferenceAway, match="rejected this key"):
+    with pytest.raises(ReferenceDown, match="rejected this key"):
         list(link_remotely(["gout"], UmlsApi(), 0, 20))
     monkeypatch.delenv("UMLS_API_KEY")
     with MockService(Behaviour(writes=writes)) as service:

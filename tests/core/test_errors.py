@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.errors import LONGEST_QUOTED, MedfactError, UnknownName
+from medfact.errors import MAX_QUOTED_LENGTH, MedfactError, UnknownName
 
 LONG = "x" * 9000
 
@@ -20,7 +20,7 @@ def test_of_a_long_value_the_beginning_and_the_end_are_quoted() -> None:
     assert LONG not in str(MedfactError("It is wrong.", f"Write {LONG}."))
 
 
-@given(st.text("ab '\"\n", max_size=LONGEST_QUOTED - 2))
+@given(st.text("ab '\"\n", max_size=MAX_QUOTED_LENGTH - 2))
 def test_what_is_short_is_quoted_whole(value: str) -> None:
     assert str(MedfactError(f"The donor's name {value!r} isn't known.")) == f"The donor's name {value!r} isn't known."
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medfact.datasets.pairing import bounds_of, contradictions, place_of
-from medfact.facts import Fact, KnowledgeBase, described, name_key, positive_facts
+from medfact.facts import Fact, KnowledgeBase, canonical_text, name_key, positive_facts
 from medfact.negatives import draw_negatives
 
 FEVER = Fact("influenza", "symptoms", "fever", head_id="D1", tail_id="S1")
@@ -35,19 +35,19 @@ def test_ids_tell_the_same_triplet_apart_by_identifiers_and_truth(change: dict[s
 
 def test_a_ready_sentence_is_part_of_the_id_and_its_entry_tells_two_apart() -> None:
     sentence = "Fever is a sign of influenza."
-    stated = FEVER.stated_as(sentence)
+    stated = FEVER.with_ready_sentence(sentence)
     text = "\x1f".join(["influenza", "symptoms", "fever", "D1", "S1", sentence, ""])
     assert stated.fact_id == hashlib.sha256(text.encode()).hexdigest()[:20]
     assert stated == FEVER, "the triplet is the same"
-    assert replace(FEVER, source_id="entry 7").stated_as(sentence).fact_id not in {stated.fact_id, FEVER.fact_id}
+    assert replace(FEVER, source_id="entry 7").with_ready_sentence(sentence).fact_id not in {stated.fact_id, FEVER.fact_id}
     negative = stated.negative("cough", None, 1)
-    assert negative.stated_as("Cough is a sign of influenza.").fact_id == negative.fact_id
+    assert negative.with_ready_sentence("Cough is a sign of influenza.").fact_id == negative.fact_id
 
 
 def test_fingerprints_stay_as_they_are_from_the_first_release_on() -> None:
     """Otherwise a recorded run would be said to have asked other data."""
     assert KnowledgeBase((FEVER,)).fingerprint({}) == "869d545358b2e54de5c8"
-    stated = FEVER.stated_as("Fever!")
+    stated = FEVER.with_ready_sentence("Fever!")
     assert KnowledgeBase((stated,)).fingerprint({stated.fact_id: "Fever!"}) == "ee5fddc87fdeabe4b8ae"
 
 
@@ -182,8 +182,8 @@ IN_US, IN_PREGNANCY, OF_BOTH, SWAPPED, ENDED = (
 def test_a_fact_of_everybody_everywhere_keeps_its_id_and_its_fingerprint() -> None:
     text = "\x1f".join(["asthma", "therapeutic drugs", "albuterol", "", "", "", ""])
     assert PLAIN.fact_id == hashlib.sha256(text.encode()).hexdigest()[:20]
-    assert "until" not in described(PLAIN, {})
-    assert "region" not in described(PLAIN, {})
+    assert "until" not in canonical_text(PLAIN, {})
+    assert "region" not in canonical_text(PLAIN, {})
 
 
 def test_facts_that_differ_in_place_or_population_alone_are_different_facts() -> None:

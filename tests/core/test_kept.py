@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from medfact.kept import keep
+from medfact.caching import shared_cache
 from medfact.spec import RunSpec
 from medfact.web import services
 
@@ -18,7 +18,7 @@ def test_many_who_ask_at_once_wait_for_one_computation() -> None:
     computed: list[int] = []
     together, end = Barrier(9), Event()
 
-    @keep(4)
+    @shared_cache(4)
     def square(number: int) -> int:
         computed.append(number)
         end.wait(10)
@@ -39,7 +39,7 @@ def test_many_who_ask_at_once_wait_for_one_computation() -> None:
 def test_something_may_stand_for_the_arguments() -> None:
     asked: list[list[int]] = []
 
-    @keep(4, key=len)
+    @shared_cache(4, key=len)
     def first(numbers: list[int]) -> int:
         asked.append(numbers)
         return numbers[0]
@@ -51,7 +51,7 @@ def test_something_may_stand_for_the_arguments() -> None:
 def test_a_failure_is_not_kept() -> None:
     tried: list[str] = []
 
-    @keep(4)
+    @shared_cache(4)
     def read(name: str) -> str:
         tried.append(name)
         if len(tried) == 1:
@@ -67,7 +67,7 @@ def test_a_failure_is_not_kept() -> None:
 def test_sizes_limit_what_is_kept() -> None:
     made: list[int] = []
 
-    @keep(10, len)
+    @shared_cache(10, len)
     def zeros(count: int) -> Sequence[int]:
         made.append(count)
         return [0] * count

@@ -14,7 +14,7 @@ from medfact.curation.names import Finder, Name, read_names, stems, tails_of, wi
 from medfact.curation.passages import grouped, read_passages, sentences_of
 from medfact.curation.proposals import Proposing, cue_in, marked
 from medfact.datasets.documents import MOST_WORDS
-from medfact.errors import ColumnsMissing, FactsError, Mistake
+from medfact.errors import FactsError, MissingColumns, Mistake
 from medfact.store import Candidate, Store
 
 # ------------------------------------------------------------------------------------------------ passages
@@ -60,10 +60,10 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         read_passages(tmp_path / "none")
     file = tmp_path / "two.csv"
     file.write_text("a,b\nx,y")
-    with pytest.raises(ColumnsMissing, match=r"does not say which column holds the text.*--column"):
+    with pytest.raises(MissingColumns, match=r"does not say which column holds the text.*--column"):
         read_passages(file)
     assert read_passages(file, "b")[0].sentences == ("y",)
-    with pytest.raises(ColumnsMissing, match="has no column 'c'"):
+    with pytest.raises(MissingColumns, match="has no column 'c'"):
         read_passages(file, "c")
     (tmp_path / "blank.txt").write_text(" \n")
     with pytest.raises(FactsError, match="holds no text"):

@@ -10,7 +10,7 @@ from small_facts import write_csv
 
 from medfact.cli import main
 from medfact.datasets import load_bundled, load_file
-from medfact.facts import IDENTIFIER, core_name, name_key, tag_of
+from medfact.facts import IDENTIFIER, core_name, first_affix, name_key
 
 SAME = {
     "anaphylaxis": (
@@ -88,7 +88,7 @@ def test_long_repetitions_are_read_at_once(unit: str) -> None:
     [("asthma (disorder)", "(disorder)"), ("asthma, NOS", "NOS"), ("J45.9 - asthma", "J45.9"), ("asthma.", ""), ("asthma", "")],
 )
 def test_the_tag_of_a_name(name: str, tag: str) -> None:
-    assert tag_of(name) == tag
+    assert first_affix(name) == tag
 
 
 @pytest.mark.parametrize("written", ["{} (disorder)", "T78.2 - {}", "{}, NOS", "39579001 |{}|", '"{}"@en', "<i>{}</i>"])
@@ -107,7 +107,7 @@ def test_no_false_partner_that_a_bundled_set_knows_to_be_true(
     assert partner in {fact.tail for fact in load_bundled("clinical-core").facts} - set(signs), (
         "one that a bundled set would draw"
     )
-    assert ("Tags or codes beside names" in errors or "Markup" in errors) == (tag_of(name) != "")
+    assert ("Tags or codes beside names" in errors or "Markup" in errors) == (first_affix(name) != "")
 
 
 def test_tags_are_counted(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_false_facts_find_their_true_one_under_the_other_spelling(spelling: str,
         collection = load_file(write_csv(tmp_path / "facts.csv", rows))
         assert collection.facts[1].negative_of == collection.facts[0].fact_id
         assert (collection.problems, collection.notes) == ((), ())
-    drawn = select(collection, negatives=2, heads_aside=0, seed=0).test
+    drawn = select(collection, negatives=2, held_out_heads=0, seed=0).test
     assert [fact.tail for fact in drawn if not fact.positive].count("rash") == 1, "what is asked anyway is not drawn besides"
 
 

@@ -13,7 +13,7 @@ from medfact.datasets.close_relations import keeps_from_false
 from medfact.datasets.collection import Collection
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import draw_negatives
-from medfact.prototypes import in_direction, load_pool, pool_names
+from medfact.prototypes import load_pool, orient_facts, pool_names
 from medfact.spec import RunSpec
 
 OWN = load_pool("medfact")
@@ -45,7 +45,7 @@ def turned(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def drawn(spec: RunSpec) -> set[frozenset[str]]:
     """All false pairs of thirty draws, whichever end they begin with."""
-    collection = in_direction(load(spec), OWN)
+    collection = orient_facts(load(spec), OWN)
     return {
         frozenset((negative.head, negative.tail or ""))
         for seed in range(30)
@@ -96,7 +96,7 @@ def test_each_relation_of_one_table_has_its_own(tmp_path: Path) -> None:
             f"{drug},contraindicated in,{condition}\n" for drug, condition in (("bupropion", "gout"), ("x", "epilepsy"))
         )
     known = load(spec).known
-    pairs = {one.relation: one.pairs for one in known.elsewhere}
+    pairs = {one.relation: one.pairs for one in known.external_knowledge}
     assert ("bupropion", "epilepsy") in pairs["contraindicated in"]
     assert ("bupropion", "epilepsy") not in pairs["may treat"]
     assert ("infliximab", "psoriasis") in pairs["may treat"]
@@ -108,16 +108,16 @@ def test_each_relation_of_one_table_has_its_own(tmp_path: Path) -> None:
 
 def test_a_relation_whose_name_nobody_knows_is_kept_from_all_that_is_known(tmp_path: Path) -> None:
     known = load(table(tmp_path / "mine.csv", "is helped with", TREATS)).known
-    assert {pair for one in known.elsewhere for pair in one.pairs} >= CONTRAINDICATED | ALSO_TREATED
+    assert {pair for one in known.external_knowledge for pair in one.pairs} >= CONTRAINDICATED | ALSO_TREATED
 
 
 def test_a_table_that_says_what_it_means_stays_the_same_object(tmp_path: Path) -> None:
     collection = load(table(tmp_path / "mine.csv", "may treat", TREATS))
-    assert in_direction(collection, OWN) is collection
+    assert orient_facts(collection, OWN) is collection
     treated = load(table(tmp_path / "other.csv", "treated by", turned(TREATS)))
-    close = in_direction(treated, OWN)
-    assert close is in_direction(treated, OWN)
-    (kept,), (before,) = close.known.elsewhere, treated.known.elsewhere
+    close = orient_facts(treated, OWN)
+    assert close is orient_facts(treated, OWN)
+    (kept,), (before,) = close.known.external_knowledge, treated.known.external_knowledge
     assert len(kept.pairs) < len(before.pairs), "as “treated by” it was kept from contraindications, too"
     assert close.fingerprint() == treated.fingerprint()
 
@@ -145,9 +145,9 @@ def test_names_of_everyday_count_in_their_relation_alone() -> None:
     """“Heart attack” is *myocardial infarction*, and chest pain its symptom in `clinical-core`."""
     facts = (Fact("heart attack", "symptoms", "fever"), Fact("flu", "symptoms", "chest pain"))
     known = with_bundled_knowledge(_collection(facts)).known
-    assert {("heart attack", "chest pain"), ("flu", "fever")} <= {*known.elsewhere[0].pairs}
+    assert {("heart attack", "chest pain"), ("flu", "fever")} <= {*known.external_knowledge[0].pairs}
     sites = tuple(Fact(fact.head, "affected sites", fact.tail) for fact in facts)
-    assert ("flu", "fever") not in with_bundled_knowledge(_collection(sites)).known.elsewhere[0].pairs
+    assert ("flu", "fever") not in with_bundled_knowledge(_collection(sites)).known.external_knowledge[0].pairs
 
 
 def _collection(facts: tuple[Fact, ...]) -> Collection:

@@ -8,8 +8,8 @@ import pytest
 
 from medfact.datasets import Collection, load
 from medfact.datasets.guessing import Guess, guess
-from medfact.errors import ColumnsMissing, FactsError
-from medfact.prototypes import in_direction, load_pool
+from medfact.errors import FactsError, MissingColumns
+from medfact.prototypes import load_pool, orient_facts
 from medfact.spec import RunSpec
 
 Medfact = Callable[..., object]
@@ -105,7 +105,7 @@ def test_names_of_columns_match_with_spaces_and_dashes(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_open_is_asked(text: str, asked: str, tmp_path: Path) -> None:
-    with pytest.raises(ColumnsMissing) as refused:
+    with pytest.raises(MissingColumns) as refused:
         read(tmp_path / "own.csv", text)
     assert asked in str(refused.value)
     assert "seem to be" in asked or "The first rows: " in str(refused.value)
@@ -132,7 +132,7 @@ def test_what_a_person_says_settles_it(tmp_path: Path) -> None:
 )
 def test_columns_about_patients_are_refused_before_anything_is_read(header: str, tmp_path: Path) -> None:
     text = f"{header},Disease,Symptom\nMaria Keller,gout,joint pain\nJon Smith,asthma,wheezing\n"
-    with pytest.raises(ColumnsMissing) as refused:
+    with pytest.raises(MissingColumns) as refused:
         read(tmp_path / "own.csv", text)
     assert f"the data may be about patients: {header!r} is among the columns" in str(refused.value)
     assert "Keller" not in str(refused.value)
@@ -178,7 +178,7 @@ def test_single_rows_the_wrong_way_round_neither_stay_true_nor_give_partners(
     right: list[Triplet], reverse: Triplet, tmp_path: Path
 ) -> None:
     text = "\n".join(",".join(map(str, row)) for row in [("head", "relation", "tail"), *right, reverse])
-    collection = in_direction(read(tmp_path / "own.csv", text), load_pool("medfact"))
+    collection = orient_facts(read(tmp_path / "own.csv", text), load_pool("medfact"))
     assert triplets(collection) == set(right)
     assert reverse[2] not in {tail.name for tail in collection.known.tails(reverse[1], None)}
     (note,) = collection.notes

@@ -9,7 +9,7 @@ from small_facts import facts_of, write_csv
 
 from medfact.datasets import grouping, load, load_bundled
 from medfact.datasets.bundled import lay_names, rows_of
-from medfact.datasets.names import called, holding, is_common, may_mean, names_of
+from medfact.datasets.names import called, is_common, matching_facts, may_mean, names_of
 from medfact.datasets.pairing import PartnerDecisions
 from medfact.facts import Fact, KnowledgeBase
 from medfact.spec import RunSpec
@@ -138,17 +138,17 @@ FACTS = facts_of([{"head": head, "relation": relation, "tail": tail} for head, r
 )
 def test_all_words_must_occur_in_any_order(search: str, found: list[int]) -> None:
     for known in (None, KnowledgeBase(FACTS)):
-        assert list(holding(FACTS, search, known)) == [FACTS[number] for number in found]
+        assert list(matching_facts(FACTS, search, known)) == [FACTS[number] for number in found]
 
 
 def test_words_are_found_in_other_and_in_everyday_names_too() -> None:
     known = KnowledgeBase(FACTS, synonyms=(("giant cell arteritis", "temporal arteritis"),))
-    assert list(holding(FACTS, "temporal prednisone", known)) == [FACTS[0]]
-    assert list(holding(FACTS, "heart attack pain", known)) == [FACTS[3]]
-    assert list(holding(FACTS, "temporal prednisone")) == []
+    assert list(matching_facts(FACTS, "temporal prednisone", known)) == [FACTS[0]]
+    assert list(matching_facts(FACTS, "heart attack pain", known)) == [FACTS[3]]
+    assert list(matching_facts(FACTS, "temporal prednisone")) == []
 
 
 def test_a_bundled_set_is_searched() -> None:
     known = load_bundled("clinical-core").known
-    found = list(holding(load_bundled("clinical-core").facts, "prednisone giant cell arteritis", known))
+    found = list(matching_facts(load_bundled("clinical-core").facts, "prednisone giant cell arteritis", known))
     assert [(fact.head, fact.tail) for fact in found if fact.positive] == [("giant cell arteritis", "prednisone")]

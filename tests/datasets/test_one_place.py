@@ -20,7 +20,7 @@ from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, Mistake
 from medfact.exchange import import_run
 from medfact.store import Store
-from medfact.table_formats import FORMATS, TableFormat, endings_in_words, linked_kinds, media_type
+from medfact.table_formats import FORMATS, TableFormat, describe_endings, linked_endings, media_type
 from medfact.views.fragments import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,10 +41,10 @@ def test_a_format_that_is_declared_is_read_written_sent_and_named(tmp_path: Path
     text.parent.mkdir()
     text.write_text("text\nGout hurts.\n", encoding="utf-8")
     assert [passage.text for passage in read_documents(text.parent)] == ["Gout hurts."]
-    assert endings_in_words().endswith(".xlsx or .tab")
+    assert describe_endings().endswith(".xlsx or .tab")
     assert media_type("tab") == "text/tab-separated-values"
-    assert linked_kinds()[-1] == "tab"
-    assert environment().globals["linked_kinds"]() == linked_kinds()  # type: ignore[operator]
+    assert linked_endings()[-1] == "tab"
+    assert environment().globals["linked_endings"]() == linked_endings()  # type: ignore[operator]
     for use in (lambda: write_table([], tmp_path / "x.odt"), lambda: read_table(_odt(tmp_path))):
         with pytest.raises(FactsError, match=r"\.tab"):
             use()
@@ -63,7 +63,7 @@ def test_documents_and_help_name_every_format() -> None:
         assert f"{', '.join(f'`{one}`' for one in others)} or `{last}`" in text, name
     parser = ArgumentParser()
     OUTPUT(parser)
-    assert endings_in_words() in " ".join(parser.format_help().split())
+    assert describe_endings() in " ".join(parser.format_help().split())
 
 
 LINE = "    specialty: str | None = column(about=Column())\n"

@@ -72,7 +72,7 @@ def test_evenness_is_of_the_facts_that_are_taken_not_of_those_without_a_negative
     # Half of the signs have a type of their own, so that no other tail can stand for them: they have no safe negative.
     signs = [Fact(f"d{i:02}", "symptoms", f"sign{i}", tail_type=f"type{i}" if i % 2 else "Sign") for i in range(20)]
     drugs = [Fact(f"d{i:02}", "therapeutic drugs", f"drug{i}") for i in range(20)]
-    counts = Counter(f.relation for f in positives(chosen(collection(*signs, *drugs), 10, heads_aside=0)))
+    counts = Counter(f.relation for f in positives(chosen(collection(*signs, *drugs), 10, held_out_heads=0)))
     assert counts == {"symptoms": 5, "therapeutic drugs": 5}
 
 
@@ -119,13 +119,13 @@ def test_the_order_of_the_file_does_not_decide() -> None:
 def test_a_limit_counts_facts_that_have_all_their_negatives() -> None:
     lonely = Fact("disease00", "symptoms", "lonely sign", tail_type="of its own kind")
     given = collection(*SMALL.facts, lonely)
-    everything = chosen(given, heads_aside=0)
+    everything = chosen(given, held_out_heads=0)
     assert everything.without_negative == (lonely,)
     assert lonely in everything.test
     (note,) = everything.notes
     assert note.startswith("1 fact has no safe false partner: ")
-    assert lonely not in chosen(given, 42, heads_aside=0).test
-    assert len(positives(chosen(given, 100, heads_aside=0))) == 42
+    assert lonely not in chosen(given, 42, held_out_heads=0).test
+    assert len(positives(chosen(given, 100, held_out_heads=0))) == 42
 
 
 # ------------------------------------------------------------------------- facts kept aside
@@ -196,7 +196,7 @@ def test_enough_heads_borrow_nothing() -> None:
 
 
 def test_a_protocol_without_heads_aside_keeps_and_borrows_none() -> None:
-    selection = chosen(few(4), heads_aside=0, lender=SMALL)
+    selection = chosen(few(4), held_out_heads=0, lender=SMALL)
     assert selection.shots == ()
     assert len(positives(selection)) == 4
 
@@ -221,7 +221,7 @@ def test_that_there_is_no_safe_partner_is_said_of_facts_alone_whose_partner_had_
     true = [Fact(f"disease{i}", "symptoms", "sign", tail_type=f"kind {i}") for i in range(4)]
     false = [fact.negative("something else", None, 1) for fact in true[:3]]
     alone = [Fact(fact.head, fact.relation, fact.tail, positive=False) for fact in false]
-    selection = chosen(collection(*true, *(false if is_paired else alone)), limit, negatives=negatives, heads_aside=0)
+    selection = chosen(collection(*true, *(false if is_paired else alone)), limit, negatives=negatives, held_out_heads=0)
     assert selection.without_negative == (true[3],)
     written = (
         "3 facts have beside them only what the file itself calls false: too few other tails of the same type are left for "
@@ -249,9 +249,9 @@ def test_a_withdrawn_false_fact_is_not_drawn_and_nothing_is_drawn_in_its_place()
         two = grouping(now, 2, seed, ANY)
         assert len(two(facts[0])) == 3, "where two are asked for, all are drawn anyway"
         assert "sign 3" not in {fact.tail for own in facts[:2] for fact in two(own)}
-    notes = chosen(now, heads_aside=0).notes
+    notes = chosen(now, held_out_heads=0).notes
     assert notes == ("1 fact has no false partner: the data set has withdrawn it, and it has no replacement.",)
-    assert chosen(now, heads_aside=0).without_negative == ()
+    assert chosen(now, held_out_heads=0).without_negative == ()
 
 
 def test_a_negative_without_a_partner_comes_with_the_facts_of_its_head() -> None:

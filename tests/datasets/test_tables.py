@@ -33,7 +33,7 @@ from medfact.datasets.isolated import load_isolated
 from medfact.datasets.table_reader import FORMATS
 from medfact.datasets.table_writer import write_table
 from medfact.datasets.text import BLOCK_BYTES, encoding_of
-from medfact.errors import ColumnsMissing, FactsError
+from medfact.errors import FactsError, MissingColumns
 from medfact.facts import Fact
 from medfact.runs.demonstrations import read_demonstrations
 from medfact.spec import RunSpec
@@ -268,7 +268,7 @@ def test_false_facts_without_a_negative_of_find_the_only_true_fact_of_their_head
     asthma, gout = Fact("asthma", "symptoms", "wheezing"), Fact("gout", "symptoms", "joint pain")
     assert [fact.negative_of for fact in collection.facts] == [None, None, asthma.fact_id, gout.fact_id]
     assert (collection.problems, collection.notes) == ((), ())
-    chosen = select(collection, negatives=1, heads_aside=0, seed=0)
+    chosen = select(collection, negatives=1, held_out_heads=0, seed=0)
     assert [len(chosen.test), chosen.without_negative] == [4, ()]
 
 
@@ -277,7 +277,7 @@ def test_no_false_fact_of_a_file_is_lost_however_many_partners_are_asked_for(neg
     """Where two or three are asked for, they are drawn; the file's own is asked on its own, and not drawn besides."""
     rows = [triplet("gout", "joint pain"), triplet("gout", "cough", "false")]
     rows += [triplet(f"disease {n}", f"sign {n}") for n in range(5)] + [triplet("cold", "cough")]
-    chosen = select(load_file(write_csv(tmp_path / "facts.csv", rows)), negatives=negatives, heads_aside=0, seed=0)
+    chosen = select(load_file(write_csv(tmp_path / "facts.csv", rows)), negatives=negatives, held_out_heads=0, seed=0)
     of_gout = [(fact.tail, fact.negative_of is not None) for fact in chosen.test if fact.head == "gout" and not fact.positive]
     assert sum(tail == "cough" for tail, _ in of_gout) == 1
     assert ("cough", negatives == 1) in of_gout
@@ -359,7 +359,7 @@ def test_a_label_that_says_other_things_is_said_not_to_be_used(tmp_path: Path) -
 
 def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "facts.csv", [{"disease": "gout", "relation": "symptoms", "sign": "pain"}])
-    with pytest.raises(ColumnsMissing) as refused:
+    with pytest.raises(MissingColumns) as refused:
         load_file(path)
     assert refused.value.columns == ["disease", "relation", "sign"]
     assert "facts.csv, row 1: the columns head and tail are missing" in str(refused.value)
@@ -704,7 +704,7 @@ def test_heads_that_share_an_identifier_are_kept_aside_together(tmp_path: Path) 
         for name in ("disease", "illness")
     ]
     collection = load_file(write_csv(tmp_path / "facts.csv", rows))
-    made = select(collection, negatives=1, heads_aside=5, seed=0)
+    made = select(collection, negatives=1, held_out_heads=5, seed=0)
     assert len({fact.head_id for fact in made.shots}) == 5
     assert not {fact.head_id for fact in made.shots} & {fact.head_id for fact in made.test}
 

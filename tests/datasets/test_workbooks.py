@@ -19,7 +19,7 @@ from medfact.datasets import Collection, load_file, read_table
 from medfact.datasets.frequencies import read_frequencies
 from medfact.datasets.headers import VISITOR
 from medfact.datasets.isolated import load_isolated
-from medfact.errors import ColumnsMissing, FactsError
+from medfact.errors import FactsError, MissingColumns
 from medfact.spec import RunSpec
 
 HEADER = ("head", "relation", "tail")
@@ -176,7 +176,7 @@ def test_facts_on_later_sheets_are_not_lost_without_a_word(tmp_path: Path) -> No
 
 def test_where_no_sheet_has_the_columns_all_are_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "facts.xlsx", README=README, mine=[("disease", "relation", "sign"), *FACTS])
-    with pytest.raises(ColumnsMissing) as refused:
+    with pytest.raises(MissingColumns) as refused:
         load_file(path)
     assert "'README'" in str(refused.value)
     assert "'mine'" in str(refused.value)

@@ -58,7 +58,7 @@ from medfact.store import (
     schema,
 )
 
-READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
+READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").with_ready_sentence("Aspirin may treat pain.")
 READY_NEGATIVE = replace(READY.negative("", None, 1), tail=None)
 READY_SENTENCES = {READY.fact_id: "Aspirin may treat pain.", READY_NEGATIVE.fact_id: "Aspirin may treat a broken heart."}
 READY_STATEMENTS = tuple(replace(load_pool("mkj"), ready=READY_SENTENCES).statements([READY, READY_NEGATIVE]))

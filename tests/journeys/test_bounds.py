@@ -57,7 +57,7 @@ def test_every_number_has_bounds() -> None:
         assert -math.inf < least < most < math.inf, path
         assert of
         default = FIELDS[path].default
-        assert BOUNDS[path].hold(default), f"{path}: its own default"  # type: ignore[arg-type]
+        assert BOUNDS[path].contains(default), f"{path}: its own default"  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from medfact.errors import StoreError
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.table_formats import linked_kinds
+from medfact.table_formats import linked_endings
 from medfact.web.health import trouble_with
 
 SECRET = "patient-of-room-12"
@@ -50,7 +50,7 @@ def test_a_full_disk_is_said_and_then_forgotten(disk: Path) -> None:
         full = visitor.http.post("/gradio_api/upload", files=file)
         assert (full.status_code, "The server's disk is full." in full.text) == (507, True)
         until(lambda: health(url) == (503, "The server's disk is full."))
-        for address in (f"/export/{run}", *(f"/download/{run}/answers.{kind}" for kind in linked_kinds())):
+        for address in (f"/export/{run}", *(f"/download/{run}/answers.{kind}" for kind in linked_endings())):
             answer = visitor.http.get(address)
             assert (answer.status_code, str(disk) in answer.text) in {(507, False), (503, False), (200, False)}, address
         said = visitor.http.post("/updates", json={"page": "studio", "show": {"of": "x"}, "action": {"name": "save"}})

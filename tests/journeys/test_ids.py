@@ -94,7 +94,7 @@ def writing_in(store: Store) -> list[str]:
     """A writing of two attempts, whose model nobody asks."""
     spec, planned = planned_writing("rephrase", RunSpec(model="openai:writer", limit=2, shots=0))
     first = start_planned(spec, planned, store)
-    return [first, start_planned(spec.chosen(task=AGAIN, writing=first), planned, store)]
+    return [first, start_planned(spec.override(task=AGAIN, writing=first), planned, store)]
 
 
 def orphan_in(store: Store) -> str:

@@ -238,7 +238,7 @@ def test_a_missing_part_is_named_with_the_command_that_brings_it(
     ],
 )
 def test_a_missing_part_is_named_in_a_notebook(installed: Path, tmp_path: Path, code: str, extra: str) -> None:
-    caught = f"import medfact, medfact.errors\ntry:\n    {code}\nexcept medfact.errors.PartMissing as error:\n    print(error)"
+    caught = f"import medfact, medfact.errors\ntry:\n    {code}\nexcept medfact.errors.NotInstalled as error:\n    print(error)"
     done = python(installed, tmp_path, caught, without=ALL)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(f'which is not installed. Install it: pip install "medfact[{extra}]"\n')

@@ -7,7 +7,7 @@ import pytest
 from small_facts import write_csv
 from small_papers import Medfact, Row, disek_rows, done, ran, reported
 
-from medfact.prototypes import load_pool, mislabelled
+from medfact.prototypes import load_pool, mislabelled_forms
 
 WRONG = {
     "tpeval": {
@@ -80,10 +80,10 @@ def test_the_forms_are_told_with_the_prototypes(medfact: Medfact) -> None:
 def test_a_form_is_known_by_its_words(published: Callable[[str], dict[str, dict[str, str]]]) -> None:
     """A pool of one's own with the same sentence has the same fault; with another sentence it has not."""
     asked = published("pretexttrans-disek")
-    assert set(mislabelled(asked, ["Symptom"])["Symptom"]) == {"ins", "inv+ins", "inv+ins+dn"}
+    assert set(mislabelled_forms(asked, ["Symptom"])["Symptom"]) == {"ins", "inv+ins", "inv+ins+dn"}
     asked["symptoms"]["inv+ins"] = "If a patient has symptoms of [Y], they may have [X]."
-    assert set(mislabelled(asked, ["Symptom"])["Symptom"]) == {"ins", "inv+ins+dn"}
-    assert mislabelled(asked, ["no such relation"]) == {}
+    assert set(mislabelled_forms(asked, ["Symptom"])["Symptom"]) == {"ins", "inv+ins+dn"}
+    assert mislabelled_forms(asked, ["no such relation"]) == {}
 
 
 @pytest.fixture

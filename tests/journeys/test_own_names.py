@@ -10,7 +10,7 @@ import pytest
 from medfact.datasets import load, load_bundled, load_file
 from medfact.datasets.isolated import load_isolated
 from medfact.datasets.semantic_types import reversed_notes
-from medfact.facts import Elsewhere, Fact
+from medfact.facts import ExternalKnowledge, Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
@@ -70,14 +70,14 @@ def test_a_users_table_keeps_its_fingerprint_and_its_ids(tmp_path: Path) -> None
     """They are those of the table, whatever the bundled sets learn later."""
     file = may_treat(tmp_path / "mine.csv")
     alone, known = load_file(file), load(RunSpec("", facts=str(file)))
-    assert known.known.elsewhere
+    assert known.known.external_knowledge
     assert known.fingerprint() == alone.fingerprint()
     assert known.facts == alone.facts
 
 
 def test_names_that_no_bundled_set_has_change_nothing(tmp_path: Path) -> None:
     file = table(tmp_path / "mine.csv", [(f"drug {n}", "may treat", f"disease {n}") for n in "abcdef"])
-    assert load(RunSpec("", facts=str(file))).known.elsewhere == (Elsewhere("may treat", "may treat", ()),)
+    assert load(RunSpec("", facts=str(file))).known.external_knowledge == (ExternalKnowledge("may treat", "may treat", ()),)
 
 
 # ------------------------------------------------------------------------------------------- direction

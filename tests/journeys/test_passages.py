@@ -19,7 +19,7 @@ from small_facts import Answerer, write_csv
 
 from medfact.datasets import load
 from medfact.datasets.documents import MOST_WORDS, Passage, read_documents, split
-from medfact.errors import ColumnsMissing, FactsError, Mistake, ModelError, UnknownName
+from medfact.errors import FactsError, MissingColumns, Mistake, ModelError, UnknownName
 from medfact.exchange.transfer import export_run, import_run
 from medfact.facts import Fact, KnowledgeBase
 from medfact.models import Completion, Prompt, load_encoder
@@ -424,10 +424,10 @@ def test_a_column_of_a_table_is_a_corpus(name: str, tmp_path: Path) -> None:
 
 def test_a_table_that_does_not_say_where_its_text_is(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "table.csv", [{"a": "x", "b": "y"}])
-    with pytest.raises(ColumnsMissing, match="which column holds the text") as caught:
+    with pytest.raises(MissingColumns, match="which column holds the text") as caught:
         read_documents(file)
     assert caught.value.columns == ["a", "b"]
-    with pytest.raises(ColumnsMissing, match="no column 'c'"):
+    with pytest.raises(MissingColumns, match="no column 'c'"):
         read_documents(file, "c")
 
 

@@ -13,7 +13,7 @@ from odd_service import OddService, Reply, Request, error, said
 from recorded import finished
 from small_models import small_llama
 
-from medfact.answers.instructions import HOW_SURE
+from medfact.answers.prompts import CONFIDENCE_QUESTION
 from medfact.exchange.rows import answer_row
 from medfact.models import Completion, Prompt, ServiceSettings
 from medfact.models.stated import sureness_in
@@ -61,7 +61,7 @@ def test_one_number_from_0_to_100_is_read_and_nothing_else(reply: str, number: f
 
 
 def is_second(request: Request) -> bool:
-    return request.prompt == HOW_SURE or request.prompt.endswith(f"{HOW_SURE}\nAnswer:")
+    return request.prompt == CONFIDENCE_QUESTION or request.prompt.endswith(f"{CONFIDENCE_QUESTION}\nAnswer:")
 
 
 def told_of(request: Request) -> str:
@@ -196,7 +196,7 @@ class Talker:
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         for index, prompt in enumerate(prompts):
             self.seen.append(prompt)
-            yield index, Completion("40" if HOW_SURE in str(prompt.content) else "False", 0.9, 1.0)
+            yield index, Completion("40" if CONFIDENCE_QUESTION in str(prompt.content) else "False", 0.9, 1.0)
 
 
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "text"])

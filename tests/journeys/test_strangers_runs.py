@@ -38,7 +38,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, IMPORTED, Store
-from medfact.views.report import command_of
+from medfact.views.report import repeat_command
 from medfact.writing.runs import start_writing, write
 
 HOST_KEY = "sk-of-the-host-0123456789"
@@ -363,7 +363,7 @@ def test_what_was_made_from_a_file_stays_marked(sound: Sound, tmp_path: Path) ->
     name, data = altered(sound.run, {"facts": None, "dataset": "clinical-core"}, without_answers)
     import_run(here, io.BytesIO(data), "run.gz")
     again = start_again(name, here)
-    third = start_again(again, here, here.run(again).spec.chosen(model="baseline:always-true"))
+    third = start_again(again, here, here.run(again).spec.override(model="baseline:always-true"))
     assert all(here.was_imported(run) for run in (name, again, third))
     assert "facts" in here.run(third).spec.imported
     assert "model" not in here.run(third).spec.imported, "it was chosen here"
@@ -424,7 +424,7 @@ def test_the_call_that_a_report_shows_is_no_code_of_a_strangers(sound: Sound, st
     columns = [["head=print(1),x", "a"], ["tail", "b"]]
     run, data = altered(sound.run, {"model": "function:f", "columns": columns}, without_answers)
     import_run(store, io.BytesIO(data), "run.gz")
-    assert "print(1)" not in command_of(store.run(run).spec)
+    assert "print(1)" not in repeat_command(store.run(run).spec)
 
 
 def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: Store) -> None:

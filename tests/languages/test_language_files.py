@@ -72,7 +72,7 @@ def test_a_fact_of_one_place_or_group_is_not_said_of_all(code: str) -> None:
     for bound in (replace(plain, **bound, fact_id="") for bound in bounds):
         assert not pool.states(bound)
         assert not list(pool.statements([bound]))
-        assert "1 of 2 true facts" in pool.note_on([plain, bound])
+        assert "1 of 2 true facts" in pool.unstated_note([plain, bound])
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -27,7 +27,7 @@ from medfact.datasets import frequencies as counting
 from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
 from medfact.datasets.headers import VISITOR
 from medfact.datasets.isolated import read_frequencies_isolated
-from medfact.errors import FactsError, Mistake, ReferenceAway
+from medfact.errors import FactsError, Mistake, ReferenceDown
 from medfact.facts import Fact, name_key
 from medfact.metrics import record_of
 from medfact.metrics.rarity import NO_LINE, line, log_frequency
@@ -472,7 +472,7 @@ def test_a_phrase_outside_the_index_is_found_by_its_words_beside_each_other(mirr
 def test_an_answer_without_a_count_is_not_kept(mirror: Mirror, tmp_path: Path, reply: bytes) -> None:
     pubmed = PubMed(tmp_path / "pubmed.jsonl")
     mirror.reply = reply
-    with pytest.raises(ReferenceAway, match="without a count"):
+    with pytest.raises(ReferenceDown, match="without a count"):
         pubmed.count("fever")
     mirror.reply, mirror.counts = None, {'"fever"': 5}
     assert pubmed.count("fever") == 5

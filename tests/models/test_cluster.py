@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from medfact.answers import Demonstration, make_prompt
 from medfact.cli.commands import parser
 from medfact.cli.evaluate import loader
-from medfact.errors import Mistake, ModelError, PartMissing, ServiceAway
+from medfact.errors import Mistake, ModelError, NotInstalled, ServiceDown
 from medfact.extras import named_if_missing
 from medfact.models import Completion, Prompt, load_model
 from medfact.models.cluster.actors import Answered, Event, Joined, Lost
@@ -163,7 +163,7 @@ def test_when_all_are_lost_what_had_arrived_is_kept() -> None:
     arrived: list[int] = []
     sleepers = Sleepers([0.001] * 2, dies={0: 1, 1: 1})
     distribution = Distribution(prompts_of(400), sleepers, [], lambda: None, lambda note: None)
-    with pytest.raises(ServiceAway, match="it died"):
+    with pytest.raises(ServiceDown, match="it died"):
         arrived.extend(index for index, _ in distribution.completions())
     assert len(arrived) == len(sleepers.asked) > 0
 
@@ -231,7 +231,7 @@ def test_a_missing_ray_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("medfact.extras.IS_INSTALLED", True)
     with pytest.raises(Mistake, match=r'pip install "medfact\[cluster\]"'), connected(ClusterSettings("auto"), 1):
         raise AssertionError("not reached")
-    with pytest.raises(PartMissing, match=r'pip install "medfact\[cluster\]"'), named_if_missing():
+    with pytest.raises(NotInstalled, match=r'pip install "medfact\[cluster\]"'), named_if_missing():
         importlib.import_module("ray")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from small_models import small_llama
 
-from medfact.errors import ModelError, ServiceAway
+from medfact.errors import ModelError, ServiceDown
 from medfact.models.local import zero_gpu
 from medfact.models.local.zero_gpu import FIRST_SECONDS, LONGEST_SECONDS, SHORTEST_SECONDS, in_slices
 from medfact.models.prompt import Completion, Prompt
@@ -134,7 +134,7 @@ def test_what_a_quota_refuses_pauses_the_run_and_resume_asks_the_rest(lender: Le
 
 def test_another_reason_why_nothing_is_lent_is_not_asked_for_again(lender: Lender) -> None:
     sliced = in_slices(Counting(Refusal("ZeroGPU queue timeout", "No GPU was available after 60s")))  # type: ignore[arg-type]
-    with pytest.raises(ServiceAway, match="ZeroGPU queue timeout: No GPU was available after 60s"):
+    with pytest.raises(ServiceDown, match="ZeroGPU queue timeout: No GPU was available after 60s"):
         list(sliced.complete(PROMPTS))
     assert len(lender.asked) == 1
 

@@ -16,7 +16,7 @@ from small_facts import rows_of_facts, write_csv
 
 import medfact as notebook
 from medfact.cli import main
-from medfact.errors import Mistake, PartMissing, UnknownName
+from medfact.errors import Mistake, NotInstalled, UnknownName
 from medfact.exchange.portable import addressed
 from medfact.models import (
     SERVICE,
@@ -262,7 +262,7 @@ def test_nobody_knows_it_before_it_is_registered_or_afterwards(url: str) -> None
 
 def test_what_it_needs_is_named_where_it_is_not_installed() -> None:
     needy = Provider(prefixes=("needy:",), load=lambda spec, _: pytest.fail("loaded"), needs=("no_such_module",))
-    with registered(needy), pytest.raises(PartMissing, match="pip install no_such_module"):
+    with registered(needy), pytest.raises(NotInstalled, match="pip install no_such_module"):
         load_model("needy:m")
 
 

@@ -21,7 +21,7 @@ from service_models import CHOICES, KEY, Load, prompts_of, said_truly
 from service_models import load as load
 
 from medfact.answers import make_prompt, read_answer
-from medfact.errors import ModelError, ServiceAway
+from medfact.errors import ModelError, ServiceDown
 from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.failures import Action, Endpoint
 from medfact.models.services.policy import check_public_url, is_public_address, key_of
@@ -332,7 +332,7 @@ def test_a_service_that_goes_away_pauses_the_run(
         answers = sum(service.answered.values())
         vain = len(service.calls) - answers
     assert isinstance(last, Failed)
-    assert isinstance(last.error, ServiceAway)
+    assert isinstance(last.error, ServiceDown)
     record = store.run(last.run)
     assert record.state == PAUSED
     assert f"127.0.0.1 gave {answers} answers, and none to the last 5" in str(record.reason)
@@ -351,7 +351,7 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
         vain = len(service.calls) - sum(service.answered.values())
     assert isinstance(last, Failed)
-    assert isinstance(last.error, ServiceAway)
+    assert isinstance(last.error, ServiceDown)
     assert vain <= 50 + 32, "fifty failures, and the calls that were in flight"
 
 

@@ -113,7 +113,7 @@ def test_a_draw_does_not_depend_on_which_facts_are_under_test() -> None:
     collection = Collection("small", facts, KnowledgeBase(facts))
 
     def partners(limit: int | None) -> dict[str, str | None]:
-        chosen = select(collection, negatives=1, heads_aside=0, seed=3, limit=limit).test
+        chosen = select(collection, negatives=1, held_out_heads=0, seed=3, limit=limit).test
         return {fact.negative_of: fact.tail for fact in chosen if fact.negative_of}
 
     few, all_of_them = partners(5), partners(None)

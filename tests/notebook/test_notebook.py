@@ -19,7 +19,7 @@ from small_facts import Answerer, rows_of_facts
 
 import medfact
 from medfact.cli.progress import show_progress
-from medfact.errors import FactsError, MedfactError, Mistake, ModelError, PartMissing, UnknownName
+from medfact.errors import FactsError, MedfactError, Mistake, ModelError, NotInstalled, UnknownName
 from medfact.extras import named_if_missing
 from medfact.models import Completion, ServiceSettings
 from medfact.notebook import Evaluated
@@ -482,7 +482,7 @@ def test_the_progress_bar_counts_statements(frame: pandas.DataFrame, url: str, c
 
 def test_a_part_that_is_missing_is_named() -> None:
     with (
-        pytest.raises(PartMissing, match=r"Tables, figures and pictures need pandas, .*\. Install it: pip install"),
+        pytest.raises(NotInstalled, match=r"Tables, figures and pictures need pandas, .*\. Install it: pip install"),
         named_if_missing(),
     ):
         raise ModuleNotFoundError("No module named 'pandas'", name="pandas.core")

@@ -160,13 +160,13 @@ os.environ |= {"SPACES_ZERO_GPU": "true", "SPACES_ZERO_DEVICE_API_URL": f"http:/
 from medfact.models.local import zero_gpu
 zero_gpu.prepare()
 zero_gpu.announce()
-from medfact.errors import ServiceAway
+from medfact.errors import ServiceDown
 from medfact.models import load_model
 zero_gpu.note_visitor("ada", "token-of-ada")
 zero_gpu.ask_for("ada")
 try:
     load_model("medfact-tiny")
-except ServiceAway as error:
+except ServiceDown as error:
     print(json.dumps([str(error), Answers.asked]))
 """
 

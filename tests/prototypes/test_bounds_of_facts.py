@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.grammar import bounds_before, inside
-from medfact.prototypes.library import file_names
+from medfact.prototypes.grammar import decapitalize, scope_prefix
+from medfact.prototypes.library import bundled_pool_files
 from medfact.writing.guards import Claim, why_stopped
 
 DRUG = Fact("asthma", "therapeutic drugs", "albuterol")
@@ -43,7 +43,7 @@ def sentences(fact: Fact, pool: str = "medfact") -> dict[str, str]:
     ],
 )
 def test_what_stands_in_front(region: str | None, population: str | None, before: str) -> None:
-    assert bounds_before(replace(DRUG, region=region, population=population)) == before
+    assert scope_prefix(replace(DRUG, region=region, population=population)) == before
 
 
 def test_all_eight_forms_begin_with_the_place_and_the_people() -> None:
@@ -87,10 +87,10 @@ def test_names_keep_their_capitals(head: str, tail: str, form: str, text: str) -
     ],
 )
 def test_a_sentence_goes_on_in_small_letters(prototype: str, there: str) -> None:
-    assert inside(prototype) == there
+    assert decapitalize(prototype) == there
 
 
-@pytest.mark.parametrize("pool", [name for name in file_names() if name != "mkj"])
+@pytest.mark.parametrize("pool", [name for name in bundled_pool_files() if name != "mkj"])
 def test_every_form_of_every_pool_is_its_own_sentence_after_the_place(pool: str) -> None:
     """Nothing but the first letter differs, so that a denial denies the statement and not its place."""
     for relation in load_pool(pool).relations:
@@ -124,7 +124,7 @@ def test_any_names_make_a_sentence_that_says_the_same_after_its_bounds(
 ) -> None:
     bare = Fact(head, "symptoms", tail)
     fact = replace(bare, region=region, population=population, fact_id="")
-    before = bounds_before(fact)
+    before = scope_prefix(fact)
     assert before.count(", ") == (region is not None) + (population is not None)
     assert (fact.fact_id == bare.fact_id) is (before == "")
     for form, text in sentences(fact).items():

@@ -15,7 +15,7 @@ from medfact.datasets import Collection, bundled_names, load, load_bundled, sele
 from medfact.datasets.semantic_types import other_kind_notes
 from medfact.errors import PoolError
 from medfact.facts import Fact, KnowledgeBase, name_key
-from medfact.prototypes import in_direction, load_pool, pool_names
+from medfact.prototypes import load_pool, orient_facts, pool_names
 from medfact.prototypes.pool_files import read_pool
 from medfact.runs.plan import plan
 from medfact.spec import RunSpec
@@ -116,7 +116,7 @@ def read(folder: Path, rows: list[tuple[str, ...]], header: str = "head,relation
     with file.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([header.split(","), *rows])
     spec = RunSpec("", facts=str(file), **settings)
-    return spec, in_direction(load(spec), POOL)
+    return spec, orient_facts(load(spec), POOL)
 
 
 def triplets(facts: Any) -> set[tuple[str, str, str]]:
@@ -220,7 +220,7 @@ def test_turning_twice_gives_the_row_back(
     head: str, relation: str, tail: str, known: str, positive: bool, identifier: str | None, kind: str | None
 ) -> None:
     fact = Fact(head, relation, tail, positive, head_type=kind, tail_id=identifier)
-    turned = fact.turned(known)
+    turned = fact.inverse(known)
     assert (turned.head, turned.relation, turned.tail) == (tail, known, head)
     assert (turned.tail_type, turned.head_id) == (kind, identifier)
     assert turned.as_written() == fact
@@ -251,20 +251,20 @@ def test_a_table_that_says_treats_is_turned_and_says_so(tmp_path: Path) -> None:
 def test_what_has_left_a_set_is_turned_with_it() -> None:
     facts = tuple(Fact(f"drug {n}", "treats", f"illness {n}") for n in range(4))
     left = Fact("drug 0", "treats", "illness 3", positive=False)
-    made = in_direction(Collection("set", facts, KnowledgeBase(facts), withdrawn=(left,)), POOL)
+    made = orient_facts(Collection("set", facts, KnowledgeBase(facts), withdrawn=(left,)), POOL)
     assert [(one.head, one.relation, one.tail) for one in made.withdrawn] == [("illness 3", "therapeutic drugs", "drug 0")]
 
 
 def test_the_fingerprint_stays_that_of_the_file_and_nothing_is_turned_twice(tmp_path: Path) -> None:
     spec, collection = read(tmp_path, TREATS)
     assert collection.fingerprint() == load(spec).fingerprint() == plan(spec).dataset_fingerprint
-    assert in_direction(collection, POOL) is collection
+    assert orient_facts(collection, POOL) is collection
 
 
 @pytest.mark.parametrize("name", bundled_names())
 def test_nothing_of_the_bundled_sets_is_turned(name: str) -> None:
     for pool in map(load_pool, pool_names()):
-        assert in_direction(load_bundled(name), pool) is load_bundled(name)
+        assert orient_facts(load_bundled(name), pool) is load_bundled(name)
 
 
 def test_row_numbers_are_those_of_the_file(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_no_partner_is_drawn_that_the_file_has_in_either_direction(tmp_path: Pat
     rows = [*TREATS, ("gout", "therapeutic drugs", "colchicine"), ("colchicine", "treats", "familial Mediterranean fever")]
     for seed in range(10):
         _, collection = read(tmp_path, rows)
-        chosen = select(collection, negatives=3, heads_aside=0, seed=seed, canonical=POOL.canonical).test
+        chosen = select(collection, negatives=3, held_out_heads=0, seed=seed, canonical=POOL.canonical).test
         false = {(fact.head, fact.tail) for fact in chosen if not fact.positive}
         assert false
         assert not false & {pair for a, _, b in rows for pair in ((a, b), (b, a))}
@@ -356,7 +356,7 @@ def test_a_turned_relation_that_stood_right_is_noticed_in_the_words_of_the_file(
     rows: list[tuple[str, str, str]], first: str, tmp_path: Path
 ) -> None:
     _, collection = read(tmp_path, rows)
-    notes = select(collection, negatives=0, heads_aside=0, seed=0, canonical=POOL.canonical).notes
+    notes = select(collection, negatives=0, held_out_heads=0, seed=0, canonical=POOL.canonical).notes
     (note,) = (note for note in (*collection.notes, *notes) if "wrong way round" in note)
     assert f"such as “{first}”" in note
     relation = rows[0][1]
@@ -376,7 +376,7 @@ def test_a_turned_relation_that_stood_right_is_noticed_in_the_words_of_the_file(
 )
 def test_what_is_turned_rightly_is_not_called_reversed(rows: list[tuple[str, str, str]], tmp_path: Path) -> None:
     _, collection = read(tmp_path, rows)
-    notes = select(collection, negatives=0, heads_aside=0, seed=0, canonical=POOL.canonical).notes
+    notes = select(collection, negatives=0, held_out_heads=0, seed=0, canonical=POOL.canonical).notes
     assert not [note for note in notes if "wrong way round" in note]
 
 
@@ -390,7 +390,7 @@ def test_a_treatment_of_another_kind_is_noticed(tmp_path: Path) -> None:
             ("Coronary artery bypass grafting", "treats", "angina"),
         ],
     )
-    notes = select(collection, negatives=0, heads_aside=0, seed=0, canonical=POOL.canonical).notes
+    notes = select(collection, negatives=0, held_out_heads=0, seed=0, canonical=POOL.canonical).notes
     (note,) = (note for note in notes if "another kind of treatment" in note)
     assert note.startswith(
         "'treats' is read as 'therapeutic drugs', which calls “total hip arthroplasty” a medication; 2 rows may mean"

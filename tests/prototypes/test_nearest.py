@@ -6,7 +6,7 @@ import pytest
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.nearest import begun_sentences, likeliest, nearest_hint, readings_of
+from medfact.prototypes.nearest import best_candidates, generic_sentences, nearest_hint, rank_relations
 from medfact.reviews.studio import EditedRelation, problems, with_denials
 
 POOL = load_pool("medfact")
@@ -26,14 +26,14 @@ MEANT = [
 
 @pytest.mark.parametrize(("relation", "pairs", "meant"), MEANT, ids=[one[0] for one in MEANT])
 def test_the_likeliest_meaning_comes_first(relation: str, pairs: list[tuple[str, str]], meant: str) -> None:
-    readings = likeliest(readings_of(POOL, [Fact(head, relation, tail) for head, tail in pairs]))
+    readings = best_candidates(rank_relations(POOL, [Fact(head, relation, tail) for head, tail in pairs]))
     assert readings[0].name == meant
     assert len({reading.relation for reading in readings}) == len(readings) <= 3
 
 
 def test_nothing_is_guessed_where_nothing_speaks_for_it() -> None:
-    readings = readings_of(POOL, [Fact("qqa", "zzz", "qqb")])
-    assert likeliest(readings) == []
+    readings = rank_relations(POOL, [Fact("qqa", "zzz", "qqb")])
+    assert best_candidates(readings) == []
     assert len(readings) == len(POOL.relations) + sum(bool(one.inverse) for one in POOL.relations.values()), "the list is whole"
 
 
@@ -78,11 +78,11 @@ BEGUN = [
 def test_four_sentences_with_its_words_become_eight_that_break_no_rule(
     relation: str, head: str, tail: str, denied: list[str]
 ) -> None:
-    from medfact.prototypes.grammar import sentence
+    from medfact.prototypes.grammar import render_sentence
 
-    eight = with_denials(POOL, dict(zip(FORMS, begun_sentences(relation), strict=True)))
+    eight = with_denials(POOL, dict(zip(FORMS, generic_sentences(relation), strict=True)))
     assert problems(POOL, EditedRelation(relation, {}, eight)) == {}
-    assert [sentence(eight[form], head, tail) for form in ("dn", "inv+dn", "ins+dn", "inv+ins+dn")] == denied
+    assert [render_sentence(eight[form], head, tail) for form in ("dn", "inv+dn", "ins+dn", "inv+ins+dn")] == denied
 
 
 def test_what_stands_before_the_verb_is_never_denied() -> None:

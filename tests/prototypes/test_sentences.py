@@ -13,7 +13,7 @@ from medfact.datasets.bundled import vocabulary
 from medfact.facts import Fact
 from medfact.negatives import NEAR, draw_negatives
 from medfact.prototypes import load_pool
-from medfact.prototypes.grammar import is_plural, sentence, written
+from medfact.prototypes.grammar import is_plural, noun_phrase, render_sentence
 from medfact.statements import IMPLICATIONS, Statement
 
 SETS = bundled_names()
@@ -67,8 +67,8 @@ def test_the_beginning_gives_no_form_away(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_verb_has_the_number_of_the_name_before_it(name: str) -> None:
-    plural = {written(row["name"]).text.lower() for row in vocabulary() if row["number"] == "plural"}
-    singular = {written(row["name"]).text.lower() for row in vocabulary() if row["number"] == "singular"}
+    plural = {noun_phrase(row["name"]).text.lower() for row in vocabulary() if row["number"] == "plural"}
+    singular = {noun_phrase(row["name"]).text.lower() for row in vocabulary() if row["number"] == "singular"}
     for s in statements(name):
         for subject, verb in re.findall(
             r"(?:^|, )([^,.]+?) (is|are) (?:not )?(?:an?|one|used|associated|recognized)\b", s.text
@@ -98,13 +98,13 @@ def test_the_lint_sees_what_it_should() -> None:
 
 def test_number_and_article_belong_to_the_name() -> None:
     prototype = "[Y] {is|are} a recognized symptom or sign of [X]."
-    assert sentence(prototype, "epilepsy", "seizures") == "Seizures are a recognized symptom or sign of epilepsy."
-    assert sentence(prototype, "asthma", "cough") == "Cough is a recognized symptom or sign of asthma."
-    assert sentence("The disease [X] affects [Y].", "mitral stenosis", "heart").endswith("affects the heart.")
+    assert render_sentence(prototype, "epilepsy", "seizures") == "Seizures are a recognized symptom or sign of epilepsy."
+    assert render_sentence(prototype, "asthma", "cough") == "Cough is a recognized symptom or sign of asthma."
+    assert render_sentence("The disease [X] affects [Y].", "mitral stenosis", "heart").endswith("affects the heart.")
 
 
 def test_a_name_that_is_not_listed_stands_as_it_is() -> None:
-    assert sentence("[Y] {is|are} a sign of [X].", "[Y]", "{is|are} [X]") == "{is|are} [X] is a sign of [Y]."
+    assert render_sentence("[Y] {is|are} a sign of [X].", "[Y]", "{is|are} [X]") == "{is|are} [X] is a sign of [Y]."
 
 
 PLURAL = (
@@ -124,12 +124,12 @@ SINGULAR = (
 
 @pytest.mark.parametrize("name", PLURAL.split("; "))
 def test_a_plural_name_that_is_not_listed_has_a_verb_in_the_plural(name: str) -> None:
-    assert " are a sign of it." in sentence("[Y] {is|are} a sign of [X].", "it", name)
+    assert " are a sign of it." in render_sentence("[Y] {is|are} a sign of [X].", "it", name)
 
 
 @pytest.mark.parametrize("name", SINGULAR.split("; "))
 def test_a_singular_name_that_ends_like_a_plural_has_a_verb_in_the_singular(name: str) -> None:
-    assert " is a sign of it." in sentence("[Y] {is|are} a sign of [X].", "it", name)
+    assert " is a sign of it." in render_sentence("[Y] {is|are} a sign of [X].", "it", name)
 
 
 def test_the_endings_tell_the_number_of_every_listed_name() -> None:
@@ -146,7 +146,7 @@ def test_no_plain_word_has_a_capital_in_the_middle_of_a_sentence(name: str) -> N
     """Words of Greek and Latin endings are nobody's name, and such a word comes first in its name's sentence form."""
     collection = load_bundled(name)
     facts = (*collection.facts, *collection.known.judged)
-    inside = {written(one).text for fact in facts for one in (fact.head, fact.tail) if one}
+    inside = {noun_phrase(one).text for fact in facts for one in (fact.head, fact.tail) if one}
     names = {"Proteus-like syndrome", "Trypanosoma brucei", "Trypanosoma cruzi"}
     assert {text for text in inside if EPONYMS.match(text)} <= names
 
@@ -167,4 +167,4 @@ def test_no_plain_word_has_a_capital_in_the_middle_of_a_sentence(name: str) -> N
     ],
 )
 def test_a_name_has_its_capital_and_its_article_inside_a_sentence(name: str, inside: str) -> None:
-    assert sentence("[Y] {is|are} a recognized finding in [X].", name, "headache").endswith(f"finding in {inside}.")
+    assert render_sentence("[Y] {is|are} a recognized finding in [X].", name, "headache").endswith(f"finding in {inside}.")

@@ -17,7 +17,7 @@ from medfact.results.latex import latex_tables
 from medfact.results.report import Report, report_of
 from medfact.results.sections import PAGE, Figures, sections_of
 from medfact.results.text import report_text
-from medfact.spec import RunSpec, chosen_in_words
+from medfact.spec import RunSpec, describe_options
 from medfact.store import RUNNING, Store
 
 
@@ -34,7 +34,7 @@ def sections(**reports: Report) -> list[Section]:
 
 
 def test_settings_that_are_as_usual_are_not_named() -> None:
-    assert chosen_in_words(RunSpec(model="m"), 0) == {}
+    assert describe_options(RunSpec(model="m"), 0) == {}
     everything = RunSpec(
         model="m",
         asked_in="es",
@@ -44,7 +44,7 @@ def test_settings_that_are_as_usual_are_not_named() -> None:
         stated=True,
         effort="high",
     )
-    assert list(chosen_in_words(everything, 5).values()) == [
+    assert list(describe_options(everything, 5).values()) == [
         "In Spanish",
         "Pushed: “Are you sure?”, “Current guidelines say otherwise”",
         "With passages, the fact left out",
@@ -52,7 +52,7 @@ def test_settings_that_are_as_usual_are_not_named() -> None:
         "Confidence as stated",
         "Reasoning effort high",
     ]
-    assert chosen_in_words(RunSpec(model="m"), 1) == {"shots": "1 worked example"}
+    assert describe_options(RunSpec(model="m"), 1) == {"shots": "1 worked example"}
 
 
 def test_a_run_without_a_choice_has_no_such_block(report: Report) -> None:

@@ -201,7 +201,7 @@ def test_a_gallery_that_is_put_together_holds_no_thread_for_long(store: Store, m
     monkeypatch.setattr(page, "WAIT_SECONDS", 0.1)
     looks: list[object] = []
     monkeypatch.setattr(page, "_published", lambda _: looks.append(None) or [])
-    with page._alone.at(), pytest.raises(NotNow, match="The published runs are being compared"):
+    with page._alone.acquire(), pytest.raises(NotNow, match="The published runs are being compared"):
         page.published(visitor)
     assert looks == [], "who waits looks at nothing yet"
     assert "No runs are published yet" in page.published(visitor)[0]

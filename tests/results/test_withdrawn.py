@@ -27,7 +27,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.views.fragments import on_a_page
+from medfact.views.fragments import render_sections
 from medfact.views.report import html_report
 
 SET = "clinical-relations"
@@ -125,7 +125,7 @@ def test_the_page_draws_names_as_text(store: Store) -> None:
     moon = replace(MOONLIGHT, tail="<b>full moon", fact_id="")
     run = asked(store, earlier(moon, moon.negative("tea", None, 1)))
     made = report_of(store, store.run(run))
-    drawn = str(on_a_page(sections_of(Figures({"m": made}), PAGE, "summary")))
+    drawn = str(render_sections(sections_of(Figures({"m": made}), PAGE, "summary")))
     said = drawn.partition(TITLE)[2]
     assert "2 of 5 true facts that this run asked are no longer in clinical-relations (withdrawn since, " in said
     assert "&lt;b&gt;full moon" in said

@@ -73,7 +73,7 @@ def test_runs_beside_each_other_have_different_names(store: Store) -> None:
     named = replace(runs[0], name="mine")
     assert wording.names_of_runs([named, runs[1]]) == ["mine", "a coin"]
     assert wording.names_of_runs(runs) == [f"a coin ({run.run[:8]})" for run in runs]
-    spanish = replace(runs[1], spec=runs[1].spec.chosen(asked_in="es"))
+    spanish = replace(runs[1], spec=runs[1].spec.override(asked_in="es"))
     assert wording.names_of_runs([runs[0], spanish]) == ["a coin, English", "a coin, Spanish"]
 
 

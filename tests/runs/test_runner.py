@@ -407,7 +407,7 @@ def test_shots_are_borrowed_from_the_bundled_facts_and_that_is_said(tmp_path: Pa
 def test_selection_and_plan_agree(facts_file: Path, store: Store) -> None:
     facts = facts_of(rows_of_facts())
     given = Collection("small", facts, KnowledgeBase(facts))
-    chosen = select(given, negatives=1, heads_aside=5, seed=0, limit=7)
+    chosen = select(given, negatives=1, held_out_heads=5, seed=0, limit=7)
     made = planned(facts_file, limit=7)
     order = list(dict.fromkeys(one.statement.fact.fact_id for one in made.statements))
     assert order == [fact.fact_id for fact in chosen.test]

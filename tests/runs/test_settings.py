@@ -24,11 +24,11 @@ ROOT = Path(medfact.__file__).resolve().parents[1]
 DECLARED = """
     hedge: str = setting(
         "plain", "--hedge", "NAME", "how a statement is asked: plain or firm",
-        group=METHOD, choices=("plain", "firm"), of="hedge", compared="hedge", label="Hedge", has_input=True,
+        group=METHOD, choices=("plain", "firm"), noun="hedge", compared="hedge", label="Hedge", has_input=True,
     )
     rounds: int = setting(1, "--rounds", "N", "rounds of each", group=METHOD, bounds=Bounds(1, 3, "number of rounds"))
     lexicon: str | None = setting(
-        None, "--lexicon", "FILE", "words of your own", group=RETRIEVAL, needs=_PASSAGES, travels=LAST_PART
+        None, "--lexicon", "FILE", "words of your own", group=RETRIEVAL, needs=_PASSAGES, export_policy=LAST_PART
     )
 """
 """Three small settings: a choice, a number and a file."""
@@ -192,8 +192,8 @@ def test_what_names_a_place_on_this_machine_never_travels_whole() -> None:
     """A path, an address or a key says how it travels: who forgets it hands on a folder's name."""
     for path, declared in SETTINGS.items():
         if re.search("FILE|FOLDER|URL", declared.metavar + declared.help) and path != "spec.columns":
-            assert declared.travels in {LAST_PART, OF_MODEL, ADDRESS, NOTHING}, path
-    assert SETTINGS["service.key"].travels == NOTHING
+            assert declared.export_policy in {LAST_PART, OF_MODEL, ADDRESS, NOTHING}, path
+    assert SETTINGS["service.key"].export_policy == NOTHING
 
 
 def test_nothing_of_a_default_changes_on_its_way() -> None:
@@ -224,4 +224,4 @@ def test_the_table_of_options_agrees_with_the_declaration(path: str) -> None:
 
 
 def test_every_setting_travels_in_a_known_way() -> None:
-    assert {declared.travels for declared in SETTINGS.values()} <= {ALL, LAST_PART, OF_MODEL, ADDRESS, NOTHING}
+    assert {declared.export_policy for declared in SETTINGS.values()} <= {ALL, LAST_PART, OF_MODEL, ADDRESS, NOTHING}

@@ -31,7 +31,7 @@ FACT = Fact(
 )
 FALSE = replace(FACT.negative("rash", "S9", 1), difficulty="near")
 LONE = Fact("gout", "symptoms", "pain").negative("cough", None, 1)
-READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
+READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").with_ready_sentence("Aspirin may treat pain.")
 
 
 def stated(*facts: Fact) -> tuple[Statement, ...]:

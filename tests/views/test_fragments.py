@@ -16,7 +16,7 @@ from medfact.results.fact_table import OverModels
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.sections.answers import unjudged_in_words
 from medfact.results.sections.probabilities import band_of
-from medfact.views.fragments import environment, on_a_page, render
+from medfact.views.fragments import environment, render, render_sections
 
 
 def macro(template: str, name: str, *given: object) -> str:
@@ -42,13 +42,13 @@ def races(*found: Raced) -> Section:
 def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
     """The fourth race that could be drawn, and one of runs that share nothing, are told in words."""
     found = [raced("a", "b"), raced("a", "c", 0), raced("a", "d"), raced("b", "c"), raced("b", "d")]
-    html = on_a_page([races(*found)])
+    html = render_sections([races(*found)])
     assert html.count("<figure") == 3
     for line in ("Decided: A masters", "Decided: B masters"):
         assert f'<figcaption class="mf-finding">{line}' in html
     assert "<li>A and C share no fact, so they do not race.</li><li>Decided: B masters" in html
     assert "Three races are drawn; the others are said in words alone." in html
-    few = on_a_page([races(*found[:3])])
+    few = render_sections([races(*found[:3])])
     assert "Three races" not in few
     assert "<li>A and C share no fact, so they do not race.</li></ul>" in few
 

@@ -27,7 +27,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
-from medfact.views.report import command_of, html_report
+from medfact.views.report import html_report, repeat_command
 
 AT = "2026-11-24T02:00:00+00:00"
 
@@ -114,7 +114,7 @@ def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], ur
         leave_out=True, passages=3,
     )  # fmt: skip
     run = start(spec, store)
-    words = shlex.split(command_of(spec))
+    words = shlex.split(repeat_command(spec))
     assert words[:3] == ["python", "-m", "medfact"]
     again = medfact(*words[3:], "--db", url)
     assert again.code == 0, again.err
@@ -142,8 +142,8 @@ def test_a_function_is_asked_again_in_a_notebook(store: Store, tmp_path: Path) -
     assert "medfact.evaluate(my_model, 'clinical-core', limit=3, shots=0, seed=2)" in text
     assert "python -m medfact run" not in text
     spec = RunSpec("function:lambda", facts="data-frame-0a.jsonl", columns=(("head", "disease"),), rela=("symptoms",))
-    assert command_of(spec) == "medfact.evaluate(my_model, medfact.load_facts(table, head='disease'), rela=('symptoms',))"
-    assert command_of(RunSpec("function:f", facts="mine.csv", leave_out=True)) == (
+    assert repeat_command(spec) == "medfact.evaluate(my_model, medfact.load_facts(table, head='disease'), rela=('symptoms',))"
+    assert repeat_command(RunSpec("function:f", facts="mine.csv", leave_out=True)) == (
         "medfact.evaluate(f, 'mine.csv', leave_out=True)"
     )
 

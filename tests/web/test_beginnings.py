@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from medfact.computing import AT_ONCE, computing
+from medfact.concurrency import COMPUTE_SLOTS, compute_slot
 from medfact.errors import Mistake
 from medfact.web.beginnings import Beginnings
 
@@ -27,12 +27,12 @@ def test_a_press_that_waits_for_another_of_the_same_visitor_takes_no_place() -> 
     beginnings, over, recording, pressing = Beginnings(), threading.Event(), threading.Event(), threading.Semaphore(0)
 
     def first() -> None:
-        with computing("a"), beginnings.alone("a"):
+        with compute_slot("a"), beginnings.alone("a"):
             recording.set()
             over.wait(20)
 
     def press() -> None:
-        with computing("a"):
+        with compute_slot("a"):
             pressing.release()
             with beginnings.alone("a"):
                 pass
@@ -40,7 +40,7 @@ def test_a_press_that_waits_for_another_of_the_same_visitor_takes_no_place() -> 
     threads = [threading.Thread(target=first, daemon=True)]
     threads[0].start()
     assert recording.wait(20)
-    threads += [threading.Thread(target=press, daemon=True) for _ in range(2 * AT_ONCE)]
+    threads += [threading.Thread(target=press, daemon=True) for _ in range(2 * COMPUTE_SLOTS)]
     for thread in threads[1:]:
         thread.start()
     assert all(pressing.acquire(timeout=20) for _ in threads[1:]), "each has had a place, which another has now"

@@ -12,8 +12,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from medfact import computing as places
-from medfact.computing import AT_ONCE
+from medfact import concurrency as places
+from medfact.concurrency import COMPUTE_SLOTS
 from medfact.web import downloads
 from medfact.web.api.caller import Caller
 from medfact.web.services import Services
@@ -61,7 +61,7 @@ def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int
     answers: list[int] = []
     thread = threading.Thread(target=lambda: answers.append(asked(services, run)), daemon=True)
     with ExitStack() as taken:
-        for n in range(AT_ONCE):
+        for n in range(COMPUTE_SLOTS):
             assert places._semaphore.acquire(f"{n}", SOON)
             taken.callback(places._semaphore.release, f"{n}", 0.0)
         thread.start()
@@ -70,4 +70,4 @@ def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int
         assert not answers
     thread.join(SOON)
     assert answers == [status]
-    assert places._semaphore.free == AT_ONCE
+    assert places._semaphore.free == COMPUTE_SLOTS

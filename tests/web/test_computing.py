@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from medfact import computing as places
-from medfact.computing import AT_ONCE, HEAD_START_SECONDS, FairSemaphore, computing, give_way, waiting_elsewhere
+from medfact import concurrency as places
+from medfact.concurrency import COMPUTE_SLOTS, HEAD_START_SECONDS, FairSemaphore, compute_slot, slot_released, yield_slot
 from medfact.datasets.isolated import count_passages, in_turn
 from medfact.errors import ModelError
 from medfact.models.services.policy import check_public_url
@@ -29,7 +29,7 @@ def busy(until: threading.Event, here: threading.Semaphore, who: str) -> Callabl
     """Computes until it is told."""
 
     def work() -> None:
-        with computing(who):
+        with compute_slot(who):
             here.release()
             until.wait(SOON)
 
@@ -38,8 +38,8 @@ def busy(until: threading.Event, here: threading.Semaphore, who: str) -> Callabl
 
 def test_one_more_than_there_are_places_waits_until_one_is_free() -> None:
     over, here = threading.Event(), threading.Semaphore(0)
-    threads = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE + 1)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
+    threads = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS + 1)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS))
     assert not here.acquire(timeout=0.2)
     over.set()
     assert here.acquire(timeout=SOON)
@@ -49,75 +49,75 @@ def test_one_more_than_there_are_places_waits_until_one_is_free() -> None:
 
 def test_one_place_is_left_for_somebody_else() -> None:
     over, here, other = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
-    threads = [begun(busy(over, here, "a")) for _ in range(2 * AT_ONCE)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE - 1))
+    threads = [begun(busy(over, here, "a")) for _ in range(2 * COMPUTE_SLOTS)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS - 1))
     assert not here.acquire(timeout=0.2), "one is free, and “a” waits"
     threads.append(begun(busy(over, other, "b")))
     assert other.acquire(timeout=SOON)
     over.set()
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE + 1)), "those of “a” that waited come, too"
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS + 1)), "those of “a” that waited come, too"
     for thread in threads:
         thread.join(SOON)
-    assert places._semaphore.free == AT_ONCE
+    assert places._semaphore.free == COMPUTE_SLOTS
 
 
 def test_who_waits_for_a_service_takes_no_place() -> None:
     answered, there, over, here = threading.Event(), threading.Semaphore(0), threading.Event(), threading.Semaphore(0)
 
     def tried() -> None:
-        with computing("a"), computing("a"), waiting_elsewhere(), waiting_elsewhere():
+        with compute_slot("a"), compute_slot("a"), slot_released(), slot_released():
             there.release()
             answered.wait(SOON)
 
-    waiting = [begun(tried) for _ in range(3 * AT_ONCE)]
+    waiting = [begun(tried) for _ in range(3 * COMPUTE_SLOTS)]
     assert all(there.acquire(timeout=SOON) for _ in waiting)
-    threads = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
+    threads = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS))
     over.set()
     answered.set()
     for thread in [*waiting, *threads]:
         thread.join(SOON)
         assert not thread.is_alive()
-    with computing("a"):  # and all places are there again
-        assert places._semaphore.free == AT_ONCE - 1
+    with compute_slot("a"):  # and all places are there again
+        assert places._semaphore.free == COMPUTE_SLOTS - 1
 
 
 def test_who_had_a_place_goes_on_without_one_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those who have all places, and wait for what it holds, cannot hold it up for ever."""
-    monkeypatch.setattr(places, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(places, "SLOT_TIMEOUT_SECONDS", 0.1)
     over, here, mine, finished = threading.Event(), threading.Semaphore(0), threading.Semaphore(0), threading.Event()
     filled = threading.Event()
 
     def first() -> None:
-        with computing("a"):
-            with waiting_elsewhere():
+        with compute_slot("a"):
+            with slot_released():
                 mine.release()
                 filled.wait(SOON)
             finished.set()
 
     thread = begun(first)
     assert mine.acquire(timeout=SOON)
-    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
+    others = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS))
     filled.set()
     assert finished.wait(SOON)
     over.set()
     for one in [thread, *others]:
         one.join(SOON)
-    assert places._semaphore.free == AT_ONCE
+    assert places._semaphore.free == COMPUTE_SLOTS
 
 
 def test_who_holds_what_others_wait_for_goes_on_without_a_place() -> None:
     over, here = threading.Event(), threading.Semaphore(0)
-    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE))
-    with computing("a", 0.05):
+    others = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS))
+    with compute_slot("a", 0.05):
         assert places._semaphore.free == 0
     assert places._semaphore.free == 0, "none was taken, and none is given back"
     over.set()
     for one in others:
         one.join(SOON)
-    assert places._semaphore.free == AT_ONCE
+    assert places._semaphore.free == COMPUTE_SLOTS
 
 
 def test_to_look_a_host_up_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,22 +129,22 @@ def test_to_look_a_host_up_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> No
         raise OSError
 
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    with computing("a"), pytest.raises(ModelError, match="not a public address"):
+    with compute_slot("a"), pytest.raises(ModelError, match="not a public address"):
         check_public_url("https://models.example/v1")
-    assert free == [AT_ONCE]
+    assert free == [COMPUTE_SLOTS]
 
 
 def test_a_long_file_lets_others_compute() -> None:
     """Whoever has computed least comes after so many rows, and the file goes on after that."""
     over, here, done = threading.Event(), threading.Semaphore(0), threading.Event()
-    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE - 1)]
+    others = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS - 1)]
     assert all(here.acquire(timeout=SOON) for _ in others)
 
     def waits() -> None:
-        with computing("b"):
+        with compute_slot("b"):
             done.set()
 
-    with computing("a"):
+    with compute_slot("a"):
         thread = begun(waits)
         while not places._semaphore._waiters:
             thread.join(0.01)
@@ -162,14 +162,14 @@ def test_who_has_read_a_file_gives_the_turn_back_before_waiting_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All places are taken while it is read: another request may read the next file meanwhile."""
-    monkeypatch.setattr(places, "PATIENCE_SECONDS", 3 * SOON)
+    monkeypatch.setattr(places, "SLOT_TIMEOUT_SECONDS", 3 * SOON)
     file, turn = tmp_path / "passages.csv", Taken()
     file.write_text("text\nGout is painful.\n", encoding="utf-8")
     over, has_place, go, finished = (threading.Event() for _ in range(4))
     here = threading.Semaphore(0)
 
     def takes_a_file() -> None:
-        with computing("a"), in_turn(turn):
+        with compute_slot("a"), in_turn(turn):
             has_place.set()
             go.wait(SOON)
             assert count_passages(str(file), "text") == 1
@@ -177,8 +177,8 @@ def test_who_has_read_a_file_gives_the_turn_back_before_waiting_to_go_on(
 
     reader = begun(takes_a_file)
     assert has_place.wait(SOON)
-    others = [begun(busy(over, here, f"{n}")) for n in range(AT_ONCE)]
-    assert all(here.acquire(timeout=SOON) for _ in range(AT_ONCE - 1))
+    others = [begun(busy(over, here, f"{n}")) for n in range(COMPUTE_SLOTS)]
+    assert all(here.acquire(timeout=SOON) for _ in range(COMPUTE_SLOTS - 1))
     go.set()
     assert here.acquire(timeout=SOON), "the last of them has the place that the reader gave away"
     assert turn.ended.wait(SOON / 2), "before the others give a place back"
@@ -220,7 +220,7 @@ def test_who_has_computed_least_comes_first_and_waiting_makes_up_for_it(monkeypa
     before, a sixth of a half-life, 8 · 0.5^(1/6) - 10 = -2.9 are less than the 1 · 0.5^(1/6) - 0 = 0.9 of “few”.
     """
     now = [100.0]
-    monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("medfact.concurrency.time.monotonic", lambda: now[0])
 
     def order(seconds_before: float) -> list[str]:
         one, came, got = FairSemaphore(1), list[str](), threading.Semaphore(0)
@@ -251,7 +251,7 @@ def test_a_look_counts_as_if_it_had_waited_two_seconds_longer(
     """One place, and nobody has computed anything: a press that came less than 2 s before a look comes after it, else first."""
     assert HEAD_START_SECONDS == 2.0
     now = [100.0]
-    monkeypatch.setattr("medfact.computing.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("medfact.concurrency.time.monotonic", lambda: now[0])
     one, came, got = FairSemaphore(1), list[str](), threading.Semaphore(0)
 
     one.acquire("other")
@@ -270,9 +270,9 @@ def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: b
     came, left, over, here = list[str](), threading.Event(), threading.Event(), threading.Semaphore(0)
 
     def a() -> None:
-        with computing("a"):
+        with compute_slot("a"):
             if goes_on:
-                with waiting_elsewhere():
+                with slot_released():
                     left.set()
                     while len(one._waiters) < 1:  # until “c” waits, too
                         threading.Event().wait(0.01)
@@ -280,11 +280,11 @@ def test_who_has_begun_goes_on_before_who_has_not_unless_it_gives_way(goes_on: b
                 left.set()
                 while len(one._waiters) < 2:  # “b”, who takes the place, and “c”
                     threading.Event().wait(0.01)
-                give_way()
+                yield_slot()
             came.append("a")
 
     def c() -> None:
-        with computing("c"):
+        with compute_slot("c"):
             came.append("c")
 
     threads = [begun(a)]

@@ -182,7 +182,7 @@ def test_a_run_from_a_file_spends_nobodys_credits(tmp_path: Path) -> None:
         spec = RunSpec(model="openai:m", service=ServiceSettings(base_url="https://router.huggingface.co/v1"))
         assert services.token_for("ada", spec) == "secret"
         assert services.token_for("grace", spec) is None
-        assert services.token_for("ada", spec.from_a_file()) is None
+        assert services.token_for("ada", spec.as_imported()) is None
     finally:
         jobs.close()
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from visitors import Visitor, visitor_of
 
-from medfact.assets import language_titles
+from medfact.assets import language_names
 from medfact.datasets import load_bundled
 from medfact.facts import Fact
 from medfact.languages import PoolInLanguage, load_language
@@ -57,11 +57,11 @@ def exported(visitor: Visitor, folder: Path, code: str = "es") -> PoolInLanguage
     return read_pool_in_language(file, load_language(code).names)
 
 
-@pytest.mark.parametrize("code", [code for code in language_titles() if code != "en"])
+@pytest.mark.parametrize("code", [code for code in language_names() if code != "en"])
 def test_every_language_stands_beside_the_english_pools(visitor: Visitor, code: str) -> None:
     shown = visitor.look("studio", pool=f"medfact-{code}")
     choice, card = (unescape(shown["fragments"][part]) for part in ("choice", "relation"))
-    assert f'<option value="medfact-{code}" selected>medfact in {language_titles()[code]}</option>' in choice
+    assert f'<option value="medfact-{code}" selected>medfact in {language_names()[code]}</option>' in choice
     assert "Runs do not use it." in choice
     assert 'href="evaluate"' in choice
     own = load_language(code).pool.relations["symptoms"].sentences

@@ -16,10 +16,10 @@ import pytest
 from browser import served, without_rates
 from waiting import until
 
+from medfact.caching import KeyedLock, ResultPending, shared_cache, without_blocking
 from medfact.datasets import headers, isolated, table_reader
 from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn, reading
 from medfact.errors import FactsError
-from medfact.kept import Alone, MustWait, keep, without_waiting
 from medfact.web import turns as turns_module
 from medfact.web.turns import MOST_WAITING, MOST_WAITING_OF_ONE, Turns
 from medfact.web.upload_gate import NotNow
@@ -287,7 +287,7 @@ def test_a_turn_that_is_not_needed_any_more_is_given_back() -> None:
 def test_what_another_computes_is_waited_for_without_a_thread() -> None:
     go_on, computed, patient = threading.Event(), [], []
 
-    @keep(4)
+    @shared_cache(4)
     def slow(number: int) -> int:
         computed.append(number)
         assert go_on.wait(60)
@@ -299,7 +299,7 @@ def test_what_another_computes_is_waited_for_without_a_thread() -> None:
         async def answer() -> None:
             try:
                 found.append(await asyncio.to_thread(slow, 3))
-            except MustWait:
+            except ResultPending:
                 patient.append(None)
                 raise
 
@@ -316,27 +316,27 @@ def test_what_another_computes_is_waited_for_without_a_thread() -> None:
 
 
 def test_whoever_may_wait_does_and_others_are_told_for_what() -> None:
-    alone, entered, go_on = Alone(), threading.Event(), threading.Event()
+    alone, entered, go_on = KeyedLock(), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with alone.at("x"):
+        with alone.acquire("x"):
             entered.set()
             assert go_on.wait(60)
 
     thread = threading.Thread(target=hold)
     thread.start()
     assert entered.wait(60)
-    with without_waiting(), pytest.raises(MustWait) as told, alone.at("x"):
+    with without_blocking(), pytest.raises(ResultPending) as told, alone.acquire("x"):
         pass
     assert isinstance(told.value.until, Future)
-    with pytest.raises(TimeoutError), alone.at("x", seconds=0.05):
+    with pytest.raises(TimeoutError), alone.acquire("x", timeout=0.05):
         pass
-    with without_waiting(), alone.at("y"):
+    with without_blocking(), alone.acquire("y"):
         pass
     go_on.set()
     thread.join()
     told.value.until.result(10)
-    with alone.at("x"):
+    with alone.acquire("x"):
         pass
 
 
@@ -350,7 +350,7 @@ def test_without_a_server_who_reads_waits_for_a_place() -> None:
 def test_what_fails_again_is_kept_and_what_takes_too_long_is_not() -> None:
     tried: list[str] = []
 
-    @keep(4, fails=isolated.fails_again)
+    @shared_cache(4, fails=isolated.fails_again)
     def read(name: str) -> str:
         tried.append(name)
         raise (isolated.TooMuch if name == "slow" else FactsError)(f"{name} cannot be read.", "Save it again.")

@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from recorded import recorded
 from waiting import HANG_SECONDS, until, wait_for
 
-from medfact.computing import HEAD_START_SECONDS
+from medfact.concurrency import HEAD_START_SECONDS
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.live import PACE, QUICKEST, SLOWEST, Reports
 from medfact.results.report import Report, report
@@ -182,7 +182,7 @@ def test_who_presses_or_looks_at_runs_counts_as_having_waited(
         waited.append(head_start)
         yield
 
-    monkeypatch.setattr("medfact.web.updates.computing", computing)
+    monkeypatch.setattr("medfact.web.updates.compute_slot", computing)
     app = FastAPI()
     app.include_router(routes(services, run))
     if told["show"].get("run"):

@@ -12,7 +12,7 @@ from mock_service import Behaviour, MockService
 from small_facts import write_csv
 from writers import GOOD
 
-from medfact.answers.instructions import TEMPLATE, TEMPLATES
+from medfact.answers.prompts import TEMPLATE, TEMPLATES
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.models import ServiceSettings

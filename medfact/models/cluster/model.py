@@ -76,7 +76,7 @@ class ClusterModel:
         return {**info, "notes": (*info.get("notes", ()), *self._notes)}
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """The index of each prompt and its completion, in order of arrival. Raises ServiceAway if all workers are gone."""
+        """The index of each prompt and its completion, in order of arrival. Raises ServiceDown if all workers are gone."""
         seconds_left = self._monitor.seconds_left
         return Distribution(prompts, self._actors, list(self._actors.joined), seconds_left, self._note).completions()
 

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
-from medfact.errors import ServiceAway
+from medfact.errors import ServiceDown
 from medfact.models.cluster.actors import Actors, Answered, Joined, Lost
 from medfact.models.prompt import Completion, Prompt, groups_of
 
@@ -116,7 +116,7 @@ class Distribution:
     def completions(self) -> Iterator[tuple[int, Completion]]:
         """The index of each prompt and its completion, as batches are answered.
 
-        Raises ServiceAway if all workers are gone. What had arrived was yielded before.
+        Raises ServiceDown if all workers are gone. What had arrived was yielded before.
         """
         ending_since: float | None = None
         alone_since = time.monotonic()
@@ -130,7 +130,7 @@ class Distribution:
                     return
             alone_since = time.monotonic() if self._under_way else alone_since
             if not (self._under_way or self._workers.expected) or time.monotonic() - alone_since > PATIENCE_SECONDS:
-                raise ServiceAway(f"No worker of the cluster is left: {self._why}.", "Resume the run once the cluster is back.")
+                raise ServiceDown(f"No worker of the cluster is left: {self._why}.", "Resume the run once the cluster is back.")
             for event in self._workers.events(LOOK_SECONDS):
                 if isinstance(event, Joined):
                     self._under_way[event.worker] = {}

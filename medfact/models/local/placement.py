@@ -41,21 +41,21 @@ class Placement:
     dtype: str = setting("auto", "--dtype", "TYPE", f"one of: {', '.join(DTYPES)}", group=LOCAL)
     """auto is bfloat16 on a GPU that supports it, else float32. 8bit and 4bit need bitsandbytes."""
 
-    device: str = setting("auto", "--device", "NAME", f"one of: {', '.join(DEVICES)}", group=LOCAL, travels=NOTHING)
+    device: str = setting("auto", "--device", "NAME", f"one of: {', '.join(DEVICES)}", group=LOCAL, export_policy=NOTHING)
     """auto is the GPU if there is one."""
 
     memory: int | None = setting(
         None, "--memory", "SIZE", "memory limit, such as 8GB (default: free memory)",
-        group=LOCAL, place=0, parse=bytes_of, bounds=Bounds(1, 2**50, "memory limit"), travels=NOTHING,
+        group=LOCAL, place=0, parse=bytes_of, bounds=Bounds(1, 2**50, "memory limit"), export_policy=NOTHING,
     )
     """Most bytes that the model may use, on the GPU if it runs there, else in the process; None for all that is free."""
 
     remote_code: bool = setting(
-        False, "--trust-code", "", "run the Python code that a repository contains", group=LOCAL, travels=NOTHING
+        False, "--trust-code", "", "run the Python code that a repository contains", group=LOCAL, export_policy=NOTHING
     )
     any_weights: bool = setting(
         False, "--any-weights", "", "load weights that are not safetensors; they can run code",
-        group=LOCAL, travels=NOTHING,
+        group=LOCAL, export_policy=NOTHING,
     )
     thinking: bool = setting(False, "--thinking", "", "let a model think before it answers", group=LOCAL)
     template: tuple[tuple[str, str], ...] = setting(

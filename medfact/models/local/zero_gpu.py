@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 
 from cachetools import TTLCache
 
-from medfact.errors import MedfactError, ServiceAway
+from medfact.errors import MedfactError, ServiceDown
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import Model, ModelInfo
 
@@ -136,7 +136,7 @@ def lent(task: Callable[..., Result]) -> tuple[Callable[..., Result], Callable[[
 
 def within_quota(seconds: int, work: Callable[[int], Result]) -> Result:
     """What `work` gives in a slice of so many seconds. Where the quota has less left, a shorter one is asked for. Raises
-    ServiceAway where none is lent.
+    ServiceDown where none is lent.
     """
     _tell_whose()
     while True:
@@ -187,7 +187,7 @@ class Sliced:
     pace: float | None = None
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """As the model's own. Prompts that one slice leaves go into the next. Raises ServiceAway where none is lent."""
+        """As the model's own. Prompts that one slice leaves go into the next. Raises ServiceDown where none is lent."""
         remaining = list(range(len(prompts)))
         while remaining:
             asked = [prompts[index] for index in remaining]
@@ -226,13 +226,13 @@ def is_of_quota(error: Exception) -> bool:
     return "quota" in str(getattr(error, "title", ""))
 
 
-def _refusal(error: Exception) -> ServiceAway | None:
+def _refusal(error: Exception) -> ServiceDown | None:
     """Why no slice was lent, in a sentence; None of any other error. The package raises the page library's, with a title."""
     title = str(getattr(error, "title", ""))
     if not title.startswith("ZeroGPU"):
         return None
     said = " ".join(str(getattr(error, "message", error)).split())[:LONGEST_MESSAGE].rstrip(" .")
-    return ServiceAway(
+    return ServiceDown(
         f"{title}: {said}.",
         f"The answers so far are kept: resume the run later ({QUOTA}), or ask a model behind a service.",
     )

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self, TypeVar
 import httpx2
 import openai
 
-from medfact.errors import ModelError, ServiceAway
+from medfact.errors import ModelError, ServiceDown
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.calls import Caller, Outcome
 from medfact.models.services.connection import service_client
@@ -245,7 +245,7 @@ class BatchService:
             self.sleep(wait_before(attempt, overloaded=failure.overloaded, requested=failure.retry_after))
             if (result := found(failure)) is not None:
                 return result
-        raise ServiceAway(
+        raise ServiceDown(
             f"{self.host} does not answer: {failure.whole_reason}.", "Resume the run later: its batches go on there."
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
 
-from medfact.errors import ModelError, ServiceAway
+from medfact.errors import ModelError, ServiceDown
 from medfact.models.prompt import Served
 from medfact.models.services.pacing import (
     LONG_WAIT_SECONDS,
@@ -124,16 +124,16 @@ def wait_in_words(host: str, failure: CallFailure) -> str:
     return f"{host} asks to wait {in_units(failure.retry_after or 0.0)}: {failure.said or failure.reason}"
 
 
-def too_long_a_wait(host: str, failure: CallFailure) -> ServiceAway:
+def too_long_a_wait(host: str, failure: CallFailure) -> ServiceDown:
     """The error that pauses a run whose service asks for a long wait."""
     seconds = failure.retry_after or 0.0
     if seconds == inf:
         problem = f"{host} takes no more calls for now, and does not say how long."
-        return ServiceAway(
+        return ServiceDown(
             and_says(problem, failure.said), "Resume the run once its limit is renewed; answers so far are kept."
         )
     problem = f"{host} asks to wait {in_units(seconds)}, until {moment_in(seconds):%Y-%m-%d %H:%M} UTC."
-    return ServiceAway(and_says(problem, failure.said), "Resume the run then; answers so far are kept.")
+    return ServiceDown(and_says(problem, failure.said), "Resume the run then; answers so far are kept.")
 
 
 def failure_from_connection(error: BaseException, endpoint: Endpoint) -> CallFailure:
@@ -217,7 +217,7 @@ class ServiceHealth:
             self.fresh_answers += 1
             self._in_row.clear()
 
-    def record_failure_in_row(self, failure: CallFailure) -> ServiceAway | None:
+    def record_failure_in_row(self, failure: CallFailure) -> ServiceDown | None:
         """Counts a failure since the last fresh answer. Returns the error that pauses the run, if there are too many."""
         if not self._in_row:
             self._row_began_at = time.monotonic()
@@ -255,9 +255,9 @@ class ServiceHealth:
         """Returns the error that ends even a short run: all prompts were refused for one reason that is not theirs."""
         return self._refusal if not self.answers and len(self._since_answer) == 1 else None
 
-    def _away(self, failures: Counter[str]) -> ServiceAway:
+    def _away(self, failures: Counter[str]) -> ServiceDown:
         (reason, _), *_ = failures.most_common(1)
-        return ServiceAway(
+        return ServiceDown(
             f"{self.host} gave {self.answers:,} answers, and none to the last {failures.total():,} calls: {reason}.",
             "Resume the run once it is back.",
         )

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from medfact.computing import waiting_elsewhere
+from medfact.concurrency import slot_released
 from medfact.errors import Mistake, ModelError
 from medfact.limits import is_public_server, is_restricted, limits
 from medfact.models.services.addresses import Address, parsed_address
@@ -111,7 +111,7 @@ def check_public_url(url: str) -> None:
     if parts.scheme != "https":
         raise not_public(host)
     try:
-        with waiting_elsewhere():
+        with slot_released():
             found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise not_public(host) from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from medfact.errors import Mistake, ModelError
-from medfact.setting import ADDRESS, NOTHING, SEEDS, SERVICE, TOKENS, Bounds, setting, settings_in
+from medfact.setting import ADDRESS, NOTHING, SEEDS, SERVICE, TOKENS, Bounds, setting, settings_by_name
 
 OPENAI_PREFIX = "openai:"
 """How the specs of models behind such a service begin."""
@@ -40,11 +40,11 @@ class ServiceSettings:
     base_url: str | None = setting(
         None, "--base-url", "URL",
         "address of the service, such as http://127.0.0.1:8000/v1",
-        group=SERVICE, place=0, resumable=True, travels=ADDRESS, repr_=False,
+        group=SERVICE, place=0, resumable=True, export_policy=ADDRESS, repr_=False,
     )
     """The address up to and including `/v1`; None means OPENAI_BASE_URL, else OpenAI."""
 
-    key: str | None = setting(None, travels=NOTHING, repr_=False)
+    key: str | None = setting(None, export_policy=NOTHING, repr_=False)
     """None means OPENAI_API_KEY, where the policy allows it (`policy.environment_key`)."""
 
     in_flight: int = setting(
@@ -90,7 +90,7 @@ class ServiceSettings:
 
     seed: int | None = setting(
         None, "--service-seed", "S", "seed to send with each call",
-        group=SERVICE, place=3, bounds=SEEDS._replace(of="seed of the service"),
+        group=SERVICE, place=3, bounds=SEEDS._replace(noun="seed of the service"),
     )
     """Sent if set; with repeats, each repeat gets the next seed."""
 
@@ -102,14 +102,14 @@ class ServiceSettings:
     )
     """Prompts go to /completions as plain text, for a model without a chat template."""
 
-    effort: str | None = setting(None, travels=NOTHING)
+    effort: str | None = setting(None, export_policy=NOTHING)
     """How much the model is to think, as the run's spec says where its model is loaded; None leaves it to the service."""
     # fmt: on
 
     def __post_init__(self) -> None:
         if self.completions and self.shots_as_turns:
             raise ModelError("Text completions have no turns.", "Leave out --completions or --shots-as-turns.")
-        declared = settings_in(self)
+        declared = settings_by_name(self)
         for name, words in _NAMES.items():  # others are held to their bounds where they enter: recorded ones stay readable
             value, bounds = getattr(self, name), declared[name].bounds
             most = bounds.most if bounds and name in _OF_THE_PROTOCOL else inf

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from medfact.errors import MedfactError, ServiceAway, StoreError
+from medfact.errors import MedfactError, ServiceDown, StoreError
 from medfact.extras import named_if_missing
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, PushesSaved, Started
 from medfact.runs.patience import never, patient
@@ -52,7 +52,7 @@ def _update_of(event: Event) -> JobUpdate:
         case Noted():
             return JobUpdate()
         case Failed():
-            return JobUpdate(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, event.error.public)
+            return JobUpdate(PAUSED if isinstance(event.error, StoreError | ServiceDown) else FAILED_RUN, event.error.public)
     return JobUpdate(event.state, event.reason)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from cachetools import LRUCache
 
-from medfact.computing import DecayedUsage
+from medfact.concurrency import DecayedUsage
 from medfact.models import BASELINE, LOCAL, SERVICE, provider_of
 from medfact.runs.jobs.job import Job
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
-from medfact.computing import computing
+from medfact.concurrency import compute_slot
 from medfact.limits import acting_for
 from medfact.spec import LOCAL_OWNER
 from medfact.web.clients import address_of
@@ -43,7 +43,7 @@ class Caller:
         found: list[Any] = []
 
         def call() -> Any:
-            with acting_for(self.is_host), computing(self.address):
+            with acting_for(self.is_host), compute_slot(self.address):
                 return function(services, self, **arguments)
 
         async def answer() -> None:

@@ -11,7 +11,7 @@ from medfact.datasets import Collection, bundled_names, load_bundled
 from medfact.datasets.bundled import about
 from medfact.errors import Mistake
 from medfact.exchange.rows import statement_row
-from medfact.facts import Fact, core_name, name_key, spelled
+from medfact.facts import Fact, core_name, fold_text, name_key
 from medfact.limits import limits
 from medfact.prototypes import load_pool
 from medfact.results.wording import counted, label_in_words
@@ -68,7 +68,7 @@ def statements(
     source = source_of(services, caller, data_set, rows)
     spec = asked_as_written(spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0), collection_of(source))
     decided = services.store.of(caller.owner).decisions.of_partners()
-    plan = planned(spec, source, decided, most=limits().of(caller.owner).statements_a_run)
+    plan = planned(spec, source, decided, most=limits().quota_of(caller.owner).statements_a_run)
     return [marked(asked.statement) for asked in plan.statements if asked.draw == 0]
 
 
@@ -78,7 +78,7 @@ def _eight(fact: Fact) -> list[Statement]:
         raise Mistake("A fact needs a head, a relation and a tail.", "Give all three.")
     pool = load_pool(POOL)
     if (known := pool.inverted(fact.relation)) is not None:
-        fact = fact.turned(known)
+        fact = fact.inverse(known)
     if not pool.states(fact):
         known = ", ".join(pool.relations)
         raise Mistake(f"There are no sentences for the relation {fact.relation!r}.", f"There are for {known}.")
@@ -165,7 +165,7 @@ def _of_sentence(sentence: str) -> Found:
 
 def _plain(text: str) -> str:
     """A sentence without what does not tell it from another."""
-    return " ".join("".join(letter if letter.isalnum() else " " for letter in spelled(text)).split())
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in fold_text(text)).split())
 
 
 def _names_one(words: str, names: Iterable[str]) -> bool:

@@ -122,7 +122,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
         ):
             services.check_files(visitor.owner, record.spec)
     raced = of_one_race(records)
-    specs = [record.spec.chosen(race=None, racers=0) for record in records]
+    specs = [record.spec.override(race=None, racers=0) for record in records]
     specs = racing_specs(specs) if raced else specs
     store = services.store.of(visitor.owner)
     calls = sum(calls_of(record.spec.pressure, record.statements) for record in records)

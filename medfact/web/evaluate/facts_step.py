@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from medfact.assets import ENGLISH
+from medfact.caching import shared_cache
 from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.bundled import about, true_facts
 from medfact.datasets.collection import summary
@@ -20,12 +21,11 @@ from medfact.datasets.columns import CONSTANT, RENAMED
 from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL
 from medfact.negatives import CLOSEST, RULES, closest_negative, explain
-from medfact.prototypes import Pool, in_direction, is_about
-from medfact.prototypes.grammar import bounds_before
-from medfact.prototypes.nearest import begun_sentences, likeliest, readings_of
+from medfact.prototypes import Pool, is_inversion_note, orient_facts
+from medfact.prototypes.grammar import scope_prefix
+from medfact.prototypes.nearest import best_candidates, generic_sentences, rank_relations
 from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.reviews.studio import EditedRelation, edited, edits, with_denials
 from medfact.reviews.studio_pools import editable
@@ -155,7 +155,7 @@ def _stated(visitor: Visitor, setup: Setup, source: Source) -> tuple[Collection,
     else:
         name = visitor.services.pool(visitor.owner, setup.pool) or None
         pool = pool_of(spec_of(source, protocol=setup.protocol, pool=name, asked_in=setup.language), collection)
-    return in_direction(collection, pool), pool
+    return orient_facts(collection, pool), pool
 
 
 def _unknown_relations(setup: Setup, pool: Pool, collection: Collection) -> list[dict[str, object]]:
@@ -172,14 +172,14 @@ def _unknown(setup: Setup, pool: Pool, facts: Sequence[Fact]) -> dict[str, objec
     """Some facts' relation, for which there are no sentences: the known ones that it may mean, by what they would say of its
     first fact, and the sentences that are being written. A visitor can add to the project's own in English.
     """
-    name, readings = facts[0].relation, readings_of(pool, facts)
-    likely = likeliest(readings)
+    name, readings = facts[0].relation, rank_relations(pool, facts)
+    likely = best_candidates(readings)
     is_own = setup.protocol == RunSpec.protocol and setup.pool in ("", RunSpec.protocol) and setup.language == ENGLISH
     return {
         "name": name,
         "facts": len(facts),
         "first": facts[0],
-        "why_withheld": pool.why_withheld(name) or "",
+        "why_withheld": pool.withheld_reason(name) or "",
         "likely": likely,
         "others": [reading for reading in readings if reading not in likely],
         "can_write": is_own and not setup.drafts and setup.studio.partition(":")[0] in ("", RunSpec.protocol),
@@ -190,7 +190,10 @@ def _unknown(setup: Setup, pool: Pool, facts: Sequence[Fact]) -> dict[str, objec
 def _read_turned(collection: Collection) -> list[tuple[str, str, str]]:
     """The relations of a file that are read from their other end: each with what it is read as, and what is said of it."""
     turned = sorted({(fact.turned_from, fact.relation) for fact in collection.facts if fact.turned_from is not None})
-    return [(theirs, known, " ".join(note for note in collection.notes if is_about(note, theirs))) for theirs, known in turned]
+    return [
+        (theirs, known, " ".join(note for note in collection.notes if is_inversion_note(note, theirs)))
+        for theirs, known in turned
+    ]
 
 
 def use_relation(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
@@ -245,8 +248,8 @@ def write_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tup
         return changed(visitor, show, worded=""), Message()
     pool = editable(RunSpec.protocol).pool
     saved = edited(pool, visitor.services.store.of(visitor.owner).prototype_edits.log(pool.name)).get(action.about)
-    likely = likeliest(readings_of(pool, facts))
-    begun = begun_sentences(action.about, likely[0].about if likely else "")
+    likely = best_candidates(rank_relations(pool, facts))
+    begun = generic_sentences(action.about, likely[0].about if likely else "")
     texts = [saved.sentences.get(form, "") for form in SENTENCES.values()] if saved else begun
     texts = [text.replace("{is|are}", "is").replace("{has|have}", "has") for text in texts]
     return changed(visitor, show, worded=action.about, **dict(zip(SENTENCES, texts, strict=True))), Message()
@@ -343,7 +346,7 @@ class RelationCounts:
     out: int
 
 
-@keep(1_000)
+@shared_cache(1_000)
 def relation_counts(
     spec: RunSpec, edited: EditedPool | None = None
 ) -> tuple[tuple[RelationCounts, ...], tuple[str, ...], tuple[str, ...]]:
@@ -352,7 +355,7 @@ def relation_counts(
     """
     read = collection_of_spec(spec)
     pool = edited.pool() if edited else pool_of(spec, read)
-    collection = in_direction(read, pool)
+    collection = orient_facts(read, pool)
     selection = select_facts(spec, collection, pool=pool)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
@@ -378,7 +381,7 @@ def _without_partner(selection: Selection, collection: Collection) -> Iterator[s
     for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
         found = explain(fact, collection.known)
         reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.removed.items())
-        said = f"{bounds_before(fact)}{fact.head} — {fact.relation} → {fact.tail}"
+        said = f"{scope_prefix(fact)}{fact.head} — {fact.relation} → {fact.tail}"
         yield f"{said}: of {found.candidates} other findings, {reasons or 'none is left'}."
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
+from medfact.caching import shared_cache
 from medfact.datasets import bundled_names
 from medfact.datasets.columns import CONSTANT, PATIENTS, RENAMED, REQUIRED, SPLIT, named_columns
 from medfact.datasets.guessing import COMMAS, Guess
 from medfact.datasets.isolated import count_passages, fails_again, guess_isolated
-from medfact.errors import ColumnsMissing, MedfactError, Mistake
-from medfact.kept import keep
+from medfact.errors import MedfactError, MissingColumns, Mistake
 from medfact.languages import language_of
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.wording import counted, in_plain_words
@@ -36,7 +36,7 @@ ONE_RELATION = "(one relation for all rows)"
 ROLES = {"head": "condition", "relation": "relation", "tail": "finding"}
 SHOWN_CELL = 60
 
-guess_of = keep(64, fails=fails_again)(guess_isolated)
+guess_of = shared_cache(64, is_permanent=fails_again)(guess_isolated)
 """The headers of a visitor's table, and what is guessed of it. Raises FactsError."""
 
 
@@ -140,7 +140,7 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
         if is_asked(guess):
             return changed(visitor, show, **waiting_for(file, headers, personal=guess.personal)), Message()
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
-    except ColumnsMissing as error:
+    except MissingColumns as error:
         return changed(visitor, show, **waiting_for(file, error.columns)), Message(in_plain_words(error.public), "warn")
     except MedfactError as error:
         _log.debug("A facts file was refused.", exc_info=True)
@@ -175,7 +175,7 @@ def _taken(visitor: Visitor, show: EvaluateShow, source: dict[str, Any], name: s
     show = changed(visitor, show, source=source, file_in=language, mapping=None, pending="")
     said = f"{name}: {counted(facts, 'true fact')} read."
     if language != ENGLISH:
-        title = language_titles()[language]
+        title = language_names()[language]
         said += f" The table is in {title}, and is asked so, unless you choose another language under “Method and sentences”."
     return show, Message(said, "good")
 
@@ -230,7 +230,7 @@ def take_pool(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
 
 # ------------------------------------------------------------------------------------------------ documents
 
-passages_in = keep(64, fails=fails_again)(count_passages)
+passages_in = shared_cache(64, is_permanent=fails_again)(count_passages)
 """How many passages a file of documents holds."""
 
 
@@ -239,7 +239,7 @@ def take_documents(visitor: Visitor, show: EvaluateShow, action: Action) -> tupl
     file = visitor.services.uploads.of(visitor.owner, action.about)
     try:
         return _documents_taken(visitor, show, file, "")
-    except ColumnsMissing as error:
+    except MissingColumns as error:
         waiting = Unmapped(path=str(file), columns=error.columns[:200])
         return changed(visitor, show, untold=waiting), Message(error.public, "warn")
     except MedfactError as error:

@@ -42,7 +42,7 @@ def _method(setup: Setup) -> str:
     if (protocol := PROTOCOLS.get(setup.protocol)) is None:
         return ""
     shots = setup.demonstrations
-    if shots and not protocol.heads_aside:
+    if shots and not protocol.held_out_heads:
         return f"{protocol.explanation} As set here: no worked examples, since this method keeps no facts for them."
     return f"{protocol.explanation} As set here: {counted(shots, 'worked example') if shots else 'no worked examples'}."
 

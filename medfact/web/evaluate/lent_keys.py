@@ -69,8 +69,8 @@ def _left(services: Services, owner: str) -> float:
     """US dollars that an owner may still spend."""
     most, runs = shared_budget(), services.store.with_lent_keys()
     left = most - sum(_spent(services, run) for run in runs if run.owner == owner)
-    if not limits().knows(owner):
-        nameless = (run for run in runs if not limits().knows(run.owner))
+    if not limits().is_signed_in(owner):
+        nameless = (run for run in runs if not limits().is_signed_in(run.owner))
         left = min(left, ADDRESS_TIMES * most - sum(_spent(services, run) for run in nameless))
     return max(left, 0.0)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
+from medfact.caching import shared_cache
 from medfact.datasets.pairing import PartnerDecisions
 from medfact.datasets.selection import Held
 from medfact.errors import Mistake
-from medfact.kept import keep
 from medfact.limits import limits
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.plan import NOTHING_HELD, plan, too_many_statements
@@ -38,7 +38,7 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     reviewers: whose verdicts confirm facts, () for everybody's.
     """
     own_pool = edited_of(services, owner, setup)
-    specs, most = specs_of(services, owner, setup, own_pool), limits().of(owner).statements_a_run
+    specs, most = specs_of(services, owner, setup, own_pool), limits().quota_of(owner).statements_a_run
     if not setup.sets:
         source, decided = source_of(services, owner, setup), services.store.of(owner).decisions.of_partners()
         held = services.held(reviewers) if setup.reviewed else {}
@@ -58,14 +58,14 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.writing(name).run
-    most = limits().of(owner).statements_a_run
+    most = limits().quota_of(owner).statements_a_run
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
     plan = as_decided(plan, services.store.of(owner).decisions.of_partners())
     if len(plan.statements) > most:
         raise too_many_statements(most)
     if setup.shots == 0:
-        asked, plan = asked.chosen(shots=0), replace(plan, shots=0, demonstrations={})
-    return PlannedRun(decoded_as_published(asked.chosen(model=spec.model, service=spec.service, budget=spec.budget)), plan)
+        asked, plan = asked.override(shots=0), replace(plan, shots=0, demonstrations={})
+    return PlannedRun(decoded_as_published(asked.override(model=spec.model, service=spec.service, budget=spec.budget)), plan)
 
 
 def planned(
@@ -93,7 +93,7 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source_in(spec), decided, most)
 
 
-@keep(100_000, lambda made: len(made.statements))
+@shared_cache(100_000, lambda made: len(made.statements))
 def _planned(
     spec: RunSpec,
     source: RunSpec,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from medfact.computing import waiting_elsewhere
+from medfact.concurrency import slot_released
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import acting_for, is_restricted
 from medfact.models import ServiceSettings
@@ -121,7 +121,7 @@ def tried_rows(services: Services, owner: str, setup: Setup) -> str:
     if not rows:
         return ""
     host = not is_restricted()
-    with waiting_elsewhere(), ThreadPoolExecutor(len(rows)) as threads:
+    with slot_released(), ThreadPoolExecutor(len(rows)) as threads:
         trials = list(threads.map(lambda row: _tried_or_not(services, owner, row, host), rows))
     return " ".join(
         f"{model_name(row.spec)}: {trial.problem}" for row, trial in zip(rows, trials, strict=True) if trial.problem

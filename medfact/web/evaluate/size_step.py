@@ -11,10 +11,10 @@ from pathlib import Path
 from cachetools import LRUCache
 from markupsafe import Markup
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
+from medfact.caching import shared_cache
 from medfact.errors import MedfactError
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.models import LOCAL, provider_of
 from medfact.models.local import zero_gpu
 from medfact.models.pressure import calls_of, most_pushes
@@ -110,7 +110,7 @@ def _tested(visitor: Visitor, setup: Setup, pairs: int) -> tuple[Fact, ...]:
     return _selected(spec, held, own_pool)
 
 
-@keep(100_000, len)
+@shared_cache(100_000, len)
 def _selected(spec: RunSpec, held: tuple[tuple[str, bool], ...], own_pool: EditedPool | None) -> tuple[Fact, ...]:
     pool = own_pool.pool() if own_pool else None
     return tuple(select_facts(spec, collection_of_spec(spec), held=dict(held), pool=pool).test)
@@ -210,8 +210,8 @@ def _asked(visitor: Visitor, setup: Setup) -> tuple[str, list[str]]:
 
 def _languages(setup: Setup, runs: Sequence[PlannedRun]) -> str:
     """The languages in words, with the number of true facts that have names in all of them; "" for English alone."""
-    titles = [language_titles().get(code, code) for code in setup.languages]
-    if titles == [language_titles()[ENGLISH]]:
+    titles = [language_names().get(code, code) for code in setup.languages]
+    if titles == [language_names()[ENGLISH]]:
         return ""
     askable = [{fact for fact in run.plan.facts if fact.positive} for run in runs]
     shared, most = len(set.intersection(*askable)), max(map(len, askable))

@@ -10,7 +10,7 @@ from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.models import check_spec
 from medfact.models.services.policy import check_encoder_source
-from medfact.prototypes import Pool, pool_in_text
+from medfact.prototypes import Pool, parse_pool
 from medfact.results.recall import READ, RELATED
 from medfact.results.wording import counted
 from medfact.retrieval import DENSE, RETRIEVERS
@@ -57,7 +57,7 @@ class EditedPool:
 
     def pool(self) -> Pool:
         """The pool that a plan is made with."""
-        return pool_in_text(self.path, self.text)
+        return parse_pool(self.path, self.text)
 
     def keep(self, services: Services, owner: str) -> None:
         """Writes the file that a run's record names."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from medfact.answers import Demonstration
-from medfact.assets import language_of_pools
+from medfact.assets import common_language
+from medfact.caching import shared_cache
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.results import wording
 from medfact.runs.prompts import prompt_text
 from medfact.statements import VARIANTS, Statement, Variant
@@ -70,7 +70,7 @@ class Card:
     @property
     def language(self) -> str:
         """The language of the statements; English where they are in several."""
-        return language_of_pools(line.pool for row in self.rows for line in (*row.fact, *row.partners))
+        return common_language(line.pool for row in self.rows for line in (*row.fact, *row.partners))
 
     @property
     def right(self) -> int:
@@ -137,7 +137,7 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     return Reply(name, fate.name, fate.glyph, *said, prompt, raw, item.passages)
 
 
-@keep(200)
+@shared_cache(200)
 def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demonstration]]:
     """They are recorded with the run and never change."""
     return services.store.answers.demonstrations(run)

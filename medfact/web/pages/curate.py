@@ -34,7 +34,7 @@ from medfact.curation.quality import quality_of
 from medfact.curation.words import WRONG_ON_PURPOSE, in_words, pair_text, reviewer_text
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
-from medfact.facts import visible
+from medfact.facts import normalize_space
 from medfact.limits import is_public_server
 from medfact.results.wording import date
 from medfact.reviews.transfer import LONGEST_NAME
@@ -104,7 +104,7 @@ def _desk(visitor: Visitor, show: CurateShow) -> Desk:
     curation = opened(store, show.project, visitor.owners)
     log = store.curations.log(curation.curation)
     said = standing(log)
-    me = who(CurationDecision(visible(show.reviewer), 0, "", owner=visitor.owner))
+    me = who(CurationDecision(normalize_space(show.reviewer), 0, "", owner=visitor.owner))
     return Desk(curation, store.curations.candidates(curation.curation), log, said, progress_of(curation, said), me)
 
 

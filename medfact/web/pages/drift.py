@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from medfact.caching import shared_cache
 from medfact.errors import MedfactError
-from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.drift import MOST_DATES, Moment, drift_section, line_of
 from medfact.results.report import Side
 from medfact.store import COMPLETE, Run
-from medfact.views.fragments import on_a_page, render
+from medfact.views.fragments import render, render_sections
 from medfact.web.services import Services
 
 MOST_RUNS = 300
@@ -63,7 +63,7 @@ def drift(services: Services, runs: Sequence[Run], opened: str) -> Markup:
     return render("runs_drift", lines=lines, more=len(found) - len(lines))
 
 
-@keep(32)
+@shared_cache(32)
 def _lines(services: Services, likely: tuple[Ids, ...]) -> list[Ids]:
     """The runs of each line, of runs whose records are alike. Kept until a run is added or changes."""
     lines: dict[tuple[str, ...], list[tuple[str, int]]] = {}
@@ -72,7 +72,7 @@ def _lines(services: Services, likely: tuple[Ids, ...]) -> list[Ids]:
     return [tuple(members) for line, members in lines.items() if line and len(members) > 1]
 
 
-@keep(MOST_RUNS * 10)
+@shared_cache(MOST_RUNS * 10)
 def _asked(services: Services, run: str, _: int) -> tuple[str, ...]:
     """Which line a complete run belongs to; () where it cannot be read."""
     try:
@@ -81,12 +81,12 @@ def _asked(services: Services, run: str, _: int) -> tuple[str, ...]:
         return ()
 
 
-@keep(32)
+@shared_cache(32)
 def _drawn(services: Services, ids: Ids) -> Markup:
     """The figure of a line, kept as long as none of its runs changes."""
     shown = [ids[0], *ids[1:][-(MOST_DATES - 1) :]]
     moments = [_moment(services, run) for run, _ in shown]
-    return on_a_page([drift_section(f"drift-{ids[0][0][:8]}", moments, len(ids))])
+    return render_sections([drift_section(f"drift-{ids[0][0][:8]}", moments, len(ids))])
 
 
 def _moment(services: Services, run: str) -> Moment:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from medfact.kept import keep
+from medfact.caching import shared_cache
 from medfact.results.compare import Side
 from medfact.results.evidence import Change, blamed, changes, is_without
 from medfact.results.live import Live, Version
@@ -18,7 +18,7 @@ from medfact.results.sections.scores import retrieved
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE, Asked, Retrieved, Run
-from medfact.views.fragments import on_a_page, render
+from medfact.views.fragments import render, render_sections
 from medfact.web.pages import Visitor, paged
 from medfact.web.services import Services
 
@@ -54,7 +54,7 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
     listed = paged(getattr(change, show.flips) if change else (), show.page, FLIPS_A_PAGE)
     fragment = render(
         "evidence",
-        told=on_a_page(filter(None, [retrieved(figures), told_changes(found, names, questions)])),
+        told=render_sections(filter(None, [retrieved(figures), told_changes(found, names, questions)])),
         choices=[(place, f"{names[one.with_]}, {one.setting}") for place, one in enumerate(found)],
         chosen=chosen,
         change=change,
@@ -79,7 +79,7 @@ def changes_of(services: Services, runs: Sequence[Run]) -> list[Change]:
     return _changes(services, tuple(run.run for run in runs), tuple(services.reports.version(run.run) for run in runs))
 
 
-@keep(16)
+@shared_cache(16)
 def _changes(services: Services, runs: tuple[str, ...], _: tuple[Version, ...]) -> list[Change]:
     """Kept for each version of the runs' answers."""
     return changes([Side(services.run(run), services.reports.board(run)) for run in runs])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from medfact.assets import language_of_pools
-from medfact.datasets.names import holding
+from medfact.assets import common_language
+from medfact.caching import shared_cache
+from medfact.datasets.names import matching_facts
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.languages import names_in
 from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
 from medfact.negatives import DIFFICULTIES
@@ -64,13 +64,13 @@ def table_of(services: Services, lives: Lives) -> FactTable:
     return _table(services, tuple(runs))
 
 
-@keep(FACTS_KEPT, lambda table: 1 + table.number.shape[1])
+@shared_cache(FACTS_KEPT, lambda table: 1 + table.number.shape[1])
 def _table(services: Services, runs: tuple[tuple[str, Version], ...]) -> FactTable:
     """Kept for each version of the runs' answers."""
     return fact_table([Side(services.run(run), services.reports.board(run)) for run, _ in runs])
 
 
-@keep(FACTS_KEPT, lambda facts: 1 + len(facts))
+@shared_cache(FACTS_KEPT, lambda facts: 1 + len(facts))
 def facts_of_run(services: Services, run: str) -> Sequence[Fact]:
     """By their numbers. They are recorded with the run and never change."""
     return tuple(services.store.answers.facts(run))
@@ -119,7 +119,7 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
 
 def _language(lives: Lives) -> str:
     """The language in which all of the runs were asked; English where they differ."""
-    return language_of_pools(live.run.pool for live in lives.values())
+    return common_language(live.run.pool for live in lives.values())
 
 
 def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
@@ -132,7 +132,9 @@ def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow, languag
     group, _, name = show.within.partition(":")
     kept = [row for row in rows.tolist() if not show.within or _member(facts[row], group) == name]
     if show.search:
-        found = {fact.fact_id for fact in holding((facts[row] for row in kept), show.search, also=partial(names_in, language))}
+        found = {
+            fact.fact_id for fact in matching_facts((facts[row] for row in kept), show.search, also=partial(names_in, language))
+        }
         kept = [row for row in kept if facts[row].fact_id in found]
     return table.worst_first(np.array(kept, dtype=np.int64))
 

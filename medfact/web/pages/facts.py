@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.datasets import grouping
 from medfact.datasets.collection import Collection, summary
-from medfact.datasets.names import holding
+from medfact.datasets.names import matching_facts
 from medfact.datasets.pairing import PartnerDecisions
 from medfact.datasets.selection import lost_partner_in
 from medfact.datasets.statistics import statistics
@@ -21,7 +21,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, explain
-from medfact.prototypes import Pool, in_direction, load_pool, pool_names
+from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
 from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
@@ -130,7 +130,7 @@ def _stated(visitor: Visitor, show: FactsShow, kept: Setup) -> tuple[Collection,
     source = source_called(show.data, kept.source)
     collection, pool_name = collection_of(source), visitor.services.pool(visitor.owner, show.pool or "") or None
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name, asked_in=show.language), collection)
-    return in_direction(collection, pool), pool
+    return orient_facts(collection, pool), pool
 
 
 def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
@@ -144,7 +144,7 @@ def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
         "about": render("facts_about", studio=f"?{urlencode({'pool': pool.name})}" if show.language != ENGLISH else ""),
-        "filters": _filters(show, kept.source, facts, pool.note_on(collection.facts)),
+        "filters": _filters(show, kept.source, facts, pool.unstated_note(collection.facts)),
         "in-use": _own_file(visitor, collection, show, kept),
         "mapping": mapping(visitor, kept) if kept.mapping or show.data == OWN_DATA else Markup(),
         "cards": render(
@@ -231,7 +231,7 @@ def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact], note: s
     return render(
         "facts_filters",
         show=show,
-        languages=[] if show.pool or show.protocol != RunSpec.protocol else list(language_titles().items()),
+        languages=[] if show.pool or show.protocol != RunSpec.protocol else list(language_names().items()),
         note=note,
         accept=",".join(FORMATS),
         datasets=data_sets(own),
@@ -252,7 +252,7 @@ def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: Fac
     """Facts that the pool states and the filters pass, without the false partners of true ones. A search finds the other names
     of a thing, and those in the language that is shown, too.
     """
-    for fact in holding(facts, show.search, known, partial(names_in, show.language)):
+    for fact in matching_facts(facts, show.search, known, partial(names_in, show.language)):
         passes = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
         if passes and fact.negative_of is None and pool.states(fact):
             yield fact
@@ -272,13 +272,13 @@ def _unknown_relation(show: FactsShow, facts: Sequence[Fact], askable: Sequence[
     if show.language != ENGLISH and not any(fact.relation in relations for fact in askable):
         of = f"“{show.relation}” of {show.data}" if show.relation else show.data
         return (
-            f"Nothing of {of} can be asked in {language_titles()[show.language]}: its names, or sentences for it, are missing "
+            f"Nothing of {of} can be asked in {language_names()[show.language]}: its names, or sentences for it, are missing "
             "in this language. Choose English, or facts that have them, such as clinical-core."
         )
     unknown = [name for name in relations if pool.canonical(name) is None]
     if not unknown or len(unknown) < len(relations):
         return ""
-    why = pool.why_withheld(unknown[0])
+    why = pool.withheld_reason(unknown[0])
     return f"{unknown[0]!r} is withheld: {why}" if why else f"There are no sentences for {', '.join(map(repr, unknown[:3]))}."
 
 

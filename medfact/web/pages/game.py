@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.caching import shared_cache
 from medfact.errors import Mistake
-from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
 from medfact.results.live import PACE
@@ -65,7 +65,7 @@ def _is_open(visitor: Visitor) -> bool:
     return visitor.services.run(visitor.demonstration).state == COMPLETE
 
 
-@keep(8)
+@shared_cache(8)
 def _asked(services: Services, run: str) -> tuple[Asked, ...]:
     """Statements and answers of a complete run, which do not change any more."""
     return tuple(services.store.answers.asked(run))

@@ -10,9 +10,9 @@ import orjson
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.caching import shared_cache
 from medfact.datasets import NOTHING_DECIDED
 from medfact.errors import Mistake
-from medfact.kept import keep
 from medfact.prototypes import load_pool
 from medfact.results.live import Live, Version
 from medfact.views.fragments import render
@@ -82,7 +82,7 @@ def hero(visitor: Visitor) -> Markup:
     return _hero(visitor.services, live.run.run, live.version)
 
 
-@keep(8)
+@shared_cache(8)
 def _hero(services: Services, run: str, _: Version) -> Markup:
     """Kept for each version of the demonstration's answers."""
     live = services.reports.live(run)

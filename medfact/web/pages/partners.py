@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from medfact.datasets.pairing import relation_within_bounds, triplet_key
+from medfact.datasets.pairing import scoped_relation, triplet_key
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
 from medfact.statements import Statement
@@ -26,7 +26,7 @@ def cards_of(plan: Plan) -> dict[str, tuple[Fact, Statement]]:
     for statement in (asked.statement for asked in plan.statements):
         fact = statement.fact
         if fact.presumed and not statement.label and fact.negative_of in true:
-            key = triplet_key(fact.head, relation_within_bounds(fact), fact.tail or "")
+            key = triplet_key(fact.head, scoped_relation(fact), fact.tail or "")
             cards.setdefault(key, (true[fact.negative_of], statement))
     return {f"{fact.fact_id}:{sentence.fact.tail}": (fact, sentence) for fact, sentence in cards.values()}
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from medfact.answers.instructions import LLM_EVAL
+from medfact.answers.prompts import LLM_EVAL
+from medfact.caching import shared_cache
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.blocks import Curve, Note, Row, Section, Shares
@@ -27,7 +27,7 @@ from medfact.results.wording import share
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 from medfact.store import Asked
-from medfact.views.fragments import on_a_page, render
+from medfact.views.fragments import render, render_sections
 from medfact.web.services import Services
 
 BESIDE = ("pretexttrans", LLM_EVAL)
@@ -45,7 +45,7 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Seque
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
         paper=show.paper,
-        curves=on_a_page([Section("Curves", tuple(_curves(reports, show.paper)))]),
+        curves=render_sections([Section("Curves", tuple(_curves(reports, show.paper)))]),
         case=case,
         tables=[
             (table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows))
@@ -153,7 +153,7 @@ def _sides(lives: Sequence[Live]) -> tuple[Live, Live] | None:
     return None
 
 
-@keep(8)
+@shared_cache(8)
 def _cases(services: Services, llm_eval: str, method: str, _: tuple[Version, Version]) -> Cases:
     """Kept for each version of the two runs."""
     one, other = _by_fact(services, llm_eval), _by_fact(services, method)

@@ -7,8 +7,8 @@ from collections import Counter
 
 from markupsafe import Markup
 
+from medfact.caching import KeyedLock, shared_cache
 from medfact.errors import MedfactError
-from medfact.kept import Alone, keep
 from medfact.results.compare import Side
 from medfact.results.gallery import Shown, gallery
 from medfact.results.live import PACE, Live, Version
@@ -24,14 +24,14 @@ LOOKED_UP_SECONDS = 3.0
 WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 """How long a look waits for another that compares the runs, and when to ask again where that takes longer."""
 
-_alone = Alone()
+_alone = KeyedLock()
 
 
 def published(visitor: Visitor) -> tuple[Markup, float | None]:
     """All that is published, and when to look again. Raises NotNow where others wait for it too."""
     services = visitor.services
     try:
-        with _alone.at(seconds=WAIT_SECONDS):  # one visitor's look serves all who wait for it
+        with _alone.acquire(timeout=WAIT_SECONDS):  # one visitor's look serves all who wait for it
             lives = _published(services)
             fragment = _drawn(services, tuple((publication, live.version) for publication, live in lives))
     except TimeoutError:
@@ -55,7 +55,7 @@ def _published(services: Services) -> list[tuple[Published, Live]]:
     return found
 
 
-@keep(4)
+@shared_cache(4)
 def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) -> Markup:
     """Kept until a run is published or withdrawn, or one of them changes."""
     groups = gallery([_shown(services, publication) for publication, _ in versions])
@@ -78,6 +78,6 @@ def is_published(services: Services, run: str) -> bool:
     return run in _ids(services, int(time.monotonic() / LOOKED_UP_SECONDS))
 
 
-@keep(4)
+@shared_cache(4)
 def _ids(services: Services, _: int) -> frozenset[str]:
     return frozenset(one.run for one in services.store.publications.published())

@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.caching import shared_cache
 from medfact.datasets.isolated import fails_again, read_frequencies_isolated
 from medfact.errors import MedfactError
-from medfact.kept import keep
 from medfact.results import plots
 from medfact.results.findings import of_rarity
 from medfact.results.live import Live, Version
@@ -56,10 +56,10 @@ def _section(services: Services, name: str, live: Live, file: Path) -> dict[str,
     return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points), "finding": of_rarity(name, view)}
 
 
-_frequencies = keep(8, fails=fails_again)(read_frequencies_isolated)
+_frequencies = shared_cache(8, is_permanent=fails_again)(read_frequencies_isolated)
 
 
-@keep(16)
+@shared_cache(16)
 def _made(services: Services, run: str, file: Path, _: Version) -> tuple[Rarity, Sequence[FactPoint]]:
     """Kept for each version of a run's answers. The folder of an uploaded file is named by its content."""
     return rarity_of(services.store, run, _frequencies(file), services.reports.board(run))

@@ -8,8 +8,8 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.assets import ENGLISH
+from medfact.caching import shared_cache
 from medfact.errors import MedfactError
-from medfact.kept import keep
 from medfact.models import provider_of
 from medfact.results import sections, wording
 from medfact.results.compare import FEWEST
@@ -26,7 +26,7 @@ from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agre
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE
-from medfact.views.fragments import on_a_page, render
+from medfact.views.fragments import render, render_sections
 from medfact.web.evaluate import begin
 from medfact.web.pages import Fragment, Message, Versioned, View, Visitor
 from medfact.web.pages.evidence import changes_of, evidence_tab, is_retrieving
@@ -200,7 +200,7 @@ def _reports(lives: Lives) -> dict[str, Any]:
 
 def _sections_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """The sections that stand in a tab."""
-    return on_a_page(sections_of(_figures(visitor, lives), sections.PAGE, show.tab), lives)
+    return render_sections(sections_of(_figures(visitor, lives), sections.PAGE, show.tab), lives)
 
 
 def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
@@ -208,10 +208,10 @@ def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     told = list(sections_of(_figures(visitor, lives), sections.PAGE, "summary"))
     return render(
         "summary",
-        standing=on_a_page(standing_of(visitor.services, lives)),
-        figures=on_a_page((one for one in told if not one.folded), lives),
+        standing=render_sections(standing_of(visitor.services, lives)),
+        figures=render_sections((one for one in told if not one.folded), lives),
         worst=worst(visitor, lives),
-        folded=on_a_page((one for one in told if one.folded), lives),
+        folded=render_sections((one for one in told if one.folded), lives),
         under_review=_under_review(visitor, lives),
         models=list(lives),
     )
@@ -234,7 +234,7 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
     return Figures(_reports(lives), dangers, opens=opens, links={name: f"review?run={lives[name].run.run}" for name in dangers})
 
 
-@keep(200)
+@shared_cache(200)
 def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...], __: tuple[int, int, str]) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
     false = {number: fact for number, fact in enumerate(facts_of_run(services, run)) if not fact.positive}
@@ -266,7 +266,7 @@ def _under_review(visitor: Visitor, lives: Lives) -> Markup:
     )
 
 
-@keep(64)
+@shared_cache(64)
 def summary_of(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
     """The reviews of a run, kept for each version of its answers and until there is another verdict; None without any."""
     return summary(services.store, run, owners) if services.store.verdicts.is_judged(run, owners) else None
@@ -287,7 +287,7 @@ def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         label="Right answers by",
         parts=GROUPS,
         chosen=show.group,
-        content=on_a_page(sections_of(figures, sections.PAGE, "groups"), lives),
+        content=render_sections(sections_of(figures, sections.PAGE, "groups"), lives),
     )
 
 
@@ -340,7 +340,7 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         "beside",
         shared=_shared(made.shared_facts, made.facts_of, lives),
         comparison=made,
-        told=on_a_page(sections_of(figures, sections.PAGE, "compare")),
+        told=render_sections(sections_of(figures, sections.PAGE, "compare")),
     )
 
 

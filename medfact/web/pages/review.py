@@ -15,9 +15,9 @@ import segno
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.assets import ENGLISH, language_codes, language_titles
+from medfact.assets import ENGLISH, language_codes, language_names
 from medfact.datasets import bundled_names
-from medfact.datasets.names import holding
+from medfact.datasets.names import matching_facts
 from medfact.errors import FactsError, MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.languages import names_in
@@ -180,7 +180,7 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
 
 
 def _matching(material: Material, relation: str, search: str) -> list[Fact]:
-    searched = holding(material.facts, search, also=partial(names_in, material.language))
+    searched = matching_facts(material.facts, search, also=partial(names_in, material.language))
     return [fact for fact in searched if relation in ("", fact.relation)]
 
 
@@ -294,8 +294,8 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str], queue:
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
         datasets=datasets,
-        languages=list(language_titles().items()) if show.data != OF_RUNS else [],
-        language_title=language_titles()[show.language] if show.data != OF_RUNS else "",
+        languages=list(language_names().items()) if show.data != OF_RUNS else [],
+        language_title=language_names()[show.language] if show.data != OF_RUNS else "",
         data_title=dict(datasets).get(show.data, ""),
         queue_title=QUEUE_TITLES[show.queue],
         progress=_progress(visitor, show, queue),

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from medfact.assets import language_of_pools
+from medfact.assets import common_language
+from medfact.caching import shared_cache
 from medfact.datasets import grouping
 from medfact.datasets.sources import has_source
 from medfact.errors import Mistake
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.models import provider_of
-from medfact.prototypes import in_direction
+from medfact.prototypes import orient_facts
 from medfact.results.fact_table import against_in_words
 from medfact.results.wording import short_name
 from medfact.reviews.invitations import OWNERS, invited_by
@@ -64,11 +64,11 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
         tuple(statements[0].fact for statements in by_fact.values()),
         lambda fact: by_fact[fact.fact_id],
         lambda: runs,
-        language_of_pools(run.pool for run in runs),
+        common_language(run.pool for run in runs),
     )
 
 
-@keep(16)
+@shared_cache(16)
 def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Statement, ...]]:
     """The statements of runs by fact, the facts in the order of the random queue. A run's statements never change."""
     found: dict[str, dict[str, Statement]] = {}
@@ -95,14 +95,14 @@ def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
     ][:MOST_RUNS]
 
 
-@keep(16)
+@shared_cache(16)
 def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     """In the order of the queue: first the pairs whose true fact no source states, then the others. A false partner goes with
     its true fact, so that its place tells nothing of it.
     """
     read = collection_of_spec(spec)
     pool = pool_of(spec, read)
-    collection = in_direction(read, pool)
+    collection = orient_facts(read, pool)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
     groups = [pool.statable(group(fact)) for fact in collection.facts if fact.positive and pool.states(fact)]
@@ -131,7 +131,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     return found
 
 
-@keep(32)
+@shared_cache(32)
 def answers_of(services: Services, run: str, _: int) -> Mapping[str, bool | None]:
     """Statement id → a run's answer, None where it is unreadable, of the facts without a failed call. Kept for each version."""
     items = services.store.answers.asked(run)

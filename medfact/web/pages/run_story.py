@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.caching import shared_cache
 from medfact.errors import MedfactError
-from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.wording import state_in_words as in_words
 from medfact.runs.plan import changes
@@ -87,7 +87,7 @@ def _event(one: RunEvent) -> str:
     return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
 
 
-@keep(200)
+@shared_cache(200)
 def _changes(services: Services, run_id: str, _: str) -> tuple[str, ...]:
     """What has changed since a run was recorded."""
     run = services.run(run_id)

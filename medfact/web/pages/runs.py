@@ -18,7 +18,7 @@ from medfact.exchange import import_run
 from medfact.results import wording
 from medfact.results.live import Live, state_now
 from medfact.runs.costs import bill_in_words
-from medfact.spec import LOCAL_OWNER, PROTOCOLS, chosen_in_words
+from medfact.spec import LOCAL_OWNER, PROTOCOLS, describe_options
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -243,7 +243,7 @@ def _columns(line: Line) -> dict[str, Any]:
         "line": line,
         "scores": [[first], others],
         "method": _labelled(line.run, line.live),
-        "chosen": chosen_in_words(line.run.spec, line.run.shots).values(),
+        "chosen": describe_options(line.run.spec, line.run.shots).values(),
         "state": state_of(line.live),
         "cost": cost(line.live.report.service),
     }

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.assets import ENGLISH, language_titles
+from medfact.assets import ENGLISH, language_names
 from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
@@ -188,7 +188,7 @@ def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, s
         "studio_choice",
         show=show,
         pools=list(editable_titles().items()),
-        language_title=language_titles()[pool.language],
+        language_title=language_names()[pool.language],
         grammar=pool.grammar,
         datasets=data_sets(own_source(visitor)),
         relations=relations,
@@ -221,9 +221,9 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str,
         show=show,
         left=left,
         language=desk.editable.language,
-        language_title=language_titles()[desk.editable.language],
+        language_title=language_names()[desk.editable.language],
         new=not standing.own,
-        withheld=desk.base.why_withheld(desk.relation),
+        withheld=desk.base.withheld_reason(desk.relation),
         facts=facts,
         rows=[_row(desk, number, typed, found, facts, suggested) for number in range(len(FORMS))],
         unsaved=typed != {form: standing.sentences.get(form, "") for form in FORMS},

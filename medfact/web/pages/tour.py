@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.caching import shared_cache
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
 from medfact.results.live import Version
@@ -92,7 +92,7 @@ def view(visitor: Visitor, show: TourShow) -> View:
 # ------------------------------------------------------------------------------------------------ one fact
 
 
-@keep(8)
+@shared_cache(8)
 def _story(services: Services, run: str, _: Version) -> Story | None:
     """The story of the pair that tells most, kept for each version of the answers; None where no pair is asked in all eight
     ways."""

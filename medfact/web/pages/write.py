@@ -168,7 +168,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
-    most = limits().of(visitor.owner).statements_a_run
+    most = limits().quota_of(visitor.owner).statements_a_run
     return PlannedRun(
         *planned_writing(
             show.kind,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from medfact.caching import shared_cache
 from medfact.facts import Fact
-from medfact.kept import keep
 from medfact.models import provider_of
 from medfact.results import wording
 from medfact.results.wording import state_in_words
@@ -127,12 +127,12 @@ def version_of(first: Run, store: Store) -> Version:
     return tuple((run.run, run.changed) for run in attempts_of(first.run, store).values())
 
 
-@keep(16)
+@shared_cache(16)
 def _guards(services: Services, writing: str) -> Guards:
     return guards_of(writing, services.store)
 
 
-@keep(16)
+@shared_cache(16)
 def rephrasing_of(services: Services, writing: str, _: Version, whole: bool) -> Rephrasing:
     """A rephrasing at a version. whole: whether nothing more comes, so that its diversity is worth a look."""
     made = sentences(writing, services.store, _guards(services, writing))
@@ -181,7 +181,7 @@ class Eight:
     reply: str
 
 
-@keep(16)
+@shared_cache(16)
 def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]:
     """The facts that LLMEval has written about so far."""
     asked = ((item.statement.fact, item.answer) for item in services.store.answers.asked(writing))
@@ -189,7 +189,7 @@ def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]
     return tuple(Eight(fact, usable_lines(reply), eight_of(reply) is not None, reply) for fact, reply in replies)
 
 
-@keep(16)
+@shared_cache(16)
 def eights_diversity(services: Services, writing: str, _: Version) -> Diversity:
     """The diversity of LLMEval's sentences about a fact."""
     return diversity(item.statement for item in evaluation_plan(writing, services.store).statements)

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from medfact.answers.reading import COMMITTED, READINGS, answer_by, position_by
-from medfact.answers.spoken import ReadAnswer
+from medfact.answers.reply_text import ReadAnswer
 from medfact.assets import ASSETS
 from medfact.models import REPLY_TOKENS, Message, Prompt, is_settled
 from medfact.statements import VARIANTS, Statement
@@ -74,8 +74,8 @@ FORMATS = {name: _format(fields) for name, fields in _DATA["questions"].items()}
 
 PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
 
-REPHRASE, AGAIN, LAST = "rephrase", "rephrase-again", "rephrase-last"
-LLM_EVAL, EIGHT = "llmeval", 8
+REPHRASE, RETRY, FINAL_RETRY = "rephrase", "rephrase-again", "rephrase-last"
+LLM_EVAL, LLM_EVAL_STATEMENTS = "llmeval", 8
 """LLMEval, and its number of statements about a fact."""
 
 TERMS, TEMPLATE, TEMPLATES = "terms", "template", "templates"
@@ -83,7 +83,7 @@ TERMS, TEMPLATE, TEMPLATES = "terms", "template", "templates"
 INSTRUCTIONS = {name: _format(fields, full_stop=True, writes=True) for name, fields in _DATA["instructions"].items()}
 """Formats of instructions to write a text, by name."""
 
-HOW_SURE: str = _DATA["confidence"]["question"]
+CONFIDENCE_QUESTION: str = _DATA["confidence"]["question"]
 """Question of the second turn, for a stated P(True)."""
 
 

@@ -50,13 +50,13 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
     """
     report = report_of(store, run)
     page = html_report(store, [run.run], made_at, NO_REVIEWERS, files=FILES)
-    readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
+    data_set_readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MARK).write_text(f"{run.run}\n", encoding="utf-8")
         (folder / "index.html").write_text(page, encoding="utf-8")
-        (folder / "README.md").write_text(readme, encoding="utf-8")
+        (folder / "README.md").write_text(data_set_readme, encoding="utf-8")
         (folder / "card.svg").write_text(card_of([run], [report]).svg, encoding="utf-8")
     write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer), folder / "answers.csv")
 
@@ -103,7 +103,7 @@ each row's `label` tells. Nothing to train on, and not for clinical use.
 """
 
 
-def files_of_run(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
+def data_set_files(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
     """Path in the data set → content. Without facts, only scores over all of them are included."""
     report = report_of(store, run)
     with tempfile.TemporaryDirectory() as temporary:
@@ -119,7 +119,7 @@ def files_of_run(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes
         return {f"runs/{run.run}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
 
 
-def readme(files: dict[str, bytes]) -> str:
+def data_set_readme(files: dict[str, bytes]) -> str:
     """The README.md of a data set of runs, which declares its tables for the Hub's viewer."""
     tables = {name: file for name, file in _TABLES.items() if any(path.endswith(f"/{file}") for path in files)}
     configs = [{"config_name": name, "data_files": f"runs/*/{file}"} for name, file in tables.items()]

@@ -40,7 +40,7 @@ class ReadAnswer(NamedTuple):
 
 UNREADABLE = ReadAnswer(None, None)
 
-LONGEST = 2_000
+MAX_PARSED_LENGTH = 2_000
 """Maximum length of a reply without thinking; of longer ones start and end are parsed."""
 
 _MAX_BOXES = 3
@@ -63,20 +63,20 @@ _RUN = re.compile(r"\S+|(?P<space>\s+)")
 _SENTENCE_END = re.compile(r"[.!?;\n。！？；]")
 
 
-def meaning(word: str) -> bool:
+def is_true_word(word: str) -> bool:
     """Returns True for a True word, False for a False word of WORDS."""
     return word.lower() in _TRUE
 
 
-def without(pattern: re.Pattern[str], text: str) -> str:
+def blank_out(pattern: re.Pattern[str], text: str) -> str:
     """Overwrites all matches of the pattern with spaces."""
     return pattern.sub(lambda match: " " * len(match.group()), text)
 
 
-def without_markup(text: str) -> str:
+def blank_markup(text: str) -> str:
     """Overwrites markup with spaces. In a word ("in**correct**") the letters close up, and the spaces precede it."""
     joined = _WITHIN_A_WORD.sub(lambda word: _MARKUP.sub("", word.group()).rjust(len(word.group())), text)
-    return without(_MARKUP, joined)
+    return blank_out(_MARKUP, joined)
 
 
 def collapse_whitespace(text: str) -> tuple[str, Sequence[int]]:
@@ -92,17 +92,17 @@ def collapse_whitespace(text: str) -> tuple[str, Sequence[int]]:
     return "".join(parts), indices
 
 
-def ends_of(reply: str) -> tuple[str, Sequence[int]]:
+def truncate_reply(reply: str) -> tuple[str, Sequence[int]]:
     """Removes thinking, and truncates a long reply in the middle. Returns the text and the index of each character."""
     text = without_thinking(reply).translate(_LETTERS)
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_PARSED_LENGTH:
         return text, range(len(text))
     text, indices = collapse_whitespace(text)
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_PARSED_LENGTH:
         return text, indices
-    first = max((end.end() for end in _SENTENCE_END.finditer(text, 0, LONGEST // 2)), default=LONGEST // 2)
-    sentence = _SENTENCE_END.search(text, len(text) - LONGEST // 2, len(text) - 1)
-    last = sentence.end() if sentence else len(text) - LONGEST // 2
+    first = max((end.end() for end in _SENTENCE_END.finditer(text, 0, MAX_PARSED_LENGTH // 2)), default=MAX_PARSED_LENGTH // 2)
+    sentence = _SENTENCE_END.search(text, len(text) - MAX_PARSED_LENGTH // 2, len(text) - 1)
+    last = sentence.end() if sentence else len(text) - MAX_PARSED_LENGTH // 2
     return f"{text[:first]}\n{text[last:]}", [*indices[:first], indices[first], *indices[last:]]
 
 
@@ -119,10 +119,10 @@ def boxes(text: str) -> Iterator[tuple[int, int]]:
     yield from sorted(closed + unclosed, reverse=True)[:_MAX_BOXES]
 
 
-def without_latex(text: str) -> str:
-    return without(_LATEX, text)
+def blank_latex(text: str) -> str:
+    return blank_out(_LATEX, text)
 
 
-def spoken(reply: str) -> str:
+def visible_text(reply: str) -> str:
     """The visible text of a reply, of the same length."""
-    return without(_ECHO, without_markup(without(RUN_ON, without_thinking(reply))))
+    return blank_out(_ECHO, blank_markup(blank_out(RUN_ON, without_thinking(reply))))

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
-AT_ONCE = 4
+COMPUTE_SLOTS = 4
 """Concurrent slots. More are no faster in one interpreter, and delay short requests (`benchmarks/README.md`)."""
 
 HALF_LIFE_SECONDS = 60.0
-PATIENCE_SECONDS = 10.0
+SLOT_TIMEOUT_SECONDS = 10.0
 """Timeout after which a thread continues without its slot, or gives up its turn to read a file."""
 
 HEAD_START_SECONDS = 2.0
@@ -115,12 +115,12 @@ class _Slot:
             self.since = None
 
 
-_semaphore = FairSemaphore(AT_ONCE)
+_semaphore = FairSemaphore(COMPUTE_SLOTS)
 _current: ContextVar[_Slot | None] = ContextVar("current", default=None)
 
 
 @contextmanager
-def computing(owner: Hashable, timeout: float | None = None, head_start: float = 0.0) -> Iterator[None]:
+def compute_slot(owner: Hashable, timeout: float | None = None, head_start: float = 0.0) -> Iterator[None]:
     """Holds a compute slot. Reentrant. After the timeout the thread continues without a slot.
 
     owner: charged for the time. head_start: credited waiting time, in seconds.
@@ -139,7 +139,7 @@ def computing(owner: Hashable, timeout: float | None = None, head_start: float =
 
 
 @contextmanager
-def waiting_elsewhere() -> Iterator[None]:
+def slot_released() -> Iterator[None]:
     """Releases the thread's compute slot while it waits for a service or another process."""
     slot = _current.get()
     if slot is None or slot.since is None:
@@ -149,12 +149,12 @@ def waiting_elsewhere() -> Iterator[None]:
     try:
         yield
     finally:
-        slot.acquire(PATIENCE_SECONDS, HEAD_START_SECONDS)
+        slot.acquire(SLOT_TIMEOUT_SECONDS, HEAD_START_SECONDS)
 
 
-def give_way() -> None:
+def yield_slot() -> None:
     """Yields the thread's slot to waiters with less usage. For long loops."""
     slot = _current.get()
     if slot is not None and slot.since is not None:
         slot.release()
-        slot.acquire(PATIENCE_SECONDS, 0.0)
+        slot.acquire(SLOT_TIMEOUT_SECONDS, 0.0)

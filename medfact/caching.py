@@ -1,6 +1,6 @@
 """Shared caches: concurrent callers share one computation.
 
-A server has few threads. Its callers do not block: `MustWait` names the missing result, and the request is retried.
+A server has few threads. Its callers do not block: `ResultPending` names the missing result, and the request is retried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _may_block: ContextVar[bool] = ContextVar("may_block", default=True)
 
 
-class MustWait(Exception):
+class ResultPending(Exception):
     """Another thread is computing the result. until: done when that thread has finished."""
 
     def __init__(self, until: Future[None]) -> None:
@@ -32,8 +32,8 @@ class MustWait(Exception):
 
 
 @contextmanager
-def without_waiting() -> Iterator[None]:
-    """Raises MustWait instead of blocking on another thread."""
+def without_blocking() -> Iterator[None]:
+    """Raises ResultPending instead of blocking on another thread."""
     token = _may_block.set(False)
     try:
         yield
@@ -41,7 +41,7 @@ def without_waiting() -> Iterator[None]:
         _may_block.reset(token)
 
 
-class Alone:
+class KeyedLock:
     """A lock per key."""
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class Alone:
         self._lock = Lock()
 
     @contextmanager
-    def at(self, key: Hashable = None, seconds: float | None = None) -> Iterator[None]:
-        """Holds the lock of a key. Raises TimeoutError if it is not released within `seconds`."""
+    def acquire(self, key: Hashable = None, timeout: float | None = None) -> Iterator[None]:
+        """Holds the lock of a key. Raises TimeoutError if it is not released within `timeout` seconds."""
         while (holder := self._try_acquire(key)) is not None:
             if not _may_block.get():
-                raise MustWait(holder)
-            holder.result(seconds)
+                raise ResultPending(holder)
+            holder.result(timeout)
         try:
             yield
         finally:
@@ -79,20 +79,20 @@ class _Failure:  # cached in place of a result
 _MISSING = object()
 
 
-def keep(
+def shared_cache(
     max_size: float,
     size: Callable[[Any], float] = lambda _: 1,
     key: Callable[..., Hashable] = hashkey,
-    fails: Callable[[Exception], bool] = lambda _: False,
+    is_permanent: Callable[[Exception], bool] = lambda _: False,
 ) -> Callable[[Function], Function]:
     """Decorates a function with an LRU cache. A result larger than `max_size` is cached as the only entry.
 
-    key: maps the arguments to a hashable key. fails: returns True for a permanent error, which is cached like a result.
+    key: maps the arguments to a hashable key. is_permanent: returns True for a permanent error, which is cached like a result.
     """
     cache: LRUCache[Any, Any] = LRUCache(
         max_size, lambda result: 1 if isinstance(result, _Failure) else min(size(result), max_size)
     )
-    key_lock, lock = Alone(), Lock()
+    key_lock, lock = KeyedLock(), Lock()
 
     def lookup(entry: Hashable) -> Any:
         with lock:
@@ -103,7 +103,7 @@ def keep(
             try:
                 return function(*arguments, **named)
             except Exception as error:
-                if not fails(error):
+                if not is_permanent(error):
                     raise
                 return _Failure(copy(error))  # without its traceback and cause
 
@@ -111,7 +111,7 @@ def keep(
         def cached(*arguments: Any, **named: Any) -> Any:
             entry = key(*arguments, **named)
             if (result := lookup(entry)) is _MISSING:
-                with key_lock.at(entry):
+                with key_lock.acquire(entry):
                     if (result := lookup(entry)) is _MISSING:
                         result = compute(*arguments, **named)
                         with lock:
