@@ -19,7 +19,7 @@ MAX_CHARACTERS = 4_000_000
 
 @dataclass(frozen=True)
 class ChatFormat:
-    """How messages become one text.
+    """Writes messages as one text.
 
     thinking:   let the model think before it answers. arguments: further arguments of its template.
     max_tokens: limit for thinking and answer together.

@@ -61,7 +61,7 @@ class ServiceModel:
 
     @property
     def chat(self) -> bool:
-        """Whether demonstrations are turns of a conversation; otherwise they stand in one text, as in the papers."""
+        """True where demonstrations are turns of a conversation; otherwise they stand in one text, as in the papers."""
         return self.settings.shots_as_turns
 
     @property
@@ -118,7 +118,7 @@ class ServiceModel:
     def _arriving(
         self, arrivals: Arrivals, running: Future[None], schedule: Schedule
     ) -> Iterator[tuple[int, Completion] | str]:
-        """What arrives until the end, or in the time that is left once the monitor limits it."""
+        """Yields arrivals until the end, or in the time that is left once the monitor limits it."""
         polled_at, ending_since = time.monotonic(), None
         while True:
             try:
@@ -218,8 +218,8 @@ async def _listed(settings: ServiceSettings) -> tuple[str, ...]:
         await client.close()
 
 
-def _names(told: Any) -> tuple[str, ...]:
-    rows = told.get("data") if isinstance(told, dict) else None
+def _names(body: Any) -> tuple[str, ...]:
+    rows = body.get("data") if isinstance(body, dict) else None
     names = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
     usable = {name for name in names if isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME_CHARACTERS}
     return tuple(sorted(usable))[:MAX_NAMES]

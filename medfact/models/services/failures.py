@@ -27,7 +27,7 @@ LONGEST_QUOTED = 300
 
 
 class Action(Enum):
-    """What to do after a call failed."""
+    """Steps after a failed call."""
 
     RETRY = auto()
     RETRY_UNREACHED = auto()  # but end the run soon if the service has never answered
