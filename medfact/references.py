@@ -1,4 +1,4 @@
-"""Asking an outside database politely: no faster than it allows, each question once, and a plain sentence where it is away."""
+"""Outside databases (PubMed, the UMLS): rate-limited requests, each answered question saved, an error where the service is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan as the folder of a task: the statements in a table, what the tool reads beside it, and a page for people."""
+"""A plan as the folder of a task for the Hugging Face library, lm-evaluation-harness or Inspect: table, configuration, page."""
 
 from __future__ import annotations
 

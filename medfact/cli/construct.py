@@ -1,4 +1,4 @@
-"""The command that makes a data set from questions, as MKJ was made."""
+"""The command that makes a data set from questions, as MKJ was made, and the reader of these questions."""
 
 from __future__ import annotations
 

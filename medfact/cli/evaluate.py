@@ -1,4 +1,4 @@
-"""Commands that ask models: start a run, repeat one, resume one."""
+"""Commands that ask models: start, repeat or resume a run, check a service, have a model write."""
 
 from __future__ import annotations
 

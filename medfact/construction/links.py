@@ -1,4 +1,4 @@
-"""Terms linked to concepts, and the relations of these concepts: from a UMLS folder, or the UMLS REST API."""
+"""Terms linked to concepts of the UMLS (folder or REST API), their relations, and the data set of the resulting triplets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The template of each predicate: from MKJ's pool, or drafted by a model for a person to accept (MKJ, Section 3.3)."""
+"""The template of each predicate, from MKJ's pool or drafted by a model (MKJ, Section 3.3), and how steps write their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers decide on candidates: accepted, mended or refused; what they have settled, and the facts file of that."""
+"""Reviewers' decisions on candidates, the facts file of what they settled, rows and words for both, and reviewer agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are looked for in sentences: a list of one's own, or those of the bundled sets; and where they stand."""
+"""Documents as passages of whole sentences, and the names that are looked for in them: a user's list, or the bundled sets'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts, statements, answers and scores as rows for files and other tools."""
+"""Facts, statements, answers and scores as rows for files and other tools, and the part of a spec that leaves a machine."""
 
 from __future__ import annotations
 

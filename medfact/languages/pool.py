@@ -1,4 +1,4 @@
-"""The project's pool in a language: the same relations, forms and facts, with the sentences and names of that language."""
+"""The project's pool in a language: its sentences, and the articles, joins and numbers with which names stand in them."""
 
 from __future__ import annotations
 

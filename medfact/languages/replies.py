@@ -1,4 +1,4 @@
-"""Replies read in the language of their question, else in English, else in the one other language in which they answer."""
+"""Replies read by a language's words: that of their question, else English, else the one other language that answers."""
 
 from __future__ import annotations
 

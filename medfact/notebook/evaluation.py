@@ -1,4 +1,4 @@
-"""Evaluating a model in a notebook, and the run that it gives."""
+"""Evaluation of a model or a Python function in a notebook, its run, and runs beside each other."""
 
 from __future__ import annotations
 

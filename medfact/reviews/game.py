@@ -1,4 +1,4 @@
-"""“Beat the model”: a person judges the statements of one fact after another, beside a model that was asked the same ones."""
+"""“Beat the model” (a person judges the statements that a model was asked), and the queues in which facts are reviewed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reviews of a run, as text for a terminal, and in the words of the page."""
+"""The reviews of a run: their summary, as text for a terminal, and in the words of the page."""
 
 from __future__ import annotations
 

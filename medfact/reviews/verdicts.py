@@ -1,4 +1,4 @@
-"""Verdicts: one on a fact, then exceptions among its statements; what the latest add up to; and who gives them blindly."""
+"""Verdicts on a fact and exceptions among its statements, their totals, blind reviewers, and the guidelines for judging."""
 
 from __future__ import annotations
 

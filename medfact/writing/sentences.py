@@ -1,4 +1,4 @@
-"""What became of each prototype: its rephrasing, or why the guards stopped every attempt at one."""
+"""The rephrasing of each prototype, what it changed, or why the guards stopped every attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The press of a button: runs are recorded and queued, repeated, stopped, resumed, or priced."""
+"""Runs that a visitor begins: admitted, recorded and queued, repeated, stopped, resumed, or priced."""
 
 from __future__ import annotations
 

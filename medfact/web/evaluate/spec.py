@@ -1,4 +1,4 @@
-"""From the form to specs: where the facts come from, in whose sentences, and one spec a model."""
+"""From the form to specs, one a model, and from specs to plans, each made once and cached."""
 
 from __future__ import annotations
 
