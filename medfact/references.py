@@ -1,4 +1,4 @@
-"""Outside databases (PubMed, the UMLS): rate-limited requests, each answered question saved, an error where the service is down."""
+"""Outside databases (PubMed, the UMLS): rate-limited requests, saved answers, and an error where the service is down."""
 
 from __future__ import annotations
 
