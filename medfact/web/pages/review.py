@@ -24,6 +24,7 @@ from medfact.languages import names_in
 from medfact.limits import is_public_server
 from medfact.results.wording import duration, share
 from medfact.reviews.game import disputed, disputed_or_wrong, shuffled
+from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
 from medfact.reviews.invitations import (
     ASKED_DAYS,
     MOST_OPEN,
@@ -51,10 +52,7 @@ from medfact.reviews.verdicts import (
     STATEMENTS_ALONE,
     TRUE,
     WITHDRAWN,
-    Guidelines,
     Opinion,
-    guidelines,
-    is_absolute,
     is_blind,
     opinions,
     show_labels,
