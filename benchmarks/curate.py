@@ -22,10 +22,21 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.curation.beginning import Begun, begin
-from medfact.curation.checks import ACCEPTED, ALL, REFUSED, Said, decided, fact_rows, settled, standing
+from medfact.curation.checks import (
+    ACCEPTED,
+    ALL,
+    REFUSED,
+    Quality,
+    Said,
+    decided,
+    fact_rows,
+    pair_text,
+    quality_of,
+    reviewer_text,
+    settled,
+    standing,
+)
 from medfact.curation.proposals import Proposing
-from medfact.curation.quality import Quality, quality_of
-from medfact.curation.words import pair_text, reviewer_text
 from medfact.datasets import load_file
 from medfact.datasets.table_writer import write_table
 from medfact.store import Candidate, Curation, CurationDecision, Store

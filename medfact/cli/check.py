@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from medfact.cli import MISTAKE, OK, latest, print_data, say
-from medfact.cli.consent import check_models, confirm_upload
-from medfact.cli.evaluate import are_named, check_address_of, key_of, loader
+from medfact.cli.evaluate import are_named, check_address_of, check_models, confirm_upload, key_of, loader
 from medfact.cli.options import repeated_spec
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import kept

@@ -14,18 +14,23 @@ from medfact.curation.checks import (
     ACCEPTED,
     MENDED,
     REFUSED,
+    WRONG_ON_PURPOSE,
+    candidate_row,
+    candidate_text,
     check_closable,
+    curation_row,
     decided,
     fact_rows,
     following,
     last_of,
+    outcome_row,
+    outcome_text,
     progress_of,
     settled,
     standing,
     withdrawn,
 )
 from medfact.curation.proposals import Proposing
-from medfact.curation.words import WRONG_ON_PURPOSE, candidate_row, candidate_text, curation_row, outcome_row, outcome_text
 from medfact.datasets.table_writer import json_line
 from medfact.datasets.text import one_line
 from medfact.errors import Mistake

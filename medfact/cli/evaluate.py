@@ -1,41 +1,110 @@
-"""Commands that ask models: start a run, repeat one, resume one."""
+"""Commands that ask models: start, repeat or resume a run, check a service, have a model write."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from medfact.cli import MISTAKE, resumable, service_check
-from medfact.cli.consent import check_addressed, check_models, confirm_upload, typed_address
-from medfact.cli.options import repeated_spec, specs_of, typed_settings
+from medfact.answers.prompts import LLM_EVAL_STATEMENTS
+from medfact.cli import MISTAKE, OK, print_data, resumable
+from medfact.cli.options import repeated_spec, spec_of, specs_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, kept, print_notes, run_row
 from medfact.cli.show_data import held_in, in_language, load_collection
+from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, Model, is_local, key_of_named, load_model, provider_of
+from medfact.models import (
+    BUNDLED_MODEL,
+    Model,
+    check_spec,
+    check_typed_address,
+    is_local,
+    key_of_named,
+    load_model,
+    provider_of,
+)
 from medfact.results.wording import names_of_runs
+from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
 from medfact.runs.pool import decoded_as_published
 from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
+from medfact.runs.service_check import check_service, cost_of_check, prompts_of_check
 from medfact.runs.start import as_decided, recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
+from medfact.writing.diversity import diversity
+from medfact.writing.kinds import EIGHT_STATEMENTS, writing_kind
+from medfact.writing.runs import SHOWN, drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
+from medfact.writing.sentences import REPHRASED, rejections
+from medfact.writing.templates import pool_file, usable_lines
+
+
+def check_models(specs: Collection[RunSpec]) -> None:
+    """Raises an error where a model cannot be named, an address is none or not asked, or a budget cannot be kept."""
+    for spec in specs:
+        check_spec(spec.model)
+        check_settings(spec)
+    check_addressed(specs)
+
+
+def check_addressed(specs: Collection[RunSpec]) -> None:
+    """Raises Mistake where an address was typed, and every model is asked at one of its own."""
+    for spec in specs:
+        try:
+            return check_typed_address(spec.model, spec.service.base_url)
+        except Mistake as mistake:
+            passed_over = mistake
+    if specs:
+        raise passed_over
+
+
+def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
+    """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
+    remote = sorted(set[str]().union(*map(hosts_of_own_data, specs)))
+    if not remote or agreed:
+        return
+    documents = " and documents" if any(spec.corpus for spec in specs) else ""
+    warning = f"Your facts{documents} go to {', '.join(remote)}. They must hold no patient data."
+    if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise Mistake(warning, "If you agree, add --yes.")
+
+
+def typed_address(options: argparse.Namespace) -> str | None:
+    address: str | None = typed_settings(options)["service"].get("base_url")
+    return address
+
+
+def check_services(options: argparse.Namespace) -> int:
+    """Checks the service of each model and prints a row each; with --dry-run, what the check would cost. Records no run."""
+    if options.again or options.writing or options.race or not options.model:
+        raise Mistake(
+            "The check asks models behind a service, and no run.", "Give --model, without --again, --writing or --race."
+        )
+    specs = [spec_of(options, model) for model in options.model]
+    check_models(specs)
+    prompts = [prompts_of_check(spec) for spec in specs]
+    both = zip(specs, prompts, strict=True)
+    if options.dry_run:
+        return emit((cost_of_check(spec, asked) for spec, asked in both), options.output)
+    return emit([check_service(spec, asked, key_of_named(spec.model, spec.service)) for spec, asked in both], options.output)
 
 
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
     check_output(options.output)
     if options.check_service:
-        return service_check.check(options)
+        return check_services(options)
     return _repeat(options) if options.again else _ask_written(options) if options.writing else _start(options)
 
 
@@ -159,9 +228,7 @@ def resume(options: argparse.Namespace) -> int:
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
     if record.spec.writes:
-        from medfact.cli import write
-
-        return write.go_on(record.run, store, None, **asking)
+        return go_on(record.run, store, None, **asking)
     with resumable(record.run):
         code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
@@ -259,3 +326,116 @@ def loader(options: argparse.Namespace, models: Sequence[str], racing: Sequence[
     settings = ClusterSettings(options.on, options.actors, options.cpus_per_actor, options.gpus_per_actor)
     with connected(settings, len(local), sum(map(is_local, racing))) as load:
         yield load
+
+
+def start_writer(options: argparse.Namespace) -> int:
+    """Has one model write, and prints a row; with --dry-run, prints what it would cost."""
+    check_output(options.output)
+    spec = spec_of(options, options.model or BUNDLED_MODEL)
+    check_models([spec])
+    collection = load_collection(spec)
+    if options.dry_run:
+        task, planned = planned_writing(options.kind, spec, collection)
+        return emit([costs(task, planned=planned)], options.output)
+    confirm_upload([spec], options.yes)
+    store = Store(options.db)
+    writing = start_writing(options.kind, spec, store, collection)
+    return go_on(writing, store, options.output, key=key_of_named(spec.model, spec.service))
+
+
+def go_on(writing: str, store: Store, output: str | None, **options: Any) -> int:
+    """Writes what is missing, and prints a row."""
+    first = writing_of(writing, store)
+    print_notes(first.notes)
+    code = show_progress(write(first.run, store, **options), first.model)
+    return max(code, emit([_row(store.run(first.run), store)], output))
+
+
+def written(options: argparse.Namespace) -> int:
+    """Lists what was written: a row per prototype, or per line of LLMEval."""
+    store = kept(options.db)
+    first = writing_of(options.run, store)
+    kind = writing_kind(first)
+    if kind.forms:
+        rows = (
+            {
+                "relation": draft.relation,
+                "sentences": dict(draft.sentences),
+                "problem": draft.problem,
+                "reply": draft.reply,
+            }
+            for draft in drafts(first.run, store)
+        )
+        return emit(rows, options.output)
+    return emit(_lines(first, store) if kind is EIGHT_STATEMENTS else _sentences(first, store), options.output)
+
+
+def save_drafts(options: argparse.Namespace) -> int:
+    """Saves the drafts that break no rule as a pool file, which says that nobody has accepted them."""
+    store = kept(options.db)
+    first = writing_of(options.run, store)
+    usable = {draft.relation: draft.sentences for draft in drafts(first.run, store) if draft.problem is None}
+    text = pool_file(usable, str(first.spec.task), writer_of(first), accepted="", extends=options.extends)
+    if options.output is None:
+        print_data(text, end="")
+        return OK
+    path = Path(options.output)
+    if path.exists():
+        raise Mistake(f"{path.name} exists.", "Choose another name: a file that somebody has read is not overwritten.")
+    with being_written(path):
+        path.write_text(text, encoding="utf-8")
+    return OK
+
+
+def _row(first: Run, store: Store) -> dict[str, Any]:
+    kind = writing_kind(first)
+    row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state, "kind": kind.name}
+    if kind is EIGHT_STATEMENTS:
+        lines = [len(usable_lines(item.answer.raw or "")) for item in store.answers.asked(first.run) if item.answer is not None]
+        return {**row, "facts": len(lines), "usable": sum(number >= LLM_EVAL_STATEMENTS for number in lines)}
+    if kind.forms:
+        made_drafts = drafts(first.run, store)
+        usable = sum(draft.problem is None for draft in made_drafts)
+        return {**row, "relations": len(made_drafts), "usable": usable}
+    made = sentences(first.run, store)
+    return {
+        **row,
+        "sentences": len(made),
+        "rephrased": sum(sentence.fate == REPHRASED for sentence in made),
+        "by_variant": rejections(made),
+        "diversity": {
+            "prototypes": asdict(diversity(sentence.prototype for sentence in made)),
+            "written": asdict(diversity(sentence.statement(first.model) for sentence in made)),
+        },
+    }
+
+
+def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
+    for item, sentence in zip(store.answers.asked(first.run), sentences(first.run, store), strict=True):
+        made = sentence.prototype
+        yield {
+            "statement_id": made.statement_id,
+            "fact_id": made.fact.fact_id,
+            "variant": made.variant,
+            "label": made.label,
+            "role": "shots" if item.shots_of == SHOWN else "test",
+            "prototype": made.text,
+            "rephrasing": sentence.text,
+            "stopped": list(sentence.stopped),
+            "replies": list(sentence.replies),
+        }
+
+
+def _lines(first: Run, store: Store) -> Iterator[dict[str, Any]]:
+    for item in store.answers.asked(first.run):
+        reply = "" if item.answer is None else item.answer.raw or ""
+        lines = usable_lines(reply)
+        fact = item.statement.fact
+        yield {
+            "fact_id": fact.fact_id,
+            "triplet": item.statement.text,
+            "label": fact.positive,
+            "usable": len(lines) >= LLM_EVAL_STATEMENTS,
+            "lines": list(lines),
+            "reply": reply,
+        }

@@ -12,7 +12,7 @@ from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake
 from medfact.facts import name_key
 from medfact.metrics import record_of
-from medfact.references.pubmed import REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY, PubMed
+from medfact.references import REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY, PubMed
 from medfact.results.rarity import HOW_TO_BRING, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.store import Store, home

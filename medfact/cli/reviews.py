@@ -13,8 +13,7 @@ from medfact.errors import Mistake
 from medfact.results.wording import counted
 from medfact.reviews.game import VISITOR
 from medfact.reviews.suggestions import Suggestion, suggestions
-from medfact.reviews.summary import Summary, summary
-from medfact.reviews.text import where
+from medfact.reviews.text import Summary, summary, where
 from medfact.reviews.transfer import browser_of, rows_of, verdicts_in
 from medfact.reviews.verdicts import opinions
 from medfact.store import Store

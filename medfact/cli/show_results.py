@@ -30,10 +30,9 @@ from medfact.results.sections.beside import beside_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.verdict import verdict
 from medfact.results.wording import counted, names_of_runs, own_name, run_name
-from medfact.reviews.summary import Summary, summary
-from medfact.reviews.text import summary_lines
+from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
-from medfact.tasks.benchmark import TASK
+from medfact.tasks import TASK
 from medfact.views.report import html_report
 from medfact.views.score_card import MAX_RUNS, card_of
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from medfact.curation.names import Name, read_names, tails_of, with_known_names
-from medfact.curation.passages import Passage, read_passages
+from medfact.curation.names import Name, Passage, read_names, read_passages, tails_of, with_known_names
 from medfact.curation.proposals import Proposing, proposed
 from medfact.errors import Mistake
 from medfact.facts import digest, name_key, normalize_space

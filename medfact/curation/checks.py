@@ -1,16 +1,27 @@
-"""What reviewers decide on candidates: accepted, mended or refused; what they have settled, and the facts file of that."""
+"""Reviewers' decisions on candidates, the facts file of what they settled, rows and words for both, and reviewer agreement."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
 from typing import Any
+
+import numpy as np
 
 from medfact.curation.names import Name, with_known_names
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
-from medfact.facts import name_key, normalize_space
+from medfact.facts import Fact, name_key, normalize_space
+from medfact.metrics.agreement import MISSING, Agreement, agreement
+from medfact.metrics.clusters import effective_number
+from medfact.metrics.records import codes
+from medfact.metrics.uncertainty import NOTHING, Estimate, wilson
+from medfact.prototypes import load_pool
+from medfact.prototypes.library import BUILTIN_POOL
+from medfact.results.wording import counted, plain_value, share
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.store import Candidate, Curation, CurationDecision
 from medfact.store.curations import CLOSED
@@ -205,3 +216,197 @@ def _known(name: str, proposed: str, kind: str | None, identifier: str | None) -
         return kind, identifier
     known = with_known_names(Name(name))
     return known.type, known.identifier
+
+
+MOST_CONTROLS = 0.1
+"""The share of controls that a reviewer may accept by a slip. Whose interval lies above it does not read."""
+
+FEWEST_CONTROLS = 10
+"""With fewer controls nobody is called careless."""
+
+_CODES = {name: code for code, name in enumerate(DECISIONS)}
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """What a reviewer decided. id: `checks.who`. accepted: of the proposals, the share accepted, mended or not; controls:
+    of the controls, the share accepted as they are. Intervals: Wilson's, with the diseases' worth as n. seconds: the median
+    time of a decision; None where nobody measured.
+    """
+
+    id: str
+    name: str
+    decided: int
+    accepted: Estimate
+    controls: Estimate
+    seconds: float | None
+
+    @property
+    def is_careless(self) -> bool:
+        """Returns true if more controls are accepted than slips explain."""
+        return self.controls.n >= FEWEST_CONTROLS and (self.controls.low or 0.0) > MOST_CONTROLS
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How far two reviewers agree on the proposals that both have decided: accept, mend or refuse."""
+
+    a: str
+    b: str
+    agreement: Agreement
+
+
+@dataclass(frozen=True)
+class Quality:
+    """reviewers: by name. pairs: of those who share a proposal."""
+
+    reviewers: tuple[Reviewer, ...]
+    pairs: tuple[Pair, ...]
+
+
+def quality_of(candidates: Sequence[Candidate], said: Said) -> Quality:
+    """What all reviewers' decisions say of them."""
+    names = {name: one.reviewer for of in said.values() for name, one in of.items()}
+    order = sorted(names, key=lambda name: (names[name].casefold(), name))
+    return Quality(tuple(_reviewer(candidates, said, name) for name in order), tuple(_pairs(candidates, said, order, names)))
+
+
+def _reviewer(candidates: Sequence[Candidate], said: Said, name: str) -> Reviewer:
+    own = [(one, said[one.position][name]) for one in candidates if name in said.get(one.position, {})]
+    seconds = [decision.seconds for _, decision in own if decision.seconds is not None]
+    return Reviewer(
+        name,
+        own[0][1].reviewer,
+        len(own),
+        _share([(one.head, decision.decision != REFUSED) for one, decision in own if not one.control]),
+        _share([(one.head, decision.decision == ACCEPTED) for one, decision in own if one.control]),
+        median(seconds) if seconds else None,
+    )
+
+
+def _share(rows: Sequence[tuple[str, bool]]) -> Estimate:
+    """The share of rows that hold. Rows of one disease stand or fall together."""
+    if not rows:
+        return NOTHING
+    share = sum(holds for _, holds in rows) / len(rows)
+    worth = min(len(rows), effective_number(codes([head for head, _ in rows])))
+    return Estimate(share, *wilson(share, worth), len(rows))
+
+
+def _pairs(candidates: Sequence[Candidate], said: Said, order: Sequence[str], names: dict[str, str]) -> Iterator[Pair]:
+    real = [one for one in candidates if not one.control and one.position in said]
+    for a, b in combinations(order, 2):
+        ratings = np.array(
+            [
+                [_CODES[of[name].decision] if name in of else MISSING for name in (a, b)]
+                for of in (said[one.position] for one in real)
+            ],
+            dtype=np.int64,
+        )
+        found = agreement(ratings.reshape(len(real), 2), codes([one.head for one in real]))
+        if found.items:
+            yield Pair(names[a], names[b], found)
+
+
+WRONG_ON_PURPOSE = (
+    "A proposal is no fact: the sentence may deny it or speak of something else, and some proposals are wrong on purpose."
+)
+
+
+def in_words(candidate: Candidate) -> str:
+    """The proposed fact as a plain sentence of our own pool, "" if that does not state its relation."""
+    fact = Fact(candidate.head, candidate.relation, candidate.tail)
+    return next((one.text for one in load_pool(BUILTIN_POOL).statements([fact])), "")
+
+
+def candidate_row(candidate: Candidate, of: int) -> dict[str, Any]:
+    """A candidate for a reviewer: without anything that tells a control."""
+    shown = ("head", "relation", "tail", "sentence", "title", "source", "address")
+    told = {name: getattr(candidate, name) or None for name in shown}
+    return {"number": candidate.position + 1, "of": of, **told, "may_deny": candidate.cue or None}
+
+
+def candidate_text(candidate: Candidate, of: int, done: int) -> Iterator[str]:
+    """The same for a terminal."""
+    yield f"{candidate.position + 1} of {of}, {done} decided by you"
+    yield f"“{candidate.sentence}”"
+    yield f"    about {candidate.title or 'no subject that is given'}; {candidate.source}, {candidate.address}"
+    if candidate.cue:
+        yield f"    may deny: “{candidate.cue}”"
+    yield f"Does it say this? {candidate.head} — {candidate.relation} → {candidate.tail}"
+    if words := in_words(candidate):
+        yield f"    Proposed: {words}"
+
+
+def curation_row(curation: Curation, progress: Progress) -> dict[str, Any]:
+    """A curation in a list."""
+    told = {name: getattr(curation, name) for name in ("curation", "name", "documents", "made_at", "candidates", "reviewers")}
+    return {**told, "begun": len(progress.done), "finished": progress.finished, "is_finished": progress.is_finished}
+
+
+def outcome_row(curation: Curation, candidates: Sequence[Candidate], said: Said) -> dict[str, Any]:
+    """What reviewers have decided together; how far they are, and no more, as long as not all have finished."""
+    progress = progress_of(curation, said)
+    row = curation_row(curation, progress)
+    if not progress.is_finished:
+        return {**row, "facts": None, "by_reviewer": None, "by_pair": None}
+    quality = quality_of(candidates, said)
+    facts = {rule: len(settled(candidates, said, rule, curation.reviewers)) for rule in RULES}
+    return {
+        **row,
+        "facts": facts,
+        "by_reviewer": [
+            {
+                "reviewer": one.name,
+                "decided": one.decided,
+                "accepted": one.accepted._asdict(),
+                "controls_accepted": one.controls._asdict(),
+                "careless": one.is_careless,
+                "median_seconds": one.seconds,
+            }
+            for one in quality.reviewers
+        ],
+        "by_pair": [_pair_row(one) for one in quality.pairs],
+    }
+
+
+def _pair_row(one: Pair) -> dict[str, Any]:
+    figures = {name: getattr(one.agreement, name)._asdict() for name in ("raw", "cohen", "ac1")}
+    return {"a": one.a, "b": one.b, "n": one.agreement.items, **figures, "why_not": one.agreement.why_not}
+
+
+def outcome_text(curation: Curation, candidates: Sequence[Candidate], said: Said) -> Iterator[str]:
+    """What `outcome_row` says, for a person."""
+    progress = progress_of(curation, said)
+    yield f"{curation.name} ({curation.curation}): {counted(curation.candidates, 'candidate')} from {curation.documents}"
+    yield f"finished: {progress.finished} of {counted(progress.wanted, 'reviewer')}"
+    if not progress.is_finished:
+        yield "what they decided is shown when all have finished"
+        return
+    for rule, when in RULES.items():
+        facts = settled(candidates, said, rule, curation.reviewers)
+        yield f"{counted(len(facts), 'fact')} where {when}{' (--by majority)' if rule == MAJORITY else ''}"
+    quality = quality_of(candidates, said)
+    yield from map(reviewer_text, quality.reviewers)
+    yield from map(pair_text, quality.pairs)
+
+
+def reviewer_text(one: Reviewer) -> str:
+    """What is said of a reviewer."""
+    text = (
+        f"{one.name}: accepts {share(one.accepted)} of {counted(one.accepted.n, 'proposal')}, and {share(one.controls)} of "
+        f"{counted(one.controls.n, 'control')}, whose sentence does not name it"
+    )
+    pace = f"; {one.seconds:.1f} s a candidate (median)" if one.seconds is not None else ""
+    careless = f"; CARELESS: more than {MOST_CONTROLS:.0%} of controls, slips left aside" if one.is_careless else ""
+    return f"{text}{pace}{careless}"
+
+
+def pair_text(one: Pair) -> str:
+    """What is said of a pair of reviewers."""
+    figures = one.agreement
+    kappa = plain_value(figures.cohen) if figures.cohen.value is not None else f"no value ({figures.why_not['cohen']})"
+    return (
+        f"{one.a} and {one.b} agree on {share(figures.raw)} of {counted(figures.items, 'proposal')}; kappa {kappa}, "
+        f"AC1 {plain_value(figures.ac1)}"
+    )

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from medfact.curation.names import Finder, Found, Name, are_linked, stems, with_known_names
-from medfact.curation.passages import Passage
+from medfact.curation.names import Finder, Found, Name, Passage, are_linked, stems, with_known_names
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
 from medfact.prototypes.library import BUILTIN_POOL

@@ -1,4 +1,4 @@
-"""The project's pool in a language: the same relations, forms and facts, with the sentences and names of that language."""
+"""The project's pool in a language: its sentences, and the articles, joins and numbers with which names stand in them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,100 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from medfact.assets import language_names, pool_language
 from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import PoolError
 from medfact.facts import Fact, name_key
-from medfact.languages.cases import PLURAL, Cases, check_cases, check_genders, read_cases
-from medfact.languages.grammar import Joined, filled, problem_of_marks, sentence
-from medfact.languages.names import MARKS, Name
+from medfact.languages.names import MARKS, PLURAL, Cases, Name, check_cases, check_genders, in_case, read_cases, unknown_cases
 from medfact.prototypes import Pool, RelationPrototypes, load_pool
 from medfact.prototypes.pool_files import problems_by_form, validate_pool
 from medfact.statements import Statement
+
+Joined = tuple[re.Pattern[str], str]
+"""What stands around a seam, and what becomes of it."""
+
+_PART = re.compile(
+    r"(?P<bare>~?)\[(?P<slot>[XY])\](?:\{(?P<case>[^{}|]+)\})?|\{(?:(?P<of>[XY]):)?(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}"
+)
+_SEAM = re.compile(r"\|(?:~[^\s|]* )?")
+
+
+class _Part(NamedTuple):
+    """The text before a slot or a word; the slot's mark, the slot and its case; whose number a word takes, and its numbers."""
+
+    before: str
+    bare: bool = False
+    slot: str = ""
+    case: str = ""
+    of: str = ""
+    singular: str = ""
+    plural: str = ""
+
+
+def sentence(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = (), cases: Cases | None = None) -> str:
+    """A prototype as a sentence, with a capital at its start."""
+    text = filled(prototype, head, tail, joined, cases)
+    return text[:1].upper() + text[1:]
+
+
+def filled(prototype: str, head: Name, tail: Name, joined: Sequence[Joined] = (), cases: Cases | None = None) -> str:
+    """The same as its letters stand: a script without capitals keeps a name such as "β地中海贫血" at the start."""
+    names, text = {"X": head, "Y": tail}, ""
+    subject = head
+    for part in _parts(prototype):
+        text += part.before
+        if part.slot:
+            subject = names[part.slot]
+            text = _followed(text, _shown(in_case(subject, part.case, part.bare, cases or {}), part.bare), joined)
+        else:
+            text += part.plural if names.get(part.of, subject).plural else part.singular
+    return text
+
+
+def problem_of_marks(prototype: str, cases: Cases) -> str | None:
+    """Why the marks of a prototype cannot all be filled; None if they can."""
+    for case in unknown_cases(prototype, cases):
+        return f"there is no case {case!r}: {'cases are ' + ', '.join(cases) if cases else 'this language has none'}."
+    words = _PART.sub(lambda part: f"{part['singular'] or ''}{part['plural'] or ''}", prototype)
+    left = next((character for character in words if character in MARKS), None)
+    return f"{left!r} fills nothing: names stand as [X] or ~[X], words that take a number as {{one|many}}." if left else None
+
+
+def with_article(name: Name) -> str:
+    """A name as it stands in a sentence: "el dolor", "l'asthme"."""
+    space = "" if name.article.endswith(("'", "’")) or not name.article else " "
+    return f"{name.article}{space}{name.text}"
+
+
+def _shown(name: Name, bare: bool) -> str:
+    return f"~{name.article} {name.text}" if bare else with_article(name)
+
+
+def _followed(text: str, name: str, joined: Sequence[Joined]) -> str:
+    """A text and the name that follows it."""
+    seam = f"{text}|{name}"
+    for pattern, becomes in joined:
+        seam = pattern.sub(becomes, seam, count=1)
+    return _SEAM.sub("", seam, count=1)
+
+
+@lru_cache(maxsize=1 << 10)
+def _parts(prototype: str) -> tuple[_Part, ...]:
+    return tuple(_found(prototype))
+
+
+def _found(prototype: str) -> Iterator[_Part]:
+    end = 0
+    for found in _PART.finditer(prototype):
+        bare, slot, case, of, singular, plural = (cell or "" for cell in found.groups())
+        yield _Part(prototype[end : found.start()], bool(bare), slot, case, of, singular, plural)
+        end = found.end()
+    yield _Part(prototype[end:])
+
 
 ENGLISH_POOL = "medfact"
 """The pool whose relations, and names of relations, the others share."""

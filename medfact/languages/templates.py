@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from medfact.facts import Fact, name_key
-from medfact.languages.cases import in_case
 from medfact.languages.language import Language
-from medfact.languages.names import MARKS, Name
+from medfact.languages.names import MARKS, Name, in_case
 
 MOST_PLACES = 4
 """Where a text may have one name, as when a name is a part of the other: more are not tried."""

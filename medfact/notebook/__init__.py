@@ -3,8 +3,7 @@
 `medfact/__init__.py` hands these names out, each imported when it is first used.
 """
 
-from medfact.notebook.comparison import Compared, compare
-from medfact.notebook.evaluation import Evaluated, evaluate, open_run
+from medfact.notebook.evaluation import Compared, Evaluated, compare, evaluate, open_run
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, load_facts, statements
 

@@ -1,26 +1,32 @@
-"""Evaluating a model in a notebook, and the run that it gives."""
+"""Evaluation of a model or a Python function in a notebook, its run, and runs beside each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+import hashlib
+import inspect
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
 from medfact.datasets.text import one_line
-from medfact.errors import Mistake
+from medfact.errors import Mistake, ModelError
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
 from medfact.metrics.records import ESTIMANDS, LIKE
-from medfact.models import FUNCTION, Model, check_spec, key_of_named, load_model, typed_model
-from medfact.notebook.function import Function, function_model
-from medfact.notebook.report import Scores
+from medfact.models import FUNCTION, Completion, Model, Prompt, check_spec, key_of_named, load_model, typed_model
+from medfact.notebook.report import NOT_FOR_USE, Scores, figure_of
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
+from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
 from medfact.results.report import report_of
-from medfact.results.wording import marked
+from medfact.results.sections import SECTIONS, Beside, Figures
+from medfact.results.sections.beside import beside_of
+from medfact.results.text import comparison_text, names_in_a_terminal
+from medfact.results.wording import TOO_FEW, counted, marked, points
 from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.pool import decoded_as_published
@@ -31,6 +37,73 @@ from medfact.store import Run, Store
 
 if TYPE_CHECKING:
     import pandas
+    import plotly.graph_objects
+
+    from medfact.models import ModelInfo
+
+
+Reply = str | bool | None
+Function = Callable[[list[str]], Sequence[Reply]]
+"""Replies to prompts, one each and in their order: a text; True or False; or None where there is none, to be asked again."""
+
+NO_REPLY = "the function gave no reply"
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function as a model. batch: most prompts that it gets at once."""
+
+    spec: str
+    function: Function
+    batch: int
+    info: ModelInfo
+    chat: bool = False
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Raises ModelError where the function fails, or gives something else than a reply to each prompt."""
+        for first in range(0, len(prompts), self.batch):
+            texts = [str(prompts[place].content) for place in range(first, min(first + self.batch, len(prompts)))]
+            for place, reply in enumerate(self._replies(texts), first):
+                yield place, self._completion(reply)
+
+    def _replies(self, texts: list[str]) -> Sequence[Reply]:
+        try:
+            replies = self.function(list(texts))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"[:300]
+            raise ModelError(f"{self.spec} failed ({reason}).", "Answers so far are kept: mend it and `resume`.") from error
+        unordered = isinstance(replies, Mapping | Set)  # what they iterate over are no replies, or in no order
+        if isinstance(replies, str) or unordered or not hasattr(replies, "__len__") or not hasattr(replies, "__iter__"):
+            kind = type(replies).__name__
+            raise ModelError(f"{self.spec} returned {kind}, not a list.", "Return a list with one reply a prompt.")
+        if len(replies) != len(texts):
+            raise ModelError(
+                f"{self.spec} returned {len(replies)} replies to {len(texts)} prompts.",
+                "Return one reply a prompt, in their order.",
+            )
+        return replies
+
+    def _completion(self, reply: Any) -> Completion:
+        if reply is None:
+            return Completion(None, failure=NO_REPLY)
+        if isinstance(reply, str):
+            return Completion(reply)
+        if isinstance(reply, bool) or type(reply).__name__ in {"bool", "bool_"}:  # numpy's among them
+            return Completion(str(bool(reply)))
+        kind = type(reply).__name__
+        raise ModelError(f"{self.spec} gave a reply of type {kind}.", "A reply is a text, True, False, or None for none.")
+
+
+def function_model(function: Function, batch: int) -> FunctionModel:
+    """The model of a function. Its revision is a hash of its source, where that can be read."""
+    name = getattr(function, "__name__", type(function).__name__).strip("<>")
+    try:
+        revision = hashlib.sha256(inspect.getsource(function).encode()).hexdigest()[:16]
+    except (OSError, TypeError):
+        revision = "unknown"
+    note = "It is a Python function of a notebook: only there can the run be resumed, with `resume(function)`."
+    return FunctionModel(f"{FUNCTION}{name}", function, batch, {"revision": revision, "decoding": {}, "notes": (note,)})
+
 
 BATCH = 64
 """Prompts that a function gets at once, at most."""
@@ -201,3 +274,74 @@ def _follow(events: Iterator[Event], progress: bool) -> None:
                     bar.set_description(event.state)
                 case Failed():
                     raise event.error
+
+
+class Compared:
+    """Two to eight runs on the facts that they share."""
+
+    def __init__(self, sides: list[Side], store: Store) -> None:
+        self._sides, self._store = sides, store
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What the runs share, in what they differ, and their paired differences."""
+        return comparison(self._sides)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of each run by itself, over all its facts."""
+        return Scores(tuple(report_of(self._store, side.run) for side in self._sides), self._store)
+
+    def _beside(self, names: dict[str, str]) -> Beside:
+        return beside_of(self._store, self._sides, names)
+
+    def frame(self) -> pandas.DataFrame:
+        """A row a pair and score: a, b, metric, difference (a − b, a share), low, high, p, p_holm, only_a, only_b, n."""
+        return frame_of(self.comparison.record()["pairs"])
+
+    def figure(self, name: str = "ways of asking") -> plotly.graph_objects.Figure:
+        """A figure of all the runs; see `Scores.figure`."""
+        if name not in SECTIONS or SECTIONS[name].tab != "compare":  # what runs show beside each other takes long
+            return self.scores.figure(name)
+        names = {one.run: one.name for one in self.comparison.runs}
+        return figure_of(Figures(self.scores.named, beside=self._beside(names)), name)
+
+    def __str__(self) -> str:
+        beside = self._beside(names_in_a_terminal(self.comparison))
+        return comparison_text(self.comparison, list(self.scores.reports), beside)
+
+    def __repr__(self) -> str:
+        return f"<{len(self._sides)} runs on {counted(self.comparison.shared_facts, 'shared fact')}>"
+
+    def _repr_html_(self) -> str:
+        names = {one.run: one.name for one in self.comparison.runs}
+        rows = Markup("").join(_row(pair, names) for pair in self.comparison.record()["pairs"])
+        head = Markup("").join(
+            Markup("<th>{}</th>").format(title)
+            for title in ("a", "b", "score", "a − b, points", "95% interval, for all pairs", "n")
+        )
+        about = f"{counted(self.comparison.shared_facts, 'shared fact')}. {NOT_FOR_USE}"
+        table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
+        return table
+
+
+def _row(pair: dict[str, Any], names: dict[str, str]) -> Markup:
+    low, high = pair["low_all"], pair["high_all"]
+    bounds = TOO_FEW if low is None else f"{points(low)} to {points(high)}"
+    difference = "no value" if pair["difference"] is None else points(pair["difference"])
+    cells = [names[pair["a"]], names[pair["b"]], METRICS[pair["metric"]], difference, bounds, f"{pair['n']:,}"]
+    return Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
+
+
+def compare(*runs: Evaluated | str, db: str | None = None) -> Compared:
+    """Compares two to eight runs on the facts they share. runs: as `evaluate` gives them, or their ids in the database `db`.
+
+    Raises Mistake where they are too few or too many, or of different databases, and UnknownName where there is no such run.
+    """
+    opened = [run if isinstance(run, Evaluated) else open_run(run, db) for run in runs]
+    if not opened:
+        raise Mistake("No run is given.", "Compare 2 to 8.")
+    stores = [run.store for run in opened]
+    if len({store.url for store in stores}) > 1:
+        raise Mistake("The runs are in different databases.", "Export one of them, and import it beside the other.")
+    return Compared(sides_of(stores[0], [run.id for run in opened]), stores[0])

@@ -15,8 +15,7 @@ from typing import Any
 
 from medfact.datasets.table_writer import being_written
 from medfact.datasets.text import escape_control_characters
-from medfact.exchange.portable import shown_model
-from medfact.exchange.rows import statement_row
+from medfact.exchange.rows import shown_model, statement_row
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.hub import BUNDLED_FOLDERS
@@ -25,7 +24,7 @@ from medfact.results.report import Report
 from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.prompts import Demonstrations, prompt_text
 from medfact.store import Answer, Asked, Run, Store
-from medfact.tasks.benchmark import TASK
+from medfact.tasks import TASK
 from medfact.version import VERSION
 
 SCHEMA = "0.3.0"

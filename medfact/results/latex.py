@@ -40,9 +40,7 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
         for block in section.blocks:
             if isinstance(block, Table):
                 lines += [*_table(block, about), ""]
-    return "\n".join(
-        [*lines, rf"\par\noindent{{\footnotesize All tables: {escaped(_about_all(reports))}\par}}", ""]
-    )
+    return "\n".join([*lines, rf"\par\noindent{{\footnotesize All tables: {escaped(_about_all(reports))}\par}}", ""])
 
 
 def _about_all(reports: Mapping[str, Report]) -> str:

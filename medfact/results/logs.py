@@ -10,8 +10,7 @@ from itertools import chain
 from typing import Any
 
 from medfact.datasets.text import escape_control_characters
-from medfact.exchange.portable import portable, shown_model
-from medfact.exchange.rows import statement_row
+from medfact.exchange.rows import portable, shown_model, statement_row
 from medfact.results.report import Report
 from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text

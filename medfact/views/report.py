@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
-from medfact.exchange.portable import portable, shown_model
+from medfact.exchange.rows import portable, shown_model
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import meaning
 from medfact.metrics.records import LIKE
@@ -26,8 +26,7 @@ from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.verdict import verdict
 from medfact.results.wording import FATES, Fate, false_on_purpose, fate, how_it_ended, remarks, state_in_words
-from medfact.reviews.summary import Summary, summary
-from medfact.reviews.text import summary_lines
+from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
 from medfact.runs.costs import bill_in_words, cut_in_words

@@ -26,10 +26,9 @@ from medfact.runs.start import notes_on_data, partners_of, plan_beside, start_pl
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Asked, Plan, Run, Store
-from medfact.writing.eight import eight_of
 from medfact.writing.kinds import EIGHT_STATEMENTS, KINDS, REPHRASING, writing_kind
 from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
-from medfact.writing.templates import Draft, draft_in, examples_of, pool_file
+from medfact.writing.templates import Draft, draft_in, eight_of, examples_of, pool_file
 
 
 def planned_writing(

@@ -1,4 +1,4 @@
-"""What became of each prototype: its rephrasing, or why the guards stopped every attempt at one."""
+"""The rephrasing of each prototype, what it changed, or why the guards stopped every attempt."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from medfact.datasets import load
 from medfact.datasets.isolated import load_isolated
@@ -15,6 +16,25 @@ from medfact.models.entailment import Follows
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.writing.guards import Claim, cleaned, names_in_a_sentence, why_stopped
+
+KEPT, LEFT_OUT, ADDED = "kept", "left out", "added"
+
+Marks = tuple[tuple[str, str], ...]
+"""Pieces of two texts in order: (KEPT, LEFT_OUT or ADDED; the words)."""
+
+
+def marks(before: str, after: str) -> Marks:
+    """The words of two texts: those of both, those of the first alone, those of the second alone."""
+    old, new = before.split(), after.split()
+    pieces: list[tuple[str, str]] = []
+    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what == "equal":
+            pieces.append((KEPT, " ".join(old[i:j])))
+            continue
+        pieces += [(LEFT_OUT, " ".join(old[i:j]))] if j > i else []
+        pieces += [(ADDED, " ".join(new[k:m]))] if m > k else []
+    return tuple(pieces)
+
 
 REPHRASED, UNCHANGED, NOT_WRITTEN = "rephrased", "unchanged", "not written"
 """What may become of a sentence, beside the reasons why it is stopped."""

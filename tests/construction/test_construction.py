@@ -22,15 +22,23 @@ from processes import Command, forked_quickly
 from umls_files import atom, link, umls
 from waiting import until
 
-from medfact.construction import files
+from medfact.cli.construct import read_questions
+from medfact.construction import templates
 from medfact.construction.links import link_locally, link_remotely
-from medfact.construction.pipeline import LINKS_FILE, PROBLEMS_FILE, STATE, TERMS_FILE, TRIPLETS_FILE
-from medfact.construction.questions import read_questions
+from medfact.construction.pipeline import (
+    LINKS_FILE,
+    MOST_TERMS,
+    PROBLEMS_FILE,
+    STATE,
+    TERMS_FILE,
+    TRIPLETS_FILE,
+    NoTerms,
+    terms_in,
+)
 from medfact.construction.templates import FILE as TEMPLATES_FILE
-from medfact.construction.terms import MOST_TERMS, NoTerms, terms_in
 from medfact.datasets import load
 from medfact.errors import FactsError, ReferenceDown
-from medfact.references.umls_api import UmlsApi
+from medfact.references import UmlsApi
 from medfact.spec import RunSpec
 
 QUESTIONS = 20
@@ -153,7 +161,7 @@ def die_before(name: str) -> None:
     """Lets this process be killed before it writes a file of that name, the second time if that is the state; or while it puts
     the first state in its place.
     """
-    write, seen = files.write_text, []
+    write, seen = templates.write_text, []
     if name == FIRST_STATE:
         os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         return
@@ -164,7 +172,7 @@ def die_before(name: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         write(file, text)
 
-    files.write_text = patched
+    templates.write_text = patched
 
 
 @pytest.mark.usefixtures("quick")

@@ -18,17 +18,19 @@ from medfact.curation.checks import (
     MAJORITY,
     MENDED,
     REFUSED,
+    candidate_row,
+    candidate_text,
     decided,
     fact_rows,
     following,
     last_of,
+    outcome_row,
     progress_of,
+    quality_of,
     settled,
     standing,
     withdrawn,
 )
-from medfact.curation.quality import quality_of
-from medfact.curation.words import candidate_row, candidate_text, outcome_row
 from medfact.datasets import load_file
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics.agreement import agreement

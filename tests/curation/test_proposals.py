@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 from small_documents import DISEASES, denied, disease, states, treats, write_documents, write_lists
 
 from medfact.curation.beginning import RELATIONS, Begun, begin
-from medfact.curation.names import Finder, Name, read_names, stems, tails_of, with_known_names
-from medfact.curation.passages import grouped, read_passages, sentences_of
+from medfact.curation.names import (
+    Finder,
+    Name,
+    grouped,
+    read_names,
+    read_passages,
+    sentences_of,
+    stems,
+    tails_of,
+    with_known_names,
+)
 from medfact.curation.proposals import Proposing, cue_in, marked
 from medfact.datasets.documents import MOST_WORDS
 from medfact.errors import FactsError, MissingColumns, Mistake

@@ -7,7 +7,7 @@ import pytest
 
 from medfact.datasets import load
 from medfact.errors import FactsError
-from medfact.exchange.portable import portable
+from medfact.exchange.rows import portable
 from medfact.spec import RunSpec
 
 

@@ -35,9 +35,9 @@ from run_lines import environment as environment
 
 from medfact.errors import MedfactError, Mistake
 from medfact.exchange import import_run, transfer
-from medfact.exchange.arrivals import Arrival
 from medfact.exchange.lines import FILE, FORMAT
-from medfact.exchange.portable import portable
+from medfact.exchange.rows import portable
+from medfact.exchange.transfer import Arrival
 from medfact.facts import Fact
 from medfact.models import Placement, ServiceSettings
 from medfact.prototypes import load_pool

@@ -156,7 +156,7 @@ def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
     guards, mkj, templates = (
         _module(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
     )
-    reading, language = _module("medfact/languages/reading.py"), _module("medfact/languages/language.py")
+    reading, language = _module("medfact/languages/replies.py"), _module("medfact/languages/language.py")
     for file in sorted(ROOT.glob("assets/languages/*/")):
         read = language.read_language(file)
         yield lambda read=read, file=file: (language.read_language(file), reading.reader_of(read.asking.words))

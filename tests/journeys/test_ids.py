@@ -33,7 +33,7 @@ from medfact.web.evaluate.form import Setup
 from medfact.web.guard import is_used
 from medfact.web.pages.every import PAGES
 from medfact.web.visitors import COOKIE, owner_of_cookie
-from medfact.writing.kinds import AGAIN
+from medfact.writing.guards import AGAIN
 from medfact.writing.runs import planned_writing
 
 ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")

@@ -22,7 +22,7 @@ from medfact.models import ServiceSettings
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE
-from medfact.web.evaluate.trial import STATEMENT
+from medfact.web.evaluate.rows import STATEMENT
 from medfact.writing.guards import REASONS
 from medfact.writing.runs import attempts_of, sentences, start_writing, write, writing_of
 

@@ -12,10 +12,9 @@ from medfact.datasets import load_bundled
 from medfact.errors import FactsError, Mistake, PoolError, UnknownName
 from medfact.facts import Fact, name_key
 from medfact.languages import load_language
-from medfact.languages.cases import Cases, in_case
-from medfact.languages.grammar import sentence
 from medfact.languages.language import read_language
-from medfact.languages.names import OURS
+from medfact.languages.names import OURS, Cases, in_case
+from medfact.languages.pool import sentence
 from medfact.prototypes import load_pool
 from medfact.statements import IMPLICATIONS, VARIANTS
 

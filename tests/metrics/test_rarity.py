@@ -31,7 +31,7 @@ from medfact.errors import FactsError, Mistake, ReferenceDown
 from medfact.facts import Fact, name_key
 from medfact.metrics import record_of
 from medfact.metrics.rarity import NO_LINE, line, log_frequency
-from medfact.references.pubmed import PubMed
+from medfact.references import PubMed
 from medfact.results import plots
 from medfact.results.rarity import FactPoint, Rarity, _by_together, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
@@ -499,7 +499,7 @@ def test_a_table_knows_nothing_of_names_together(medfact: Medfact, world: World)
 def test_pubmed_counts_heads_with_tails_if_asked(
     medfact: Medfact, world: World, mirror: Mirror, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.references.pubmed.REQUESTS_A_SECOND_WITH_KEY", 10_000)
+    monkeypatch.setattr("medfact.references.REQUESTS_A_SECOND_WITH_KEY", 10_000)
     names, couples = names_of(world.store, world.run), couples_of(world.store, world.run)
     mirror.counts = {f'"{head}" AND "{tail}"': 10 * place for place, (head, tail) in enumerate(couples)}
     outcome = medfact("rarity", world.run, "--pubmed", "--together", "--db", world.store.url, "--json")
@@ -542,7 +542,7 @@ def test_pubmed_waits_between_requests(mirror: Mirror, monkeypatch: pytest.Monke
         sleep(seconds)
         due.append(time.monotonic())
 
-    monkeypatch.setattr("medfact.references.reference.time.sleep", slept)
+    monkeypatch.setattr("medfact.references.time.sleep", slept)
     monkeypatch.delenv("NCBI_API_KEY")
     pubmed = PubMed()
     for term in ("a", "b", "c"):
@@ -592,7 +592,7 @@ def test_the_command_with_a_corpus(medfact: Medfact, world: World, tmp_path: Pat
 def test_the_command_with_pubmed(
     medfact: Medfact, world: World, mirror: Mirror, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.references.pubmed.REQUESTS_A_SECOND_WITH_KEY", 10_000)
+    monkeypatch.setattr("medfact.references.REQUESTS_A_SECOND_WITH_KEY", 10_000)
     names = names_of(world.store, world.run)
     mirror.counts = {f'"{name}"': world.counts[name_key(name)] for name in names}
     outcome = medfact("rarity", world.run, "--pubmed", "--db", world.store.url, "--json")
@@ -612,7 +612,7 @@ def test_the_command_with_pubmed(
 def test_without_network_pubmed_is_one_sentence_and_all_else_works(
     medfact: Medfact, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.references.reference.time.sleep", lambda _: None)
+    monkeypatch.setattr("medfact.references.time.sleep", lambda _: None)
     outcome = medfact("rarity", world.run, "--pubmed", "--db", world.store.url)
     assert outcome.code == 2
     assert outcome.out == ""

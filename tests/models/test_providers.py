@@ -17,7 +17,7 @@ from small_facts import rows_of_facts, write_csv
 import medfact as notebook
 from medfact.cli import main
 from medfact.errors import Mistake, NotInstalled, UnknownName
-from medfact.exchange.portable import addressed
+from medfact.exchange.rows import addressed
 from medfact.models import (
     SERVICE,
     Completion,

@@ -66,7 +66,7 @@ def test_every_pattern_is_found(everything: dict[str, Any], found: list[Found]) 
     """A pattern that is built from data is compiled by a real call of `patterns._calls`: add one for a new place."""
     assert everything["lost"] == []
     places = {one.place.rpartition(":")[0] for one in found}
-    assert {"medfact/writing/guards.py", "medfact/answers/keywords.py", "medfact/languages/reading.py", "medfact.js"} <= places
+    assert {"medfact/writing/guards.py", "medfact/answers/keywords.py", "medfact/languages/replies.py", "medfact.js"} <= places
     assert not any("RegExp(" in script.read_text(encoding="utf-8") for script in SCRIPTS), "write it as a literal"
 
 

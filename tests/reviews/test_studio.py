@@ -36,8 +36,7 @@ from medfact.spec import RunSpec
 from medfact.store import PrototypeEdit, Store
 from medfact.web import downloads
 from medfact.web.evaluate.form import Setup, keep_setup, kept_setup
-from medfact.web.evaluate.plan import planned_runs
-from medfact.web.evaluate.spec import studio_text
+from medfact.web.evaluate.spec import planned_runs, studio_text
 from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.studio import PAGE as STUDIO
 from medfact.web.pages.studio import StudioShow

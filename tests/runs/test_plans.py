@@ -5,7 +5,7 @@ from medfact.facts import name_key
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.evaluate.plan import planned
+from medfact.web.evaluate.spec import planned
 
 SOURCE = {"dataset": "clinical-core"}
 SPEC = RunSpec(model="baseline:random", limit=10, shots=0)

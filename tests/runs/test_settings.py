@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import medfact
-from medfact.exchange.portable import portable
+from medfact.exchange.rows import portable
 from medfact.setting import ADDRESS, ALL, LAST_PART, NOTHING, OF_MODEL, Setting
 from medfact.spec import FIELDS, SETTINGS, RunSpec
 
@@ -87,7 +87,7 @@ IN_A_NOTEBOOK = """
 import json, sys
 import medfact
 from medfact.errors import MedfactError
-from medfact.exchange.portable import portable
+from medfact.exchange.rows import portable
 from medfact.spec import RunSpec
 from medfact.views.report import command_of
 

@@ -20,7 +20,7 @@ from waiting import until
 
 from medfact.errors import Mistake
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
-from medfact.web.evaluate import trial
+from medfact.web.evaluate import rows as model_rows
 from medfact.web.evaluate.form import ModelRow, Setup
 from medfact.web.trials import MOST_OF_ONE, Trials
 
@@ -299,9 +299,9 @@ def test_consent_and_key_are_of_one_service() -> None:
 
 def test_services_on_this_machine_are_found_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     with MockService(Behaviour(lists=("llama3.2", "mistral:7b"))) as service:
-        ollama = replace(trial.service_named("ollama:"), address=service.base_url)  # type: ignore[type-var]
-        monkeypatch.setattr(trial, "service_named", lambda prefix: ollama if prefix == "ollama:" else None)
-        local = trial.LocalServices()
+        ollama = replace(model_rows.service_named("ollama:"), address=service.base_url)  # type: ignore[type-var]
+        monkeypatch.setattr(model_rows, "service_named", lambda prefix: ollama if prefix == "ollama:" else None)
+        local = model_rows.LocalServices()
         until(lambda: local.now() == [(ollama, ("llama3.2", "mistral:7b"))])
         monkeypatch.setenv("MEDFACT_PUBLIC", "1")
         assert local.now() == []
@@ -309,6 +309,6 @@ def test_services_on_this_machine_are_found_without_waiting(monkeypatch: pytest.
 
 def test_a_public_server_looks_for_no_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    monkeypatch.setattr(trial, "names_at", lambda settings: pytest.fail("it was asked"))
-    local = trial.LocalServices()
-    assert (local.now(), local._looked_at) == ([], -trial.FRESH_SECONDS)
+    monkeypatch.setattr(model_rows, "names_at", lambda settings: pytest.fail("it was asked"))
+    local = model_rows.LocalServices()
+    assert (local.now(), local._looked_at) == ([], -model_rows.FRESH_SECONDS)

@@ -16,7 +16,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.store.schema import runs
-from medfact.web.evaluate.room import check_room
+from medfact.web.evaluate.begin import check_room
 from medfact.web.pace import ADDRESS_TIMES, MOST_HOLDERS, MOST_KEPT, SURELY_BEGUN_SECONDS, Neighbours
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow, UploadGate

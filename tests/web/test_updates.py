@@ -29,7 +29,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, GOING, PAUSED, RUNNING, STOPPED, WAITING
 from medfact.views.fragments import render
-from medfact.web.evaluate import plan as plans
+from medfact.web.evaluate import spec as specs
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.fact_list import FACTS_A_PAGE
 from medfact.web.pages.runs import RunsShow, delete
@@ -311,13 +311,13 @@ def test_who_moves_up_in_the_queue_keeps_its_figures(services: Services, run: st
 
 
 def test_the_first_page_is_made_before_anybody_comes(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plans._planned.cache_clear()
+    specs._planned.cache_clear()
     prepare(services, run)
 
     def planned_again(*_: object) -> NoReturn:
         raise AssertionError
 
-    monkeypatch.setattr("medfact.web.evaluate.plan.plan", planned_again)
+    monkeypatch.setattr("medfact.web.evaluate.spec.plan", planned_again)
     assert "true and" in look(services)["fragments"]["go"]
 
 

@@ -32,9 +32,9 @@ from medfact.runs.start import start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.statements import PROTOTYPE
 from medfact.store import Store
-from medfact.writing.eight import eight_of, usable_lines
 from medfact.writing.runs import attempts_of, evaluation_plan, evaluation_spec, sentences, start_writing, write
 from medfact.writing.sentences import rejections
+from medfact.writing.templates import eight_of, usable_lines
 
 FACTS = 5
 STATEMENTS = FACTS * 2 * 8

@@ -19,7 +19,7 @@ from medfact.runs.pool import asked_as_written
 from medfact.statements import Statement
 from medfact.web.api.caller import Caller
 from medfact.web.api.words import USUAL_DATA, USUAL_METHOD, DataSet, Name, Protocol, Row, Rows, Seed, source_of
-from medfact.web.evaluate.plan import planned
+from medfact.web.evaluate.spec import planned
 from medfact.web.services import Services, collection_of, spec_of
 
 MOST_FACTS, MOST_FOUND = 25, 25

@@ -27,8 +27,7 @@ from medfact.prototypes import Pool, is_inversion_note, orient_facts
 from medfact.prototypes.grammar import scope_prefix
 from medfact.prototypes.nearest import best_candidates, generic_sentences, rank_relations
 from medfact.results.wording import checked_by_nobody, in_plain_words
-from medfact.reviews.studio import EditedRelation, edited, edits, with_denials
-from medfact.reviews.studio_pools import editable
+from medfact.reviews.studio import EditedRelation, editable, edited, edits, with_denials
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
@@ -37,8 +36,7 @@ from medfact.store import Plan
 from medfact.table_formats import FORMATS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import OWN_DATA, EvaluateShow, Setup, changed, checked_source, columns_in, setup_in
-from medfact.web.evaluate.plan import planned_runs
-from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
+from medfact.web.evaluate.spec import EditedPool, edited_of, planned_runs, source_of
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.pages.cards import Card, card_of_statements
 from medfact.web.services import Source, collection_of, collection_of_spec, spec_of

@@ -19,9 +19,8 @@ from medfact.results.wording import model_name
 from medfact.spec import NO_RETRIEVAL
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import MOST_MODELS, ChosenModel, Setup
-from medfact.web.evaluate.rows import row_views
+from medfact.web.evaluate.rows import LOCAL_SERVICES, row_views
 from medfact.web.evaluate.spec import source_of
-from medfact.web.evaluate.trial import LOCAL_SERVICES
 from medfact.web.pages import Visitor
 
 

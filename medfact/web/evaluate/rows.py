@@ -3,25 +3,209 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from medfact.answers import make_prompt
 from medfact.concurrency import slot_released
 from medfact.errors import MedfactError, Mistake
-from medfact.limits import acting_for, is_restricted
-from medfact.models import ServiceSettings
-from medfact.models.services.policy import host_of
+from medfact.limits import acting_for, is_restricted, limits
+from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, service_of, takes_messages
+from medfact.models.services.addresses import parsed_address
+from medfact.models.services.named import NamedService, service_named
+from medfact.models.services.policy import check_new_run, host_of, shared_budget, shared_key
+from medfact.models.services.prices import age_of
 from medfact.models.services.settings import OPENAI_PREFIX
 from medfact.results.wording import model_name
+from medfact.runs.costs import dollars, purse_of
 from medfact.spec import RunSpec
+from medfact.store import GOING, Run
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, ModelRow, Setup, changed, setup_in
-from medfact.web.evaluate.lent_keys import lent_key
-from medfact.web.evaluate.trial import LOCAL_SERVICES, names_at, tried
 from medfact.web.hub_tokens import router
+from medfact.web.pace import ADDRESS_TIMES
 from medfact.web.pages import Act, Action, Message, Visitor
 from medfact.web.services import Services
 from medfact.web.trials import Trial
+
+TRIAL_SECONDS = 8.0
+"""How long the call may take."""
+
+STATEMENT = "Wheezing is a symptom of asthma."
+"""What is asked: nothing of the visitor's own."""
+
+SHOWN_LISTED = 4
+
+
+def tried(spec: str, settings: ServiceSettings) -> Trial:
+    """What one call to a model behind a service shows. The policy of contact holds for it as for runs."""
+    try:
+        if settings.base_url:
+            parsed_address(settings.base_url)
+        check_new_run(settings, own_facts=False, agreed=True)
+        probabilities = _answered(spec, replace(settings, timeout=TRIAL_SECONDS, tries=1, in_flight=1, max_tokens=REPLY_TOKENS))
+    except MedfactError as error:
+        return _failed(error, settings)
+    key = "key accepted" if settings.key else "no key needed"
+    return Trial(said=("reachable", key, "model known", probabilities, _price(spec)))
+
+
+def _answered(spec: str, settings: ServiceSettings) -> str:
+    """Asks once; says which probabilities the reply came with. Raises MedfactError where none came."""
+    model = load_model(spec, service=settings)
+    try:
+        (completion,) = _completions(model, spec, settings)
+    except ValueError:
+        raise Mistake("There was no reply.", "Try again.") from None
+    finally:
+        with suppress(AttributeError):
+            model.close()  # type: ignore[attr-defined]
+    if completion.failure:
+        raise Mistake(f"{host_of(settings)}: {completion.failure}.", "Check the model's name and the address, or try again.")
+    if completion.p_true is not None:
+        return "gives probabilities"
+    why = "gives no probabilities" if completion.p_mass is None else "its tokens do not show True and False apart"
+    return f"{why}, so there is no calibration"
+
+
+def _completions(model: Model, spec: str, settings: ServiceSettings) -> Sequence[Completion]:
+    prompt = make_prompt(STATEMENT, (), chat=takes_messages(spec, service=settings))
+    return [completion for _, completion in model.complete([prompt])]
+
+
+def _failed(error: MedfactError, settings: ServiceSettings) -> Trial:
+    """Why it cannot be asked, and, where the service lists its models, how they are called."""
+    names = names_at(settings) if "model" in error.public else ()
+    more = f" The service lists {', '.join(names[:SHOWN_LISTED])}{' and others' if len(names) > SHOWN_LISTED else ''}."
+    return Trial(f"{error.public}{more if names else ''}")
+
+
+def names_at(settings: ServiceSettings) -> tuple[str, ...]:
+    """The names of the models that a service lists; () where it does not, or may not be asked."""
+    try:
+        check_new_run(settings, own_facts=False, agreed=True)
+        from medfact.models.services.client import listed_models
+
+        return listed_models(settings)
+    except MedfactError:
+        return ()
+
+
+def _price(spec: str) -> str:
+    price = provider_of(spec).price_of(spec)
+    if price is None:
+        return "list price not known" if provider_of(spec).is_paid else "free"
+    return f"${price.input:g} and ${price.output:g} a million tokens in and out ({age_of(price.as_of)})"
+
+
+# ------------------------------------------------------------------------------------------------ found on this machine
+
+LOOKED_FOR = ("ollama:", "lmstudio:")
+
+FRESH_SECONDS = 20.0
+"""How long what was found counts, before it is looked for again."""
+
+
+class LocalServices:
+    """The services that were found, each with the names of its models. A public server looks for none."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, ...]] = {}
+        self._looked_at = -FRESH_SECONDS
+        self._lock = threading.Lock()
+
+    def now(self) -> list[tuple[NamedService, tuple[str, ...]]]:
+        """What was found last. Where that is a while ago, a thread looks again meanwhile: nobody waits for it."""
+        if is_restricted():
+            return []
+        with self._lock:
+            is_due = time.monotonic() - self._looked_at >= FRESH_SECONDS
+            if is_due:
+                self._looked_at = time.monotonic()
+        if is_due:
+            threading.Thread(target=self._look, daemon=True, name="local-services").start()
+        services = (service_named(prefix) for prefix in LOOKED_FOR)
+        return [(one, self._found[one.prefix]) for one in services if one and self._found.get(one.prefix)]
+
+    def _look(self) -> None:
+        for prefix in LOOKED_FOR:
+            if service := service_named(prefix):
+                with suppress(ImportError), acting_for(host=True):  # this install may ask no service
+                    self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
+
+
+LOCAL_SERVICES = LocalServices()
+"""Those of this machine, the same for all who look."""
+
+
+Asking = tuple[str | None, float | None]
+"""The key and the budget of a run."""
+
+
+def lent_key(spec: RunSpec) -> str:
+    """The key that is lent for a run for which a visitor has typed none; "" where none is, and for a run from a file. Raises
+    Mistake where the price of its model is not known: no budget could be kept.
+    """
+    service = service_of(spec.model, spec.service)
+    key = "" if service is None or spec.imported or not is_restricted() else shared_key(service)
+    if key and provider_of(spec.model).price_of(spec.model) is None:
+        raise Mistake(
+            f"The price of {spec.model} is not known, so this server lends no key for it.",
+            "Type a key of your own, or choose a model with a known price.",
+        )
+    return key
+
+
+def check_left(services: Services, owner: str) -> None:
+    """Raises Mistake where a visitor has nothing left to spend."""
+    if _left(services, owner) <= 0:
+        raise Mistake(
+            f"Of this server's own keys you may spend {dollars(shared_budget())}, and nothing of that is left.",
+            "Wait for your runs to end, which hold it meanwhile, or type a key of your own.",
+        )
+
+
+def with_lent_keys(services: Services, asking: Mapping[str, Asking]) -> dict[str, Asking]:
+    """The same with a lent key and its budget for each run that needs one. What is left is divided among them."""
+    store, lent = services.store, dict(asking)
+    records = [store.run(run) for run, (key, _) in asking.items() if key is None] if is_restricted() else []
+    needing = sorted((record for record in records if lent_key(record.spec)), key=lambda record: record.owner)
+    for owner, group in groupby(needing, lambda record: record.owner):
+        of_owner = list(group)
+        with services.beginnings.alone(__name__):
+            share = _left(services, owner) / len(of_owner)
+            for record in of_owner:
+                typed = asking[record.run][1]
+                chosen = record.spec.budget if typed is None else typed
+                granted = purse_of(record, store).spent + share
+                granted = granted if chosen is None else min(granted, chosen)
+                store.note_lent_key(record.run, granted)
+                lent[record.run] = lent_key(record.spec), granted
+    return lent
+
+
+def _left(services: Services, owner: str) -> float:
+    """US dollars that an owner may still spend."""
+    most, runs = shared_budget(), services.store.with_lent_keys()
+    left = most - sum(_spent(services, run) for run in runs if run.owner == owner)
+    if not limits().is_signed_in(owner):
+        nameless = (run for run in runs if not limits().is_signed_in(run.owner))
+        left = min(left, ADDRESS_TIMES * most - sum(_spent(services, run) for run in nameless))
+    return max(left, 0.0)
+
+
+def _spent(services: Services, run: Run) -> float:
+    """US dollars that a run has cost, or its whole budget while it goes on. A writing, whose attempts are runs of their own,
+    counts with its whole budget for good.
+    """
+    if run.state in GOING or run.spec.writes:
+        return services.store.lent_dollars(run.run)
+    return purse_of(run, services.store).spent
+
 
 LONGEST_KEY, SHOWN_NAMES = 400, 8
 OWN_CREDITS = "own credits"

@@ -27,8 +27,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.facts_step import any_plan
 from medfact.web.evaluate.form import DEFAULT_PAIRS, MOST_PAIRS, EvaluateShow, Setup
 from medfact.web.evaluate.models_step import consents
-from medfact.web.evaluate.plan import PlannedRun, planned_runs
-from medfact.web.evaluate.spec import EditedPool, edited_of, source_of
+from medfact.web.evaluate.spec import EditedPool, PlannedRun, edited_of, planned_runs, source_of
 from medfact.web.pages import Visitor
 from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
 

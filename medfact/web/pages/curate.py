@@ -16,22 +16,25 @@ from medfact.curation.checks import (
     MENDED,
     REFUSED,
     RULES,
+    WRONG_ON_PURPOSE,
     Progress,
     Said,
     check_closable,
     decided,
     fact_rows,
     following,
+    in_words,
     last_of,
+    pair_text,
     progress_of,
+    quality_of,
+    reviewer_text,
     settled,
     standing,
     who,
     withdrawn,
 )
 from medfact.curation.proposals import marked
-from medfact.curation.quality import quality_of
-from medfact.curation.words import WRONG_ON_PURPOSE, in_words, pair_text, reviewer_text
 from medfact.datasets.headers import MAX_NAME
 from medfact.errors import Mistake
 from medfact.facts import normalize_space

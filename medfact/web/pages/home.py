@@ -19,7 +19,7 @@ from medfact.views.fragments import render
 from medfact.web.api.knowing import POOL, facts_about
 from medfact.web.evaluate.begin import begin_planned
 from medfact.web.evaluate.form import Setup
-from medfact.web.evaluate.plan import PlannedRun, planned
+from medfact.web.evaluate.spec import PlannedRun, planned
 from medfact.web.pages import FIRST, SILENCE, Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_facts
 from medfact.web.pages.keeping import signing_in

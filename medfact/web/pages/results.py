@@ -21,8 +21,19 @@ from medfact.results.report import Side, by_specialty
 from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.sections.answers import GROUPS
 from medfact.results.wording import false_on_purpose, remarks
-from medfact.reviews.summary import Summary, summary, told_once
-from medfact.reviews.text import FIGURES, POWERED, POWERED_IN_FULL, SCORES, agreed, changes, powered_in_words, where
+from medfact.reviews.text import (
+    FIGURES,
+    POWERED,
+    POWERED_IN_FULL,
+    SCORES,
+    Summary,
+    agreed,
+    changes,
+    powered_in_words,
+    summary,
+    told_once,
+    where,
+)
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.runs.plan import question_of
 from medfact.store import COMPLETE

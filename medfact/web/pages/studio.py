@@ -14,8 +14,17 @@ from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
 from medfact.prototypes import Pool
-from medfact.reviews.studio import FORMS, EditedRelation, asked_of, edited, edits, own_sentences
-from medfact.reviews.studio_pools import EditablePool, editable, editable_titles
+from medfact.reviews.studio import (
+    FORMS,
+    EditablePool,
+    EditedRelation,
+    asked_of,
+    editable,
+    editable_titles,
+    edited,
+    edits,
+    own_sentences,
+)
 from medfact.reviews.suggestions import suggestions
 from medfact.reviews.transfer import LONGEST_NAME
 from medfact.reviews.verdicts import opinions
@@ -29,7 +38,7 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import erasable, erase
 from medfact.web.services import collection_of
 from medfact.writing.kinds import writing_kind
-from medfact.writing.marks import Marks
+from medfact.writing.sentences import Marks
 
 EXAMPLES = 3
 MOST_EDITED = 200

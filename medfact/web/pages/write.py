@@ -22,7 +22,7 @@ from medfact.statements import VARIANTS, Variant
 from medfact.store import GOING, DraftDecision, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate import rows
-from medfact.web.evaluate.begin import begin_planned, check_planned, submit
+from medfact.web.evaluate.begin import begin_planned, check_planned, check_room, submit
 from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
     MOST_PAIRS,
@@ -37,10 +37,8 @@ from medfact.web.evaluate.form import (
     source_called,
 )
 from medfact.web.evaluate.models_step import consent, writer_row
-from medfact.web.evaluate.plan import PlannedRun, planned
-from medfact.web.evaluate.room import check_room
 from medfact.web.evaluate.rows import key_in, tried_rows
-from medfact.web.evaluate.spec import specs_of
+from medfact.web.evaluate.spec import PlannedRun, planned, specs_of
 from medfact.web.pages import Act, Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.runs import own_run
 from medfact.web.pages.writings import (

@@ -17,12 +17,11 @@ from medfact.web.evaluate.begin import services_of
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
-from medfact.writing.eight import eight_of, usable_lines
 from medfact.writing.guards import REASONS, cleaned
 from medfact.writing.kinds import EIGHT_STATEMENTS, writing_kind
-from medfact.writing.marks import Marks, marks
 from medfact.writing.runs import attempts_of, evaluation_plan, guards_of, sentences, state_of
-from medfact.writing.sentences import Guards, Sentence, rejections
+from medfact.writing.sentences import Guards, Marks, Sentence, marks, rejections
+from medfact.writing.templates import eight_of, usable_lines
 
 
 @dataclass(frozen=True)

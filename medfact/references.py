@@ -1,0 +1,275 @@
+"""Outside databases (PubMed, the UMLS): rate-limited requests, saved answers, and an error where the service is down."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from medfact.errors import ReferenceDown
+from medfact.facts import digest
+from medfact.proxies import check_proxies
+
+_log = logging.getLogger(__package__)
+
+TRIES = 3
+"""Most requests for one question."""
+
+TIMEOUT = 20.0
+"""Seconds that a request may take."""
+
+MAX_BYTES = 16 << 20
+"""The longest reply that is read."""
+
+_BUSY = frozenset({429, 500, 502, 503, 504})
+
+
+class Reference:
+    """An outside database that answers GET requests with JSON.
+
+    Answers are kept in a file, one JSON object a line, so that nothing is asked twice, whatever happens in between. What is
+    private (a key) is sent, and neither kept nor shown.
+
+    name, hint: what people call it, and what to do where it is away. base_url: an https address, or one on this machine.
+    pause: seconds between two requests. kept: the file of its answers; None keeps them in memory.
+    """
+
+    def __init__(self, name: str, base_url: str, pause: float, hint: str, kept: Path | None = None) -> None:
+        self.name, self.base_url, self.hint = name, base_url.rstrip("/"), hint
+        self._pause, self._kept, self._next = pause, kept, 0.0
+        self._answers = _read(kept) if kept else {}
+        self.asked = 0
+
+    def get(
+        self,
+        path: str,
+        params: Mapping[str, str],
+        private: Mapping[str, str] | None = None,
+        usable: Callable[[Any], bool] = lambda _: True,
+    ) -> Any:
+        """The JSON at a path. An answer that is not usable (an error in JSON) is returned and not kept.
+
+        Raises ReferenceDown where there is none: no network, an error, no JSON; Mistake where a proxy cannot be used.
+        """
+        question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
+        if question not in self._answers:
+            answer = self._fetch(path, {**params, **(private or {})})
+            if not usable(answer):
+                return answer
+            self._keep(question, answer)
+            self._answers[question] = answer
+        return self._answers[question]
+
+    def _fetch(self, path: str, params: Mapping[str, str]) -> Any:
+        import httpx2
+
+        check_proxies()
+        for attempt in range(TRIES):
+            self._wait(attempt)
+            self.asked += 1
+            try:
+                reply = httpx2.get(f"{self.base_url}{path}", params=dict(params), timeout=TIMEOUT, follow_redirects=False)
+            except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError):
+                _log.debug("A reference database did not answer.", exc_info=True)
+                continue
+            if reply.status_code not in _BUSY:
+                return self._json(reply.status_code, reply.content)
+        raise ReferenceDown(f"{self.name} cannot be reached.", self.hint)
+
+    def _wait(self, attempt: int) -> None:
+        """Until the next request is due; longer before each further try."""
+        due = max(self._next, time.monotonic() + (self._pause * 2**attempt if attempt else 0.0))
+        time.sleep(max(0.0, due - time.monotonic()))
+        self._next = time.monotonic() + self._pause
+
+    def _json(self, status: int, content: bytes) -> Any:
+        if status in (401, 403):
+            raise ReferenceDown(f"{self.name} rejected this key (HTTP {status}).", self.hint)
+        if status == 404:
+            return None
+        if status != 200:
+            raise ReferenceDown(f"{self.name} refuses the request (HTTP {status}).", self.hint)
+        try:
+            return json.loads(content) if len(content) <= MAX_BYTES else None
+        except (ValueError, RecursionError):
+            raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
+
+    def _keep(self, question: str, answer: Any) -> None:
+        if self._kept is None:
+            return
+        self._kept.parent.mkdir(parents=True, exist_ok=True)
+        with self._kept.open("ab") as file:
+            file.write(json.dumps([question, answer]).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _read(kept: Path) -> dict[str, Any]:
+    """The answers in a file. A last line that was cut off is left out, and its place taken by the next."""
+    answers: dict[str, Any] = {}
+    if not kept.is_file():
+        return answers
+    whole = 0
+    with kept.open("r+b") as file:
+        for line in file:
+            try:
+                question, answer = json.loads(line)
+            except ValueError:
+                break
+            if not line.endswith(b"\n"):
+                break
+            answers[question] = answer
+            whole += len(line)
+        file.truncate(whole)
+    return answers
+
+
+PUBMED_ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
+SEARCH = "/entrez/eutils/esearch.fcgi"
+
+REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY = 3, 10
+"""What NCBI allows without a key and with one."""
+
+PUBMED_HINT = "Counts so far are kept. Try again later, or bring frequencies as a file."
+
+
+class PubMed:
+    """PubMed, asked politely: each term once, no faster than NCBI allows.
+
+    kept: the file of its answers; None keeps them in memory. Its address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror).
+    `NCBI_API_KEY` lets it ask faster; the key is sent, and neither kept nor shown.
+    asked, from_file: how many terms were asked about, and of how many the count was known already.
+    """
+
+    def __init__(self, kept: Path | None = None) -> None:
+        key = os.environ.get("NCBI_API_KEY", "").strip()
+        self._private = {"api_key": key} if key else {}
+        pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
+        self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, kept)
+        self.asked = self.from_file = 0
+
+    @property
+    def host(self) -> str:
+        """Who is asked."""
+        return urlsplit(self._reference.base_url).netloc or self._reference.base_url
+
+    def count(self, term: str) -> int:
+        """The articles that hold this phrase. Raises ReferenceDown where PubMed cannot be asked or gives no count."""
+        before = self._reference.asked
+        count = self.count_together(term)
+        self.asked += 1
+        self.from_file += self._reference.asked == before
+        return count
+
+    def count_together(self, *terms: str) -> int:
+        """The articles that hold all of these phrases. Raises as `count` does.
+
+        A phrase outside its index would be searched as single words: such phrases are asked by words beside each other.
+        """
+        phrases = [*map(_phrase, terms)]
+        found = self._search(" AND ".join(phrases))
+        if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
+            found = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))
+        return int(found["count"])
+
+    def _search(self, query: str) -> Mapping[str, Any]:
+        params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
+        answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
+        found = _result(answer)
+        if found is None:
+            raise ReferenceDown("PubMed answered without a count.", PUBMED_HINT)
+        return found
+
+
+def _phrase(term: str) -> str:
+    return '"' + " ".join(term.replace('"', " ").split()) + '"'
+
+
+def _result(answer: Any) -> Mapping[str, Any] | None:
+    """What a search found, if the answer says how many."""
+    found = answer.get("esearchresult") if isinstance(answer, dict) else None
+    if not isinstance(found, dict) or not isinstance(found.get("warninglist") or {}, dict):
+        return None
+    count = str(found.get("count", ""))
+    return found if count.isascii() and count.isdigit() and len(count) < 16 else None
+
+
+UMLS_ADDRESS = "https://uts-ws.nlm.nih.gov"
+PAUSE = 0.06
+"""Seconds between two requests: the API allows 20 a second."""
+
+PAGE_SIZE, MOST_PAGES = 100, 10
+"""Relations that one request brings, and requests for one concept."""
+
+UMLS_HINT = "Check the network and UMLS_API_KEY, or give a UMLS folder with --umls: it needs neither."
+
+
+class Concept(NamedTuple):
+    """types: semantic types in alphabetical order."""
+
+    cui: str
+    name: str
+    types: tuple[str, ...]
+
+
+class Relation(NamedTuple):
+    """What a concept has to another, as the API names it (`may_be_treated_by`)."""
+
+    relation: str
+    cui: str
+    name: str
+
+
+class UmlsApi:
+    """Asks the API, or the mirror that MEDFACT_UMLS_URL names. kept: the file of its answers: nothing is asked twice."""
+
+    def __init__(self, kept: Path | None = None) -> None:
+        self._key = os.environ.get("UMLS_API_KEY", "").strip()
+        if not self._key:
+            raise ReferenceDown("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", UMLS_HINT)
+        self.reference = Reference(
+            "The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", UMLS_ADDRESS), PAUSE, UMLS_HINT, kept
+        )
+
+    def _get(self, path: str, **params: str) -> Any:
+        reply = self.reference.get(f"/rest/{path}", params, {"apiKey": self._key})
+        return reply.get("result") if isinstance(reply, dict) else None
+
+    def search(self, term: str) -> str | None:
+        """The CUI that the API finds first for a term; None where it finds none."""
+        result = self._get("search/current", string=term, pageSize="1")
+        found = result.get("results") if isinstance(result, dict) else None
+        first = found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
+        cui = first.get("ui")
+        return cui if isinstance(cui, str) and _is_cui(cui) else None
+
+    def concept(self, cui: str) -> Concept | None:
+        """A concept; None where the API has none of that CUI."""
+        result = self._get(f"content/current/CUI/{cui}")
+        if not isinstance(result, dict) or not isinstance(result.get("name"), str):
+            return None
+        types = result.get("semanticTypes")
+        names = (one.get("name") for one in types if isinstance(one, dict)) if isinstance(types, list) else ()
+        return Concept(cui, result["name"], tuple(sorted(name for name in names if isinstance(name, str))))
+
+    def relations(self, cui: str) -> Iterator[Relation]:
+        """The relations of a concept to others, in the order of the API."""
+        for page in range(1, MOST_PAGES + 1):
+            result = self._get(f"content/current/CUI/{cui}/relations", pageNumber=str(page), pageSize=str(PAGE_SIZE))
+            listed = result if isinstance(result, list) else []
+            for one in listed:
+                relation, name, address = (one.get(key) for key in ("additionalRelationLabel", "relatedIdName", "relatedId"))
+                other = address.rstrip("/").rpartition("/")[2] if isinstance(address, str) else ""
+                if isinstance(relation, str) and relation and isinstance(name, str) and _is_cui(other):
+                    yield Relation(relation, other, name)
+            if len(listed) < PAGE_SIZE:
+                return
+
+
+def _is_cui(text: str) -> bool:
+    return len(text) == 8 and text[0] == "C" and text[1:].isdigit()

@@ -1,0 +1,288 @@
+"""A plan as the folder of a task for the Hugging Face library, lm-evaluation-harness or Inspect: table, configuration, page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from medfact.datasets.table_writer import being_written, write_table
+from medfact.datasets.text import one_line
+from medfact.errors import FactsError, Mistake
+from medfact.exchange.rows import statement_row
+from medfact.runs.prompts import prompt_of
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.statements import Statement
+from medfact.store import Plan
+from medfact.version import VERSION
+
+FALSE_MARK = "FALSE (test statement)"
+SHOWN = 4
+"""Statements that a page shows."""
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+_COLUMNS = """| column | meaning |
+|---|---|
+| `statement`, `label` | what is judged, and whether it is true: {false} are false on purpose |
+| `fact_id`, `head`, `relation`, `tail`, `positive` | the fact behind it, and whether that holds |
+| `negative_of` | of a false fact: the true fact whose partner it is |
+| `pool`, `variant` | whose sentences state it, and how: reversed (`inv`), as a patient's case (`ins`), denied (`dn`) |
+| `statement_id` | a hash of all of these |
+"""
+
+_PROMPT = """| `prompt`, `target` | what a model of plain text gets, and the right answer, as `eval.yaml` says |
+"""
+
+_RUN = {
+    "lm-eval": """In this folder:
+
+```sh
+lm_eval --include_path . --tasks medfact --model hf --model_args pretrained=MODEL --log_samples --output_path results
+```
+
+`acc` is the share of statements for which the right one of True and False is the likelier continuation (average accuracy). With
+`--apply_chat_template` a chat model gets the prompt as one message, which medfact puts into turns.
+""",
+    "inspect": """In this folder:
+
+```sh
+inspect eval medfact_task.py --model hf/local -M model_path=MODEL -M do_sample=false
+```
+
+`accuracy` is the share of statements whose reply has the right one of True and False first (average accuracy); medfact's own
+reading also knows echoes and corrections. For a service add `--temperature 0`. A base model without a chat template gets the
+prompt as it stands with
+
+```sh
+-M 'chat_template="{% for message in messages %}{{ message.content }}{% endfor %}"'
+```
+""",
+}
+
+_NOT = """## What this is not
+Not a measure of clinical competence, not for clinical use, and nothing to train on: {false} of the statements are
+false on purpose.
+"""
+
+
+def card(planned: Plan, spec: RunSpec, tool: str) -> str:
+    """The page of a task. tool: whose command it names."""
+    joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
+    return "\n".join(
+        [_title(planned), *_about(planned, spec), "## Run it", _RUN[tool], joint, "## Rows", *_with_false(planned)]
+    )
+
+
+def data_set_card(planned: Plan, spec: RunSpec) -> str:
+    """The page of a data set: metadata for the Hub as YAML, then as `card`."""
+    columns, warning = _with_false(planned)
+    parts = [
+        _title(planned),
+        *_about(planned, spec),
+        "## Columns",
+        columns + _PROMPT,
+        "## Some of them",
+        *_some(planned),
+        "",
+        warning,
+    ]
+    return front_matter(planned, "data/test.parquet") + "\n".join(parts)
+
+
+def front_matter(planned: Plan, table: str) -> str:
+    """The metadata of a data set for the Hub. table: the file that holds its statements, in its folder."""
+    count = len(planned.statements)
+    metadata = {
+        "pretty_name": f"medfact statements of {_plain(planned.dataset)}",
+        "language": ["en"],
+        "task_categories": ["text-classification"],
+        "tags": ["medical", "factuality", "medfact"],
+        "size_categories": [next((name for most, name in _SIZES if count < most), "n>1M")],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": table}]}],
+    }
+    return f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---\n\n"
+
+
+def _with_false(planned: Plan) -> tuple[str, str]:
+    """The columns, and what this is not, with the share of the statements that are false."""
+    false = sum(not item.statement.label for item in planned.statements)
+    share = f"{100 * false / max(len(planned.statements), 1):.0f}%"
+    return _COLUMNS.replace("{false}", share), _NOT.replace("{false}", share)
+
+
+def _title(planned: Plan) -> str:
+    return f"# medfact: statements of {_plain(planned.dataset)}\n"
+
+
+def _about(planned: Plan, spec: RunSpec) -> Iterator[str]:
+    facts = {item.statement.fact.fact_id: item.statement.fact.positive for item in planned.statements}
+    true = sum(facts.values())
+    yield (
+        f"{_counted(len(planned.statements), 'statement')} about {_counted(true, 'true fact')} and "
+        f"{_counted(len(facts) - true, 'false partner')}, each to be judged true or false. "
+        f"Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_plain(planned.pool)}, "
+        f"{_counted(planned.shots, 'demonstration')}, seed {spec.seed}. Fingerprint of the facts: "
+        f"{planned.dataset_fingerprint}. Written by medfact {VERSION}.\n"
+    )
+    for note in planned.notes:
+        yield f"- {_plain(note)}"
+    if planned.notes:
+        yield ""
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _some(planned: Plan) -> Iterator[str]:
+    """Statements of both labels; a false one carries its mark."""
+    statements = [item.statement for item in planned.statements]
+    for label in (True, False):
+        yield from (_line(one) for one in [one for one in statements if one.label is label][: SHOWN // 2])
+
+
+def _line(statement: Statement) -> str:
+    return f"- {_plain(statement.text)}{'' if statement.label else f' **{FALSE_MARK}**'}"
+
+
+def _plain(text: str) -> str:
+    """Text of others as text in Markdown: no markup, no link, no HTML."""
+    escaped = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("://", "\\://")
+    return re.sub(r"([`*_\[\]|~$])", r"\\\1", escaped)
+
+
+EVAL_FILE = "eval.yaml"
+
+TASK = "average_accuracy"
+"""The one task, named after its score: Inspect knows no facts, so that it cannot count those that are mastered."""
+
+FIRST_WORD = r"\b(True|False)\b"
+"""Which answer a reply gives, as Inspect reads it."""
+
+
+def eval_yaml(planned: Plan, fields: Mapping[str, str | Sequence[str]], max_tokens: int) -> str:
+    """The text of the file. fields: which columns hold input, target and metadata, in Inspect's terms."""
+    task: dict[str, Any] = {
+        "id": TASK,
+        "config": "default",
+        "split": "test",
+        "field_spec": dict(fields),
+        "solvers": [{"name": "generate", "args": {"max_tokens": max_tokens}}],
+        "scorers": [{"name": "pattern", "args": {"pattern": FIRST_WORD}}],
+    }
+    benchmark = {
+        "name": f"medfact: statements of {one_line(planned.dataset)}",
+        "description": "Medical statements, each to be judged true or false: every fact is stated in logically related ways.",
+        "evaluation_framework": "inspect-ai",
+        "tasks": [task],
+    }
+    return yaml.safe_dump(benchmark, sort_keys=False, allow_unicode=True)
+
+
+LM_EVAL, INSPECT = "lm-eval", "inspect"
+
+TABLE = "statements.jsonl"
+
+_INSPECT_TASK = '''"""Medical statements to judge true or false, written by medfact; README.md says how to run this."""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import json_dataset
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import pattern
+from inspect_ai.solver import generate
+
+
+@task
+def medfact() -> Task:
+    statements = json_dataset(str(Path(__file__).with_name("{table}")), name="medfact")
+    config = GenerateConfig(max_tokens={tokens})
+    return Task(statements, solver=generate(), scorer=pattern(r"\\b(True|False)\\b"), config=config)
+'''
+
+
+def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
+    """Writes a plan's statements, with exactly the prompts that medfact gives a model of plain text; returns their number.
+
+    tool: a name in TOOLS. folder: must not hold a task yet.
+
+    Raises:
+        Mistake: passages are to be retrieved, which no other tool does, or each statement is asked several times.
+        FactsError: the folder holds something, or cannot be written.
+    """
+    if spec.retrieval != NO_RETRIEVAL or spec.shot_draws > 1:
+        raise Mistake("A task has each statement once and without passages.", "Leave out --retrieval and --shot-draws.")
+    with being_written(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FactsError(f"{folder} holds something already.", "Name a new folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        return TOOLS[tool](planned, spec, folder)
+
+
+def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
+    (folder / "data").mkdir()
+    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+    rows = [
+        {**statement_row(item.statement), "prompt": str(prompt.content), "target": str(item.statement.label)}
+        for item, prompt in zip(planned.statements, prompts, strict=True)
+    ]
+    fields = {"input": "prompt", "target": "target", "metadata": ["statement_id", "fact_id", "variant"]}
+    _write(folder / EVAL_FILE, eval_yaml(planned, fields, prompts[0].max_tokens))
+    _write(folder / "README.md", data_set_card(planned, spec))
+    return write_table(rows, folder / "data" / "test.parquet")
+
+
+def _write_lm_eval(planned: Plan, spec: RunSpec, folder: Path) -> int:
+    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+    rows = [
+        {**statement_row(item.statement), "prompt": str(prompt.content), "target": 0 if item.statement.label else 1}
+        for item, prompt in zip(planned.statements, prompts, strict=True)
+    ]
+    task: dict[str, Any] = {
+        "task": "medfact",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": TABLE}},
+        "test_split": "test",
+        "output_type": "multiple_choice",
+        "doc_to_text": "prompt",
+        "doc_to_choice": list(prompts[0].answers),
+        "doc_to_target": "target",
+        "target_delimiter": "",
+        "num_fewshot": 0,
+        "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"version": 1.0, "dataset": planned.dataset, "fingerprint": planned.dataset_fingerprint},
+    }
+    _write(folder / "medfact.yaml", yaml.safe_dump(task, sort_keys=False, allow_unicode=True))
+    _write(folder / "README.md", card(planned, spec, LM_EVAL))
+    return write_table(rows, folder / TABLE)
+
+
+def _write_inspect(planned: Plan, spec: RunSpec, folder: Path) -> int:
+    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+    rows: list[Mapping[str, Any]] = [
+        {
+            "id": item.statement.statement_id,
+            "input": str(prompt.content),
+            "target": str(item.statement.label),
+            "metadata": statement_row(item.statement),
+        }
+        for item, prompt in zip(planned.statements, prompts, strict=True)
+    ]
+    fields = {"input": "input", "target": "target", "metadata": ["id", "metadata"]}
+    _write(folder / EVAL_FILE, eval_yaml(planned, fields, prompts[0].max_tokens))
+    _write(folder / "medfact_task.py", _INSPECT_TASK.format(table=TABLE, tokens=prompts[0].max_tokens))
+    _write(folder / "README.md", front_matter(planned, TABLE) + card(planned, spec, INSPECT))
+    return write_table(map(dict, rows), folder / TABLE)
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+TOOLS = {"datasets": _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
+"""Tool → what writes its folder."""
