@@ -62,7 +62,7 @@ def test_a_program_does_the_whole_job(program: Program, home: Path) -> None:
     assert "clinical-core" in [one["data_set"] for one in program.asked("data_sets")]
     eight = program.asked("statements", **FACT)
     assert [one["label"] for one in eight] == [one["mark"] == "" for one in eight] == [True] * 4 + [False] * 4
-    told = program.told("evaluate", model="medfact-tiny", limit=10)
+    told = program.told("evaluate", model="baseline:negation-cue", limit=10)
     run = told[-1]["run"]
     assert told[0].keys() >= {"run", "state", "answered", "statements"}
     assert told[-1] == told[-1] | {"state": "complete", "statements": 160, "answered": 160, "failed": 0}
