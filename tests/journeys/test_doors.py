@@ -11,24 +11,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from html import unescape
 from pathlib import Path
 
 import httpx
 import pytest
-from browser import app_at, served
+from browser import app_at
 from installed import ROOT
 from mock_service import Behaviour, MockService
-from strangers import KEY, TABLE, imported, on_space, store_of, until_ended
+from strangers import KEY, TABLE, on_space, store_of, until_ended
 from strangers import laptop as laptop
 from strangers import laptop_home as laptop_home
 from strangers import visitor as visitor
 from visitors import Visitor, visitor_of
 
 from medfact.limits import OWN_MACHINE
-from medfact.models import ServiceSettings
-from medfact.runs.start import start
-from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING
 from medfact.web.evaluate.rows import ACTIONS as ROWS
 from medfact.web.guard import UPDATE_BYTES
@@ -166,28 +162,7 @@ def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_sentences_and_addresses_are_no_way_round(visitor: Visitor) -> None:
-    for pool in ("/etc/passwd", "prototypes/medfact.yaml", f"{ROOT}/prototypes/medfact.yaml"):
-        assert "not here, or not yours" in visitor.evaluate("baseline:random", pool=pool)
-    for address in ("/gradio_api/file=http://127.0.0.1:1/", "/gradio_api/proxy=http://127.0.0.1:1/", "/monitoring", "/login"):
-        assert visitor.http.get(address).status_code == 404
-    assert visitor.http.post("/gradio_api/component_server", json={}).status_code == 404
-
-
 # ------------------------------------------------------------------------- other visitors' runs
-
-
-def test_no_page_tells_of_other_visitors_runs(visitor: Visitor, laptop_home: Path) -> None:
-    """Ids are told to their owners alone; the beginning of one opens nothing."""
-    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(laptop_home, "0" * 32))
-    for asked in ("zz", theirs[:8], theirs[:31], theirs[:-1] + "%", "", "../" + theirs, theirs.upper() + " "):
-        told = json.dumps(visitor.look(run=f"{asked},{asked}x"))
-        told += json.dumps(visitor.look(run=asked)) + json.dumps(visitor.look("runs", told=asked, edited=asked))
-        told += json.dumps(visitor.act("stop", run=asked)) + json.dumps(visitor.act("delete", asked, of="runs"))
-        assert theirs not in told, asked
-        assert visitor.http.get(f"/export/{asked}").status_code in {404, 405}
-        assert visitor.http.get(f"/download/{asked}/answers.csv").status_code in {404, 405}
-    assert theirs not in json.dumps(visitor.look("runs"))
 
 
 def test_whoever_has_a_link_reads_a_run_and_moves_nothing(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
@@ -237,42 +212,6 @@ def test_one_visitors_runs_hold_up_nobody_elses(visitor: Visitor, stranger: Visi
         assert until_ended(laptop_home, quick).state == COMPLETE
         for (run,) in pressed:
             visitor.act("stop", run=run)
-
-
-def test_a_public_server_asks_no_address_inside(space: str, space_home: Path, tmp_path: Path) -> None:
-    """Neither one that is typed nor one that an imported run names; and not with the server's key, wherever it would go."""
-    with MockService() as service, on_space(space) as visitor:
-        for address in (service.base_url, service.base_url.replace("http", "https"), "http://169.254.169.254/v1"):
-            assert "not a public address" in visitor.evaluate(service="m", address=address, key=TYPED)
-        assert "No key for api.openai.com" in visitor.evaluate(service="gpt-4o")
-        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
-        run = imported(visitor, space_home, spec, tmp_path)
-        before = store_of(space_home).run(run).finished_at
-        visitor.resume(run, TYPED)
-        record = until_ended(space_home, run, before)
-        assert "not a public address" in str(record.reason)
-        assert service.calls == []
-
-
-def test_a_public_server_loads_no_folder_and_tells_of_none(space: str, space_home: Path, tmp_path: Path) -> None:
-    with on_space(space) as visitor:
-        told = {
-            unescape(visitor.evaluate(other=name)).replace(name, "NAME")
-            for name in ("/etc", "/nowhere", str(ROOT / "assets/models/medfact-tiny"), "../x", "./assets", "~/x")
-        }
-        (sentence,) = told
-        assert ("'NAME' is not the name of a repository on the Hugging Face Hub. Name a model as OWNER/NAME.") in sentence
-        spec = RunSpec(model=f"hf:{ROOT / 'assets/models/medfact-tiny'}", limit=4, shots=0)
-        run = imported(visitor, space_home, spec, tmp_path)
-        before = store_of(space_home).run(run).finished_at
-        visitor.act("resume", run=run)
-        assert "not the name of a repository" in str(until_ended(space_home, run, before).reason)
-
-
-def test_a_relative_folder_is_no_repository_on_a_public_server(space: str, space_home: Path) -> None:
-    with on_space(space) as visitor:
-        (run,) = visitor.evaluate(other="assets/models")
-        assert "the hub could not be reached" in str(until_ended(space_home, run).reason)
 
 
 # ------------------------------------------------------------------------- who may ask, and how much
@@ -360,14 +299,6 @@ def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
             ("1", "That is too much at once. Try again in a second.")
         }
         assert stranger.http.post("/updates", json=body).status_code == 200
-
-
-@pytest.mark.parametrize("way", ["run/predict", "call/js_fn", "component_server", "cancel", "reset", "heartbeat/abc"])
-def test_the_page_librarys_events_are_closed(way: str, visitor: Visitor) -> None:
-    """Pages send everything to one address of our own; programs call endpoints (`test_programs.py`)."""
-    body = {"fn_index": 9, "data": [], "session_hash": "abc", "trigger_id": None}
-    assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == 404
-    assert visitor.http.get(f"/gradio_api/{way}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -483,18 +414,3 @@ def test_a_database_that_cannot_be_opened_is_said_in_one_line(tmp_path: Path) ->
     assert done.stderr.startswith("medfact: ")
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_what_a_page_says_of_a_broken_database_names_no_folder(tmp_path: Path) -> None:
-    with served(tmp_path) as url, Visitor(url) as visitor:
-        (run,) = visitor.evaluate("baseline:random")
-        until_ended(tmp_path, run)
-        for file in tmp_path.glob("medfact.db*"):
-            file.rename(tmp_path / f"away-{file.name}")
-        answer = visitor.http.post("/updates", json={"page": "evaluate", "show": {"run": run}})
-        assert answer.status_code == 503
-        assert "its file is not there any more" in answer.text
-        assert str(tmp_path) not in answer.text
-        for file in tmp_path.glob("away-*"):
-            file.rename(tmp_path / file.name.removeprefix("away-"))
-        assert store_of(tmp_path).run(run).state != RUNNING

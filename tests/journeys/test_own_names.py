@@ -57,15 +57,6 @@ def test_what_a_bundled_set_knows_is_never_drawn_from_a_users_table(read, tmp_pa
     assert possible > ALSO_TRUE
 
 
-def test_the_command_line_draws_none_of_it_either(medfact: Medfact, tmp_path: Path) -> None:
-    file = may_treat(tmp_path / "mine.csv")
-    for seed in ("0", "1", "7"):
-        rows = medfact("facts", "--facts", file, "--seed", seed, "--negatives", 3).rows
-        false = {(row["head"], row["tail"]) for row in rows if not row["positive"]}
-        assert false
-        assert not false & ALSO_TRUE
-
-
 def test_a_users_table_keeps_its_fingerprint_and_its_ids(tmp_path: Path) -> None:
     """They are those of the table, whatever the bundled sets learn later."""
     file = may_treat(tmp_path / "mine.csv")

@@ -452,21 +452,6 @@ def test_a_locked_database_ends_a_command_with_one_line(
     assert len(hasty.runs()) == 1
 
 
-def test_a_lock_that_is_let_go_in_time_does_no_harm(
-    facts_file: Path, tmp_path: Path, store: Store, service: MockService
-) -> None:
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
-    with locked(store):
-        kept = len(store.answers.news(run).position)
-        time.sleep(1.5)
-        assert len(store.answers.news(run).position) == kept < STATEMENTS
-    assert command.ended().code == 0, command.err
-    whole(store, run)
-    assert set(service.asked().values()) == {1}
-
-
 def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, hasty: Store, service: MockService) -> None:
     jobs = Jobs(hasty)
     try:
