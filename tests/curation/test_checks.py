@@ -217,35 +217,12 @@ def test_the_figures_are_those_of_the_shares_and_of_the_agreement() -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
-def test_it_is_checked_and_exported_on_the_command_line(
-    checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path
-) -> None:
-    curation, candidates = checked
-    of = ("curate", "--project", curation.curation[:8], "--db", url)
-    shown = medfact(*of, "--reviewer", "ada", "--json")
-    assert shown.rows == [candidate_row(candidates[0], 75)]
-    assert "control" not in shown.out
-    first = medfact(*of, "--reviewer", "ada", "--decide", "refuse", "--note", "no", "--json")
-    assert first.rows[0]["number"] == 2
-    mended = medfact(*of, "--reviewer", "ada", "--decide", "mend", "--tail", "tea", "--json")
-    assert mended.rows[0]["number"] == 3
-    undone = medfact(*of, "--reviewer", "ada", "--decide", "undo")
-    assert undone.out.startswith("2 of 75, 1 decided by you")
-    log = store.curations.log(curation.curation)
-    assert [(one.decision, one.tail) for one in log] == [("refused", ""), ("mended", "tea"), ("withdrawn", "")]
-    assert log[0].note == "no"
-    assert "no value" not in medfact(*of).out
-    assert "is shown when all have finished" in medfact(*of).out
-    nothing = medfact(*of, "--export", tmp_path / "facts.csv")
-    assert nothing.code == 2
-    assert "Nothing is accepted yet" in nothing.err
-
-
 def test_what_all_have_finished_is_shown_and_stands(
     checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path
 ) -> None:
     curation, candidates = checked
     of = ("curate", "--project", curation.curation, "--db", url)
+    assert "Nothing is accepted yet" in medfact(*of, "--export", tmp_path / "none.csv").err
     for number, name in enumerate(("ada", "ben")):
         scripted(curation, candidates, name, careful(0, number), store)
         assert medfact(*of, "--json").rows[0]["by_reviewer"] is None, "the others have not finished"

@@ -116,16 +116,6 @@ def test_the_server_fetches_no_address_that_a_page_names(visitor: Visitor) -> No
             listening.accept()
 
 
-def test_an_upload_is_its_own_visitors_and_nobody_elses(visitor: Visitor, stranger: Visitor) -> None:
-    path = visitor.upload("facts.csv", TABLE)
-    assert "14 true facts read" in json.dumps(visitor.act("take_file", path))
-    assert visitor.http.get(f"/gradio_api/file={path}").content == TABLE
-    assert "not here, or not yours" in json.dumps(stranger.act("take_file", path))
-    assert stranger.http.get(f"/gradio_api/file={path}").status_code == 404
-    assert stranger.upload("facts.csv", TABLE) == path  # the same content: now it is both's
-    assert "14 true facts read" in json.dumps(stranger.act("take_file", path))
-
-
 def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
     answer = httpx.post(f"{laptop}gradio_api/upload", files={"files": ("facts.csv", TABLE)})
     assert answer.status_code == 403

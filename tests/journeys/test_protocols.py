@@ -13,7 +13,6 @@ from small_papers import (
     FIGURE_8,
     HEADS,
     KNOWN,
-    PAPER,
     Medfact,
     Row,
     asked,
@@ -119,14 +118,6 @@ def test_one_fact_is_tested_of_each_relation_and_disease(protocol: str, disek: P
     known = Counter((head, relation) for head, relation, _ in KNOWN)
     assert max(known.values()) > 1
     assert drawn[0] != drawn[1]
-
-
-@pytest.mark.parametrize(("protocol", "name"), [("pretexttrans", "medlama"), ("pretexttrans", "disek"), ("tpeval", "disek")])
-def test_zero_and_five_shots_test_the_same_facts(protocol: str, name: str, data: dict[str, Path], medfact: Medfact) -> None:
-    arguments = ("prompts", "--protocol", protocol, "--facts", data[name])
-    five, none = done(medfact(*arguments)), done(medfact(*arguments, "--shots", 0))
-    assert [row["statement_id"] for row in five] == [row["statement_id"] for row in none]
-    assert all(row["prompt"] == PAPER.format(row["statement"].removesuffix(".").rstrip()) for row in none)
 
 
 # ------------------------------------------------------------------------- the papers' exact text

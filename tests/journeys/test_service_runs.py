@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from app_builders import jobs as jobs
+from app_builders import no_key as no_key
 from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
 from records import reported
 from waiting import until
@@ -31,14 +33,10 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Store
 
+pytestmark = pytest.mark.usefixtures("no_key")
+
 KEY = "sk-nobody-may-see-me-0123456789"
 TRANSIENT = {"429": 0.02, "reset": 0.02, "truncated": 0.01}
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 def spec_of(service: MockService, facts: Path, *, model: str = "openai:gpt-4o", **more: Any) -> RunSpec:
@@ -380,13 +378,6 @@ def drawn(reports: dict[str, Report]) -> list[dict[str, Any]]:
     section = SECTIONS["calibration"].make(Figures(reports))
     assert section is not None
     return list(plot_of(section.figures[0])["data"])
-
-
-@pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
-    yield made
-    made.close()
 
 
 def test_stop_ends_a_slow_service_soon_and_keeps_what_came(facts_file: Path, jobs: Jobs) -> None:

@@ -6,6 +6,7 @@ Each is tried over plain HTTP, against the app as a Space starts it, with keys o
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from html import unescape
@@ -14,14 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
-from browser import module_folder, served
+from app_builders import SPACE, space_visitor_of
+from browser import module_folder, served, without_rates
 from installed import ROOT
 from mock_service import MockService
 from strangers import TABLE, imported, store_of, until_ended
 from visitors import Visitor
 
-from medfact.limits import FILE
 from medfact.models import ServiceSettings
 from medfact.results.recall import READ
 from medfact.runs.start import start
@@ -38,16 +38,14 @@ home = module_folder()
 @pytest.fixture(scope="module")
 def space(home: Path) -> Iterator[str]:
     """The app as a Space starts it; its requests are not counted, or the tests would wait for each other."""
-    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
-    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
     (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
-    keys = dict.fromkeys(NAMES, KEY)
-    given = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_LIMITS": str(home / "limits.yaml")}
-    given["MEDFACT_IMPORTS"] = "1"
-    with served(home, **keys, **given) as url:
+    uncounted = without_rates(home)["MEDFACT_LIMITS"]
+    with served(home, **dict.fromkeys(NAMES, KEY), **SPACE, MEDFACT_LIMITS=uncounted, MEDFACT_IMPORTS="1") as url:
         yield url
-    assert "Traceback" not in (home / "log.txt").read_text()
-    assert KEY not in (home / "log.txt").read_text()
+    assert not re.search(f"Traceback|{KEY}", (home / "log.txt").read_text())
+
+
+visitor, stranger = space_visitor_of("space"), space_visitor_of("space")
 
 
 # ------------------------------------------------------------------------- folders
@@ -176,6 +174,9 @@ def test_anothers_upload_is_nobody_elses(visitor: Visitor, stranger: Visitor) ->
     )
     assert stranger.http.get(f"/gradio_api/file={path}").status_code == 404
     assert "not here" in json.dumps(stranger.act("bring", path, of="runs"))
+    assert visitor.http.get(f"/gradio_api/file={path}").content == TABLE
+    assert stranger.upload("facts.csv", TABLE) == path, "the same content: it is the property of both from now on"
+    assert "14 true facts read" in json.dumps(stranger.act("take_file", path))
 
 
 def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(

@@ -22,8 +22,10 @@ from typing import Any
 import psutil
 import pytest
 import sqlalchemy
+from app_builders import jobs as jobs
+from app_builders import quick_processes as quick_processes
 from mock_service import Behaviour, MockService
-from processes import CONTEXT, Command, forked_quickly, keep_jobs
+from processes import CONTEXT, Command, keep_jobs
 from pushed import TEXTS
 from recorded import finished, recorded
 from records import reported
@@ -46,16 +48,10 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Store, workers
 from medfact.store.workers import is_alive, myself
 
+pytestmark = pytest.mark.usefixtures("quick_processes")
+
 ROOT = Path(__file__).parents[2]
 KILLS = 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Processes that need not import everything first; the first of them waits until that is done."""
-    with forked_quickly():
-        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
-        yield
 
 
 def figures(store: Store, run: str) -> dict[str, Any]:
@@ -299,13 +295,6 @@ def _served(address: str) -> bool:
     with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=10) as page:
         return page.status == 200
     return False
-
-
-@pytest.fixture
-def jobs(store: Store) -> Iterator[Jobs]:
-    made = Jobs(store)
-    yield made
-    made.close()
 
 
 def state_of(jobs: Jobs, run: str) -> str:
