@@ -58,17 +58,6 @@ def test_options_choose_facts(medfact: Medfact, facts_file: Path) -> None:
     assert {row["pool"] for row in by_pool} == {"pretexttrans-disek"}
 
 
-def test_a_column_map(medfact: Medfact, tmp_path: Path) -> None:
-    path = tmp_path / "facts.csv"
-    path.write_text("disease,sign\ngout,pain\nasthma,wheeze\n", encoding="utf-8")
-    columns = ("--column", "head=disease", "--column", "tail=sign", "--column", "relation==symptoms")
-    tested = [row for row in medfact("facts", "--facts", path, *columns).rows if row["role"] == "test"]
-    assert {(row["head"], row["relation"], row["tail"]) for row in tested if row["positive"]} == {
-        ("gout", "symptoms", "pain"),
-        ("asthma", "symptoms", "wheeze"),
-    }
-
-
 def test_every_option_reaches_its_field() -> None:
     typed = """
     run --facts f.csv --column Head=disease --column relation==symptoms --rela may_treat --rela isa --sab MSH --language SPA
@@ -377,16 +366,6 @@ def test_files_that_cannot_be_used_are_told_in_one_line(
     line = one_line(medfact(command, "--facts", path))
     assert words in line
     assert "facts.csv" in line
-
-
-def test_rows_that_are_left_out_are_told_on_stderr(medfact: Medfact, tmp_path: Path) -> None:
-    path = tmp_path / "facts.csv"
-    path.write_text("head,relation,tail\ngout,symptoms,pain\ngout,symptoms,\n" + "gout,symptoms,pain\n" * 300, encoding="utf-8")
-    outcome = medfact("facts", "--facts", path)
-    assert outcome.code == 0
-    assert "row 3: the tail is empty" in outcome.err
-    assert "300 rows (the first is row 4): it repeats an earlier row" in outcome.err
-    assert [row["tail"] for row in outcome.rows if row["role"] == "test" and row["positive"]] == ["pain"]
 
 
 def test_a_database_that_cannot_be_used_is_told_in_one_line(medfact: Medfact, tmp_path: Path) -> None:

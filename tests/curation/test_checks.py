@@ -292,25 +292,30 @@ def test_curations_are_listed_closed_and_erased(
         store.curations.one(curation.curation)
 
 
-@pytest.mark.parametrize("typed", [["--export", "facts.csv"], ["--reviewer", "ada"], ["--reviewer", "ada", "--decide", "undo"]])
+ERASED_WHOLE = "would change nothing: --erase removes the whole curation"
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        (["--export", "facts.csv", "--erase"], ERASED_WHOLE),
+        (["--reviewer", "ada", "--erase"], ERASED_WHOLE),
+        (["--reviewer", "ada", "--decide", "undo", "--erase"], ERASED_WHOLE),
+        (
+            ["--reviewer", "ada", "--decide", "accept", "--export", "facts.csv"],
+            "would change nothing: --export writes what all have accepted",
+        ),
+    ],
+)
 def test_what_is_erased_whole_is_asked_for_alone(
-    typed: list[str], checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
+    typed: list[str], why: str, checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
 ) -> None:
     """It erased everything: without the export, and though one reviewer was named."""
     curation, _ = checked
-    done = medfact("curate", "--project", curation.curation, *typed, "--erase", "--db", url)
-    assert (done.code, done.out) == (2, "")
-    assert f"{typed[0]} would change nothing: --erase removes the whole curation" in done.err
-    assert len(store.curations.candidates(curation.curation)) == 75
-
-
-def test_a_decision_that_would_not_be_recorded_is_refused(
-    checked: tuple[Curation, list[Candidate]], medfact: Callable[..., Any], url: str, tmp_path: Path
-) -> None:
-    curation, _ = checked
-    typed = ("--reviewer", "ada", "--decide", "accept", "--export", tmp_path / "facts.csv")
     done = medfact("curate", "--project", curation.curation, *typed, "--db", url)
-    assert "--reviewer would change nothing: --export writes what all have accepted" in done.err
+    assert (done.code, done.out) == (2, "")
+    assert f"{typed[0]} {why}" in done.err
+    assert len(store.curations.candidates(curation.curation)) == 75
 
 
 def test_a_name_is_as_long_as_every_database_keeps_it() -> None:

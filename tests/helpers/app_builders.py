@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import app_at
 from processes import Command, forked_quickly
 from strangers import on_space
 from visitors import Visitor
@@ -58,24 +56,6 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment names no key and no address of a service."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
-def folder_with(name: str, **files: str) -> Any:
-    """A fixture of a module: a folder of this name with these texts, such as secret_csv, in files of these names."""
-
-    @pytest.fixture(scope="module")
-    def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-        folder = tmp_path_factory.mktemp(name)
-        for file, text in files.items():
-            (folder / file.replace("_", ".")).write_text(text)
-        return folder
-
-    return folder
-
-
-def space_at(home: str, **environment: str) -> Any:
-    """A fixture of a module: the app as a Space starts it, in the folder of the fixture `home`."""
-    return app_at(home, is_watched=True, **SPACE, **environment)
 
 
 def space_visitor_of(app: str) -> Any:

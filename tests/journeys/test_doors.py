@@ -291,15 +291,6 @@ def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
         assert stranger.http.post("/updates", json=body).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"[", b'{"page": "evaluate", "show": {"search": "\\ud800"}}', b'{"page": NaN}', b'{"show": {"page": 1e400}}', b"\xff\xfe"],
-)
-def test_what_is_no_json_is_refused(content: bytes, visitor: Visitor) -> None:
-    answer = visitor.http.post("/updates", content=content, headers={"Content-Type": "application/json"})
-    assert answer.status_code in {400, 422}
-
-
 RUBBISH = (
     *("zz", "-1", "9" * 30, "٣", "<img src=x onerror=alert(1)>", "' or 1=1 --", "${alert(1)}", "{{7*7}}", "x\0y"),
     *(None, -5, 10**18, 1.5, True),
@@ -353,6 +344,10 @@ def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:
         b"[" * 50_000,
         b"{" * 50_000,
         b"\xff\xfe",
+        b"[",
+        b'{"page": "evaluate", "show": {"search": "\\ud800"}}',
+        b'{"page": NaN}',
+        b'{"show": {"page": 1e400}}',
         b"null",
         b'{"key": "' + b"x" * 500 + b'"}',
         b'{"asked": 5, "key": 5}',

@@ -125,9 +125,3 @@ def test_what_is_the_right_way_round_or_unknown_is_not(row: tuple[str, str, str]
 )
 def test_no_bundled_set_is_called_reversed(name: str) -> None:
     assert list(reversed_notes(load_bundled(name).facts, CANONICAL)) == []
-
-
-def test_the_command_line_says_so(medfact: Medfact, tmp_path: Path) -> None:
-    file = table(tmp_path / "mine.csv", [(disease, "May Treat", drug) for drug, disease in TREATS])
-    said = medfact("facts", "--facts", file).err
-    assert "'May Treat' is the wrong way round in 6 rows of 6, such as “gout, May Treat, allopurinol”" in said

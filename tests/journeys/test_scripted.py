@@ -6,7 +6,6 @@ their order: none inv ins inv+ins, then the same denied.
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -230,33 +229,6 @@ def test_types_of_few_facts_are_not_ranked(made: dict[str, Any]) -> None:
 
 
 # ------------------------------------------------------------------------- curves over the number of statements
-
-
-def test_joint_accuracy_at(made: dict[str, Any]) -> None:
-    # Complete facts by right answers: 8: 4 facts; 7: gout–salbutamol, asthma–salbutamol; 6: asthma–wheeze, rosacea–itch,
-    # rosacea–fever, psoriasis–methotrexate; 0: asthma–joint pain.
-    # C(7, i)/C(8, i) = (8 - i)/8; C(6, i)/C(8, i) = (8 - i)(7 - i)/56.
-    expected = [Fraction(4 + Fraction(2 * (8 - i), 8) + Fraction(4 * (8 - i) * (7 - i), 56), 11) for i in range(1, 9)]
-    assert expected[0] == Fraction(8 * 4 + 7 * 2 + 6 * 4, 88)  # with one statement it is the average accuracy
-    assert expected[1] == Fraction(107, 154)  # (4 + 3/2 + 15/7)/11
-    assert expected[7] == Fraction(4, 11)
-    assert made["joint_accuracy_at"] == pytest.approx([float(share) for share in expected])
-
-
-def test_joint_accuracy_ordered(made: dict[str, Any]) -> None:
-    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv:
-    # rosacea–itch and –fever; ins: asthma–wheeze; inv+ins: psoriasis–methotrexate; ins+dn: gout–salbutamol.
-    expected = [9, 7, 6, 5, 5, 5, 4, 4]
-    assert made["joint_accuracy_ordered"] == pytest.approx([alive / 11 for alive in expected])
-
-
-def test_average_accuracy_ordered(made: dict[str, Any]) -> None:
-    # Right answers of the 11 complete facts by variant: BY_VARIANT less influenza–fever (right, but for the last variant) and
-    # asthma–allopurinol (right in the last six): 10 - 1, 9 - 1, 11 - 2, 11 - 2, 11 - 2, 12 - 2, 10 - 2, 9 - 1.
-    right = [9, 8, 9, 9, 9, 10, 8, 8]
-    expected = [sum(right[:k]) / (11 * k) for k in range(1, 9)]
-    assert (expected[0], expected[-1]) == (9 / 11, 70 / 88)
-    assert made["average_accuracy_ordered"] == pytest.approx(expected)
 
 
 def test_curves_carry_the_same_values(made: dict[str, Any]) -> None:

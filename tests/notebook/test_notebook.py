@@ -314,12 +314,6 @@ def test_columns_of_several_levels_are_joined_and_doubled_ones_are_a_sentence() 
         medfact.load_facts(table_with("pain", Tail=["x", "y"])[["head", "relation", "Tail", "tail"]])
 
 
-@pytest.mark.parametrize("given", [numpy.array([["a", "r", "b"]]), pandas.Series(["a"]), {"head": ["a"]}, [["a", "r", "b"]]])
-def test_what_is_no_data_frame_is_a_sentence(given: Any) -> None:
-    with pytest.raises(FactsError, match=rf"Facts cannot be read from {type(given).__name__} objects"):
-        medfact.load_facts(given)
-
-
 def test_own_facts_leave_the_machine_only_with_consent(frame: pandas.DataFrame) -> None:
     with pytest.raises(Mistake, match=r"api\.openai\.com.*send_facts=True"):
         medfact.evaluate("openai:gpt-4o", frame)

@@ -485,10 +485,6 @@ def test_rubbish_is_refused(visitor: TestClient, question: object) -> None:
     assert visitor.post("/updates", json=question).status_code == 422
 
 
-def test_there_is_no_other_page(visitor: TestClient) -> None:
-    assert visitor.post("/updates", json={"page": "admin"}).status_code == 404
-
-
 def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(*_: object) -> None:
         raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
