@@ -376,12 +376,6 @@ def test_sentences_that_multiply_are_refused(visitor: Visitor) -> None:
     assert "is an alias" in said
 
 
-def test_a_run_of_a_development_version_is_refused_in_a_sentence(visitor: Visitor) -> None:
-    file = Path(__file__).parents[1] / "data" / "development_run.jsonl.gz"
-    said = json.dumps(visitor.act("bring", visitor.upload(file.name, file.read_bytes()), of="runs"))
-    assert f"{file.name} was made by a development version before 1.0: ask its model again with this version." in said
-
-
 def test_a_run_with_much_that_happened_is_refused(visitor: Visitor) -> None:
     line = b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped","said":"' + b"x" * 4_000_000 + b'"}}\n'
     path = visitor.upload("run.gz", gzip.compress(b'{"medfact run":1,"run":"' + b"0" * 32 + b'"}\n' + line))

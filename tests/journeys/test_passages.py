@@ -110,6 +110,7 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
     ]
     read, related = changes(sides_of(store, runs))
     assert (read.without, read.with_, read.setting) == (runs[0], runs[1], READ)
+    assert read.probabilities == {}, "no answer has a P(True)"
     values = {metric: found.difference for metric, found in read.metrics.items()}
     assert values == pytest.approx({"average_accuracy": -0.475, "positive_accuracy": 0.95, "negative_accuracy": -0.95})
     assert [found.n for found in read.metrics.values()] == [80, 20, 60]
@@ -187,13 +188,6 @@ def lines_of_change(change: Change, runs: list[str]) -> list[str]:
     section = told_changes([change], dict(zip(runs, "ab", strict=True)), {})
     assert section is not None
     return list(lines_of(section))
-
-
-def test_without_p_true_nothing_is_said_of_it(mkj: Path, store: Store) -> None:
-    runs = [asked(store, spec_of(mkj, **fields)) for fields in ({}, {"retrieval": "sparse"})]
-    (change,) = changes(sides_of(store, runs))
-    assert change.probabilities == {}
-    assert not any("probability of true" in line for line in lines_of_change(change, runs))
 
 
 def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) -> None:

@@ -277,12 +277,6 @@ def test_the_schema_names_no_address_that_another_caller_has_said(program: Progr
     assert "6.6.6.6" not in program.http.get(f"{API}/info").text
 
 
-def test_the_tools_say_what_they_need(program: Program) -> None:
-    answer = program.http.post(f"{API}/mcp/", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
-    assert answer.status_code in {200, 400, 404, 406}
-    assert answer.status_code != 404 or "medfact[mcp]" in answer.text
-
-
 # ------------------------------------------------------------------------- limits
 
 

@@ -362,11 +362,7 @@ def test_the_pace_and_the_buttons_are_those_of_the_runs(services: Services, run:
     assert stopped["again"] is None
     others = look(services, run=run, owner="somebody else")
     assert 'id="resume"' not in others["fragments"]["progress"]
-    assert "open them in the browser that started them" in drawn_tab(others)
-
-
-def drawn_tab(shown: dict[str, Any]) -> str:
-    return str(shown["fragments"]["tab"])
+    assert "open them in the browser that started them" in others["fragments"]["tab"]
 
 
 def test_facts_are_turned_and_kept_within_those_there_are(services: Services, run: str) -> None:
