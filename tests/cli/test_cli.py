@@ -1,7 +1,6 @@
 """The command line: every command, every format, exit codes, one-line mistakes, and figures that the answers bear out."""
 
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,6 @@ from medfact.models import Completion, Placement, Prompt, ServiceSettings
 from medfact.models.baseline import Baseline
 from medfact.results.wording import counted
 from medfact.spec import RunSpec
-from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,72 +46,6 @@ def ran(medfact: Medfact, facts: Path, url: str, *more: object) -> dict[str, Any
 # ------------------------------------------------------------------------- data
 
 
-def test_datasets(medfact: Medfact) -> None:
-    (row,) = [row for row in medfact("datasets").rows if row["dataset"] == "clinical-core"]
-    assert row["positive_facts"] >= 600
-    assert row["heads"] >= 60
-    assert row["relations"] == ["affected sites", "surgical procedures", "symptoms", "therapeutic drugs"]
-
-
-def test_pools(medfact: Medfact) -> None:
-    rows = medfact("pools").rows
-    assert {"pool", "source", "relation", "variant", "prototype"} <= rows[0].keys()
-    papers = [row for row in rows if row["pool"] == "pretexttrans-disek"]
-    assert len(papers) == 4 * 8
-    assert papers[2]["prototype"] == "If a patient has [X], they are very likely to have symptoms of [Y]."
-    assert len([row for row in rows if row["pool"] == "medfact"]) == 29 * 8 + 5 * 8  # "a" in all relations, "a common" in five
-
-
-def test_facts(medfact: Medfact, facts_file: Path) -> None:
-    rows = medfact("facts", "--facts", facts_file).rows
-    assert list(rows[0]) == FACT_COLUMNS.replace("role", "presumed role").split()
-    assert len(rows) == 42 * 2
-    assert [row["presumed"] for row in rows] == [None, True] * 42
-    assert [row["positive"] for row in rows] == [True, False] * 42
-    assert sum(row["role"] == "shots" for row in rows) == 2 * (10 + 5)  # five heads of two relations
-    ids = {row["fact_id"] for row in rows if row["positive"]}
-    assert {row["negative_of"] for row in rows if not row["positive"]} == ids
-
-
-def test_statements(medfact: Medfact, facts_file: Path) -> None:
-    rows = medfact("statements", "--facts", facts_file, "--limit", 3).rows
-    assert list(rows[0]) == [*STATEMENT_COLUMNS.split(), "presumed"]
-    assert len(rows) == 3 * 2 * 8
-    assert [row["variant"] for row in rows] == [*IMPLICATIONS] * 6
-    for row in rows:
-        assert row["label"] is (row["positive"] != IMPLICATIONS[row["variant"]].negated)
-        assert row["head"] in row["statement"].lower()
-        assert row["tail"] in row["statement"].lower()
-
-
-def test_50_bundled_facts_make_800_statements(medfact: Medfact, tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    outcome = medfact("statements", "--dataset", "clinical-core", "--limit", 50, "-o", path)
-    assert (outcome.code, outcome.out) == (0, "")
-    made = pandas.read_json(path, lines=True)
-    assert len(made) == 800
-    facts = made.groupby("fact_id")
-    assert len(facts) == 100
-    assert facts["positive"].first().sum() == 50
-    assert (facts["variant"].nunique() == 8).all()
-    assert (made["label"] == (made["positive"] ^ made["variant"].str.contains("dn"))).all()
-    assert made[made["positive"]]["relation"].value_counts().max() <= 13 * 8  # 50 facts over four relations: 13, 13, 12, 12
-
-
-def test_prompts(medfact: Medfact, facts_file: Path) -> None:
-    rows = medfact("prompts", "--facts", facts_file, "--limit", 2).rows
-    assert list(rows[0]) == [*STATEMENT_COLUMNS.split(), "prompt"]
-    for row in rows:
-        *shots, last = row["prompt"].split("\n")
-        assert len(shots) == 5
-        assert last == f"{row['statement'][:-1]}, is the statement above true or false? Please answer True or False."
-        assert all(shot.endswith(("Please answer True or False. True", "Please answer True or False. False")) for shot in shots)
-    bare = medfact("prompts", "--facts", facts_file, "--limit", 2, "--shots", 0).rows
-    assert [row["prompt"] for row in bare] == [row["prompt"].split("\n")[-1] for row in rows]
-    for_baseline = medfact("prompts", "--facts", facts_file, "--limit", 2, "--model", "baseline:random").rows
-    assert for_baseline == rows
-
-
 def test_options_choose_facts(medfact: Medfact, facts_file: Path) -> None:
     def facts(*options: object) -> list[dict[str, Any]]:
         return [row for row in medfact("facts", "--facts", facts_file, *options).rows if row["role"] == "test"]
@@ -124,17 +56,6 @@ def test_options_choose_facts(medfact: Medfact, facts_file: Path) -> None:
     assert facts("--limit", 4, "--seed", 0) == facts("--limit", 4) != facts("--limit", 4, "--seed", 1)
     by_pool = medfact("statements", "--facts", facts_file, "--limit", 1, "--pool", "pretexttrans-disek").rows
     assert {row["pool"] for row in by_pool} == {"pretexttrans-disek"}
-
-
-def test_a_column_map(medfact: Medfact, tmp_path: Path) -> None:
-    path = tmp_path / "facts.csv"
-    path.write_text("disease,sign\ngout,pain\nasthma,wheeze\n", encoding="utf-8")
-    columns = ("--column", "head=disease", "--column", "tail=sign", "--column", "relation==symptoms")
-    tested = [row for row in medfact("facts", "--facts", path, *columns).rows if row["role"] == "test"]
-    assert {(row["head"], row["relation"], row["tail"]) for row in tested if row["positive"]} == {
-        ("gout", "symptoms", "pain"),
-        ("asthma", "symptoms", "wheeze"),
-    }
 
 
 def test_every_option_reaches_its_field() -> None:
@@ -345,87 +266,6 @@ def test_failed_calls_end_with_3_and_resume_asks_them_again(
 
 # ------------------------------------------------------------------------- reports against answers
 
-REPORT = """
-run model dataset pool shots retrieval seed facts statements answered unreadable failed average_accuracy joint_accuracy
-pair_joint_accuracy yes_bias false_affirmation false_denial macro_accuracy joint_accuracy_at joint_accuracy_ordered
-average_accuracy_ordered positive_accuracy negative_accuracy accuracy_gap by_variant by_relation by_polarity by_form
-by_implications by_tail_type calibration coherence
-"""
-
-BASELINES = ["random", "always-true", "always-false", "negation-cue"]
-
-
-@pytest.fixture(params=BASELINES)
-def judged(
-    request: pytest.FixtureRequest, medfact: Medfact, facts_file: Path, url: str
-) -> tuple[dict[str, Any], pandas.DataFrame]:
-    """The report of a baseline's run on 54 facts, and its answers."""
-    row = ran(medfact, facts_file, url, "--model", f"baseline:{request.param}")
-    report = medfact("report", row["run"], "--db", url, "--json").rows[0]
-    return report, pandas.DataFrame(medfact("answers", row["run"], "--db", url).rows)
-
-
-def test_a_report_has_everything_that_is_promised(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
-    report, _ = judged
-    assert set(REPORT.split()) <= report.keys()
-    for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy"):
-        assert {"value", "low", "high"} <= report[name].keys()
-    for group in ("by_variant", "by_relation", "by_polarity", "by_form", "by_implications", "by_tail_type"):
-        for estimate in report[group].values():
-            assert set(estimate) == {"value", "low", "high", "n"}
-    assert {"n", "coverage", "ece", "ece_floor", "ece_confidence", "brier", "bins"} <= report["calibration"].keys()
-
-
-def test_figures_are_those_that_the_answers_give(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
-    report, made = judged
-    made["right"] = made["answer"].astype(bool) == made["label"]
-    made["denied"] = made["variant"].str.contains("dn")
-    made["pair"] = made["negative_of"].fillna(made["fact_id"])
-    made["form"] = made["variant"].str.replace(r"\+?dn$", "", regex=True).replace("", "none")
-    by_fact = made.groupby("fact_id")["right"]
-
-    assert (report["statements"], report["answered"], report["facts"]) == (len(made), len(made), made["fact_id"].nunique())
-    assert report["average_accuracy"]["value"] == pytest.approx(made["right"].mean())
-    assert report["joint_accuracy"]["value"] == pytest.approx(by_fact.all().mean())
-    assert report["pair_joint_accuracy"]["value"] == pytest.approx(made.groupby("pair")["right"].all().mean())
-    assert report["macro_accuracy"]["value"] == pytest.approx(made.groupby("relation")["right"].mean().mean())
-    assert report["yes_bias"]["value"] == pytest.approx(made["answer"].astype(bool).mean() - made["label"].mean())
-    affirmed = made[~made["denied"]]
-    assert report["false_affirmation"]["value"] == pytest.approx(affirmed[~affirmed["positive"]]["answer"].mean())
-    assert report["false_denial"]["value"] == pytest.approx(1 - affirmed[affirmed["positive"]]["answer"].mean())
-    positive, negative = made[made["positive"]]["right"].mean(), made[~made["positive"]]["right"].mean()
-    assert report["positive_accuracy"]["value"] == pytest.approx(positive)
-    assert report["negative_accuracy"]["value"] == pytest.approx(negative)
-    assert report["accuracy_gap"]["value"] == pytest.approx(positive - negative)
-    for group, column in (("by_variant", "variant"), ("by_relation", "relation"), ("by_form", "form")):
-        expected = made.groupby(column)["right"].agg(["mean", "size"])
-        assert {name: e["value"] for name, e in report[group].items()} == pytest.approx(expected["mean"].to_dict())
-        assert {name: e["n"] for name, e in report[group].items()} == expected["size"].to_dict()
-    assert report["by_polarity"]["negated"]["value"] == pytest.approx(made[made["denied"]]["right"].mean())
-    assert report["by_polarity"]["affirmed"]["value"] == pytest.approx(affirmed["right"].mean())
-    for name, forms in (("none", ["none"]), ("+dn", ["none", "dn"]), ("+dn+inv", ["none", "dn", "inv", "inv+dn"])):
-        expected = made[made["variant"].isin(forms)]["right"].mean()
-        assert report["by_implications"][name]["value"] == pytest.approx(expected)
-    for i in range(1, 9):
-        some = made[made["variant"].isin(list(IMPLICATIONS)[:i])]
-        assert report["joint_accuracy_ordered"][i - 1] == pytest.approx(some.groupby("fact_id")["right"].all().mean())
-        assert report["average_accuracy_ordered"][i - 1] == pytest.approx(some["right"].mean())
-        shares = [math.comb(count, i) / math.comb(8, i) for count in by_fact.sum()]
-        assert report["joint_accuracy_at"][i - 1] == pytest.approx(sum(shares) / len(shares))
-    answers = made.pivot_table(index=["fact_id", "form"], columns="denied", values="answer", aggfunc="first")
-    assert report["coherence"]["affirms_both"] == pytest.approx((answers[False] & answers[True]).mean())
-    assert report["coherence"]["denies_both"] == pytest.approx((~answers[False] & ~answers[True]).mean())
-
-
-def test_baselines_give_no_probabilities_and_so_no_calibration(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
-    report, made = judged
-    assert made["p_true"].isna().all()
-    calibration = report["calibration"]
-    assert calibration["n"] == 0
-    assert {calibration[name] for name in ("coverage", "ece", "ece_floor", "ece_confidence", "brier")} == {None}
-    assert report["coherence"]["probability_gap"] is None
-
-
 TRIVIAL = {"always-true": (0.5, 0, 0), "always-false": (0.5, 0, 0), "negation-cue": (0.5, 0.5, 0)}
 
 
@@ -436,27 +276,6 @@ def test_what_trivial_answerers_score_on_bundled_facts(name: str, pool: str, med
     (row,) = outcome.rows
     assert row["statements"] == 60 * 2 * 8
     assert (row["average_accuracy"], row["joint_accuracy"], row["pair_joint_accuracy"]) == TRIVIAL[name]
-
-
-def test_a_coin_is_right_half_of_the_time(medfact: Medfact, url: str) -> None:
-    outcome = medfact("run", "--limit", 100, "--shots", 0, "--seed", 1, "--db", url, "--model", "baseline:random")
-    report = medfact("report", outcome.rows[0]["run"], "--db", url, "--json").rows[0]
-    average = report["average_accuracy"]
-    assert (average["n"], report["statements"]) == (1600, 1600)
-    assert average["low"] <= 0.5 <= average["high"]
-    assert average["high"] - average["low"] < 0.12
-    assert report["joint_accuracy"]["value"] <= 0.03  # 1 in 256
-
-
-def test_a_report_for_people(medfact: Medfact, facts_file: Path, url: str) -> None:
-    row = ran(medfact, facts_file, url, "--model", "baseline:negation-cue")
-    text = medfact("report", row["run"][:10], "--db", url).out
-    assert row["run"] in text
-    assert "all eight right (joint accuracy)" in text
-    assert "50.0%" in text
-    for variant in IMPLICATIONS.values():
-        assert variant.plain in text
-    assert "Not for clinical use" in text
 
 
 # ------------------------------------------------------------------------- mistakes
@@ -549,16 +368,6 @@ def test_files_that_cannot_be_used_are_told_in_one_line(
     assert "facts.csv" in line
 
 
-def test_rows_that_are_left_out_are_told_on_stderr(medfact: Medfact, tmp_path: Path) -> None:
-    path = tmp_path / "facts.csv"
-    path.write_text("head,relation,tail\ngout,symptoms,pain\ngout,symptoms,\n" + "gout,symptoms,pain\n" * 300, encoding="utf-8")
-    outcome = medfact("facts", "--facts", path)
-    assert outcome.code == 0
-    assert "row 3: the tail is empty" in outcome.err
-    assert "300 rows (the first is row 4): it repeats an earlier row" in outcome.err
-    assert [row["tail"] for row in outcome.rows if row["role"] == "test" and row["positive"]] == ["pain"]
-
-
 def test_a_database_that_cannot_be_used_is_told_in_one_line(medfact: Medfact, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert "cannot be used" in one_line(medfact("run", "--limit", 1, "--db", f"sqlite:///{tmp_path}/file/runs.db"))
@@ -575,13 +384,8 @@ def test_the_program_itself(facts_file: Path) -> None:
     made = program("statements", "--facts", facts_file, "--limit", 1)
     assert made.returncode == 0
     assert len([json.loads(line) for line in made.stdout.splitlines()]) == 16
-
-
-def test_a_mistake_in_the_program_is_one_line() -> None:
-    made = program("facts", "--dataset", "nothing")
-    assert (made.returncode, made.stdout) == (2, "")
-    assert made.stderr.count("\n") == 1
-    assert "Traceback" not in made.stderr
+    mistake = program("facts", "--dataset", "nothing")
+    assert (mistake.returncode, mistake.stdout, mistake.stderr.count("\n")) == (2, "", 1)
 
 
 def test_a_closed_pipe_is_no_error() -> None:

@@ -15,10 +15,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from app_builders import quick_processes as quick_processes
 from hypothesis import given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
-from processes import Command, forked_quickly
+from processes import Command
 from umls_files import atom, link, umls
 from waiting import until
 
@@ -75,12 +76,6 @@ def writes(prompt: str) -> str:
         return f'Here they are:\n```json\n[{{"medical_terminologies": ["morbus {number}", "no such thing"]}}]\n```'
     triplet = json.loads(prompt.rpartition("The triplet is: ")[2].partition("\n")[0])
     return f"{triplet['object']} may worsen {triplet['subject']}."
-
-
-@pytest.fixture(scope="module")
-def quick() -> Iterator[None]:
-    with forked_quickly():
-        yield
 
 
 @pytest.fixture
@@ -175,7 +170,7 @@ def die_before(name: str) -> None:
     templates.write_text = patched
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_processes")
 def test_killed_at_each_step_it_goes_on(questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
     with MockService(Behaviour(writes=writes)) as service:
         given = arguments(questions, rrf, tmp_path / "made", service, url)
@@ -191,7 +186,7 @@ def test_killed_at_each_step_it_goes_on(questions: Path, rrf: Path, tmp_path: Pa
     assert contents(tmp_path / "made") == contents(tmp_path / "other")
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_processes")
 def test_killed_while_a_model_is_asked_it_asks_the_rest(questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
     with MockService(Behaviour(writes=writes, latency=0.2)) as service:
         given = [*arguments(questions, rrf, tmp_path / "made", service, url), "--in-flight", 2]

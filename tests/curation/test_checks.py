@@ -219,35 +219,12 @@ def test_the_figures_are_those_of_the_shares_and_of_the_agreement() -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
-def test_it_is_checked_and_exported_on_the_command_line(
-    checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path
-) -> None:
-    curation, candidates = checked
-    of = ("curate", "--project", curation.curation[:8], "--db", url)
-    shown = medfact(*of, "--reviewer", "ada", "--json")
-    assert shown.rows == [candidate_row(candidates[0], 75)]
-    assert "control" not in shown.out
-    first = medfact(*of, "--reviewer", "ada", "--decide", "refuse", "--note", "no", "--json")
-    assert first.rows[0]["number"] == 2
-    mended = medfact(*of, "--reviewer", "ada", "--decide", "mend", "--tail", "tea", "--json")
-    assert mended.rows[0]["number"] == 3
-    undone = medfact(*of, "--reviewer", "ada", "--decide", "undo")
-    assert undone.out.startswith("2 of 75, 1 decided by you")
-    log = store.curations.log(curation.curation)
-    assert [(one.decision, one.tail) for one in log] == [("refused", ""), ("mended", "tea"), ("withdrawn", "")]
-    assert log[0].note == "no"
-    assert "no value" not in medfact(*of).out
-    assert "is shown when all have finished" in medfact(*of).out
-    nothing = medfact(*of, "--export", tmp_path / "facts.csv")
-    assert nothing.code == 2
-    assert "Nothing is accepted yet" in nothing.err
-
-
 def test_what_all_have_finished_is_shown_and_stands(
     checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path
 ) -> None:
     curation, candidates = checked
     of = ("curate", "--project", curation.curation, "--db", url)
+    assert "Nothing is accepted yet" in medfact(*of, "--export", tmp_path / "none.csv").err
     for number, name in enumerate(("ada", "ben")):
         scripted(curation, candidates, name, careful(0, number), store)
         assert medfact(*of, "--json").rows[0]["by_reviewer"] is None, "the others have not finished"
@@ -317,25 +294,30 @@ def test_curations_are_listed_closed_and_erased(
         store.curations.one(curation.curation)
 
 
-@pytest.mark.parametrize("typed", [["--export", "facts.csv"], ["--reviewer", "ada"], ["--reviewer", "ada", "--decide", "undo"]])
+ERASED_WHOLE = "would change nothing: --erase removes the whole curation"
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        (["--export", "facts.csv", "--erase"], ERASED_WHOLE),
+        (["--reviewer", "ada", "--erase"], ERASED_WHOLE),
+        (["--reviewer", "ada", "--decide", "undo", "--erase"], ERASED_WHOLE),
+        (
+            ["--reviewer", "ada", "--decide", "accept", "--export", "facts.csv"],
+            "would change nothing: --export writes what all have accepted",
+        ),
+    ],
+)
 def test_what_is_erased_whole_is_asked_for_alone(
-    typed: list[str], checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
+    typed: list[str], why: str, checked: tuple[Curation, list[Candidate]], store: Store, medfact: Callable[..., Any], url: str
 ) -> None:
     """It erased everything: without the export, and though one reviewer was named."""
     curation, _ = checked
-    done = medfact("curate", "--project", curation.curation, *typed, "--erase", "--db", url)
-    assert (done.code, done.out) == (2, "")
-    assert f"{typed[0]} would change nothing: --erase removes the whole curation" in done.err
-    assert len(store.curations.candidates(curation.curation)) == 75
-
-
-def test_a_decision_that_would_not_be_recorded_is_refused(
-    checked: tuple[Curation, list[Candidate]], medfact: Callable[..., Any], url: str, tmp_path: Path
-) -> None:
-    curation, _ = checked
-    typed = ("--reviewer", "ada", "--decide", "accept", "--export", tmp_path / "facts.csv")
     done = medfact("curate", "--project", curation.curation, *typed, "--db", url)
-    assert "--reviewer would change nothing: --export writes what all have accepted" in done.err
+    assert (done.code, done.out) == (2, "")
+    assert f"{typed[0]} {why}" in done.err
+    assert len(store.curations.candidates(curation.curation)) == 75
 
 
 def test_a_name_is_as_long_as_every_database_keeps_it() -> None:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_builders import no_key as no_key
+from app_builders import quick_processes as quick_processes
 from mock_batches import PHASES, MockBatches
 from mock_service import p_true, word_of
-from processes import Command, forked_quickly
+from processes import Command
 from records import reported
 from run_files import altered, exported, without_answers
 from test_service_runs import item_prompt
@@ -31,28 +33,16 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Store
 
+pytestmark = pytest.mark.usefixtures("quick_processes", "no_key")
+
 KEY = "sk-nobody-may-see-me-0123456789"
 SOON = 0.05
 """Seconds after which a batch is looked at first: a service on this machine is done at once."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Processes that need not import everything first."""
-    with forked_quickly():
-        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
-        yield
-
-
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "FIRST_POLL_SECONDS", SOON)
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture
@@ -308,22 +298,6 @@ def test_a_service_that_goes_away_pauses_the_run(service: MockBatches, facts_fil
     service.first = ()
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--race", "--model", "openai:a", "--model", "openai:b"], "A race cannot batch"),
-        (["--model", "medfact-tiny"], "A batch is for a model behind a service"),
-    ],
-)
-def test_what_cannot_batch_says_so_in_one_line(
-    arguments: list[str], said: str, medfact: Callable[..., Any], url: str, facts_file: Path
-) -> None:
-    outcome = medfact("run", "--batch", "--facts", facts_file, "--yes", "--db", url, *arguments)
-    assert outcome.code == 2
-    (line,) = outcome.err.strip().splitlines()
-    assert said in line
 
 
 def test_a_dry_run_shows_the_price_of_a_batch(medfact: Callable[..., Any], facts_file: Path) -> None:

@@ -1,7 +1,6 @@
 """Facts are kept for demonstrations only where demonstrations are shown; what the page says of both is what happens."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +73,6 @@ def test_a_false_fact_of_a_head_that_is_tested_last_comes_along(tmp_path: Path) 
     file.write_text("head,relation,tail,positive\n" + "".join(",".join(row) + "\n" for row in rows))
     asked = plan(RunSpec("m", facts=str(file), shots=0, limit=60))
     assert sum(fact.tail == "no such sign" for fact in asked.facts) == HEADS
-
-
-def test_the_command_line_tests_what_it_does_not_show(twelve: Path, medfact: Callable[..., Any]) -> None:
-    rows = medfact("facts", "--facts", twelve, "--shots", 0, "--limit", 60).rows
-    assert {row["role"] for row in rows} == {"test"}
-    assert len(rows) == 2 * HEADS
-    shown = medfact("facts", "--facts", twelve, "--shots", 5, "--limit", 60).rows
-    assert sum(row["role"] == "shots" for row in shown) == 2 * ASIDE
 
 
 def test_the_table_of_relations_keeps_nothing_for_demonstrations_that_are_not_shown(twelve: Path) -> None:

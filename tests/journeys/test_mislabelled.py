@@ -70,13 +70,6 @@ def test_other_runs_have_no_such_note(options: tuple[str, ...], disek: Path, med
     assert "do not follow" not in medfact("report", row["run"]).out
 
 
-def test_the_forms_are_told_with_the_prototypes(medfact: Medfact) -> None:
-    rows = done(medfact("pools"))
-    told = {(row["pool"], row["variant"]) for row in rows if row["mislabelled"]}
-    assert {("tpeval", "S4"), ("tpeval", "S8"), ("pretexttrans-disek", "inv+ins"), ("pretexttrans-medlama", "ins")} <= told
-    assert {pool for pool, _ in told} == {"tpeval", "pretexttrans-disek", "pretexttrans-medlama"}
-
-
 def test_a_form_is_known_by_its_words(published: Callable[[str], dict[str, dict[str, str]]]) -> None:
     """A pool of one's own with the same sentence has the same fault; with another sentence it has not."""
     asked = published("pretexttrans-disek")

@@ -57,15 +57,6 @@ def test_what_a_bundled_set_knows_is_never_drawn_from_a_users_table(read, tmp_pa
     assert possible > ALSO_TRUE
 
 
-def test_the_command_line_draws_none_of_it_either(medfact: Medfact, tmp_path: Path) -> None:
-    file = may_treat(tmp_path / "mine.csv")
-    for seed in ("0", "1", "7"):
-        rows = medfact("facts", "--facts", file, "--seed", seed, "--negatives", 3).rows
-        false = {(row["head"], row["tail"]) for row in rows if not row["positive"]}
-        assert false
-        assert not false & ALSO_TRUE
-
-
 def test_a_users_table_keeps_its_fingerprint_and_its_ids(tmp_path: Path) -> None:
     """They are those of the table, whatever the bundled sets learn later."""
     file = may_treat(tmp_path / "mine.csv")
@@ -134,9 +125,3 @@ def test_what_is_the_right_way_round_or_unknown_is_not(row: tuple[str, str, str]
 )
 def test_no_bundled_set_is_called_reversed(name: str) -> None:
     assert list(reversed_notes(load_bundled(name).facts, CANONICAL)) == []
-
-
-def test_the_command_line_says_so(medfact: Medfact, tmp_path: Path) -> None:
-    file = table(tmp_path / "mine.csv", [(disease, "May Treat", drug) for drug, disease in TREATS])
-    said = medfact("facts", "--facts", file).err
-    assert "'May Treat' is the wrong way round in 6 rows of 6, such as “gout, May Treat, allopurinol”" in said

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mkj_files import RELATION, write_mkj
+from odd_service import OddService, Reply, Request
 from small_facts import Answerer, write_csv
 
 from medfact.datasets import load
@@ -110,6 +110,7 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
     ]
     read, related = changes(sides_of(store, runs))
     assert (read.without, read.with_, read.setting) == (runs[0], runs[1], READ)
+    assert read.probabilities == {}, "no answer has a P(True)"
     values = {metric: found.difference for metric, found in read.metrics.items()}
     assert values == pytest.approx({"average_accuracy": -0.475, "positive_accuracy": 0.95, "negative_accuracy": -0.95})
     assert [found.n for found in read.metrics.values()] == [80, 20, 60]
@@ -187,13 +188,6 @@ def lines_of_change(change: Change, runs: list[str]) -> list[str]:
     section = told_changes([change], dict(zip(runs, "ab", strict=True)), {})
     assert section is not None
     return list(lines_of(section))
-
-
-def test_without_p_true_nothing_is_said_of_it(mkj: Path, store: Store) -> None:
-    runs = [asked(store, spec_of(mkj, **fields)) for fields in ({}, {"retrieval": "sparse"})]
-    (change,) = changes(sides_of(store, runs))
-    assert change.probabilities == {}
-    assert not any("probability of true" in line for line in lines_of_change(change, runs))
 
 
 def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) -> None:
@@ -481,62 +475,34 @@ def test_prompts_show_the_passages(medfact: Callable[..., Any], mkj: Path, url: 
 # ---------------------------------------------------------------------------------------------- an encoder at a service
 
 
-class _Embeddings(http.server.BaseHTTPRequestHandler):
-    """A loopback service for embeddings: the numbers of a, b and c in each text. What it does wrong is in `server.fault`."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.calls.append((self.path, self.headers["Authorization"], body))  # type: ignore[attr-defined]
-        fault = self.server.fault  # type: ignore[attr-defined]
-        data = [{"index": n, "embedding": [t.count(c) + 0.1 for c in "abc"]} for n, t in enumerate(body["input"])]
-        if fault == "short":
-            data = data[:-1]
-        reply = json.dumps({"object": "list", "model": body["model"], "data": data[::-1]}).encode()
-        self.send_response(401 if fault == "key" else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *_: object) -> None:
-        """Silent."""
+def letters(request: Request, drop: int = 0, status: int = 200) -> Reply:
+    """Embeddings of texts: how often each has a, b and c. drop: so many vectors are missing."""
+    texts = request.body["input"]
+    data = [{"index": n, "embedding": [text.count(c) + 0.1 for c in "abc"]} for n, text in enumerate(texts)]
+    return Reply({"object": "list", "model": request.body["model"], "data": data[: len(data) - drop][::-1]}, status)
 
 
-@pytest.fixture
-def embeddings() -> Iterator[Any]:
-    server: Any = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Embeddings)
-    server.calls, server.fault = [], ""
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-def test_an_encoder_at_a_service(embeddings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_at_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "the key for another")
     monkeypatch.setenv("MEDFACT_ENCODER_KEY", "its-own")
-    settings = ServiceSettings(base_url=f"http://127.0.0.1:{embeddings.server_port}/v1")
-    encoder = load_encoder("openai:letters", settings)
     texts = [f"{'a' * (n % 5)}{'b' * (n % 3)}" for n in range(150)]
-    vectors = encoder.passages(texts)
+    with OddService(letters) as embeddings:
+        vectors = load_encoder("openai:letters", ServiceSettings(base_url=embeddings.base_url)).passages(texts)
     expected = np.array([[text.count(letter) + 0.1 for letter in "abc"] for text in texts])
     assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
-    assert sorted(len(body["input"]) for _, _, body in embeddings.calls) == [22, 64, 64]
-    assert {key for _, key, _ in embeddings.calls} == {"Bearer its-own"}
-    embeddings.fault = "short"
-    with pytest.raises(ModelError, match="no vector for some"):
-        encoder.passages(["a", "b"])
-    embeddings.fault = "key"
-    with pytest.raises(ModelError, match="HTTP 401"):
-        encoder.passages(["a"])
+    assert sorted(len(request.body["input"]) for request in embeddings.requests) == [22, 64, 64]
+    assert {request.headers["authorization"] for request in embeddings.requests} == {"Bearer its-own"}
+    for fault, words in (({"drop": 1}, "no vector for some"), ({"status": 401}, "HTTP 401")):
+        with OddService(partial(letters, **fault)) as embeddings, pytest.raises(ModelError, match=words):
+            load_encoder("openai:letters", ServiceSettings(base_url=embeddings.base_url)).passages(["a", "b"])
 
 
-def test_dense_retrieval_with_an_encoder_at_a_service(embeddings: Any, mkj: Path, store: Store) -> None:
-    address = f"http://127.0.0.1:{embeddings.server_port}/v1"
-    spec = spec_of(mkj, retrieval="dense", encoder="openai:letters", encoder_url=address, limit=2)
-    run = asked(store, spec)
+def test_dense_retrieval_with_an_encoder_at_a_service(mkj: Path, store: Store) -> None:
+    with OddService(letters) as embeddings:
+        fields = {"encoder": "openai:letters", "encoder_url": embeddings.base_url}
+        run = asked(store, spec_of(mkj, retrieval="dense", limit=2, **fields))
     assert all(len(item.passages or ()) == 5 for item in store.answers.asked(run))
-    assert {body["model"] for _, _, body in embeddings.calls} == {"letters"}
+    assert {request.body["model"] for request in embeddings.requests} == {"letters"}
     found = report_of(store, store.run(run)).evidence
     assert found is not None
     assert found.encoder == "openai:letters"

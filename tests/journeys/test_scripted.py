@@ -6,7 +6,6 @@ their order: none inv ins inv+ins, then the same denied.
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -123,21 +122,36 @@ def test_counts(made: dict[str, Any]) -> None:
     assert any("1 fact has no safe false partner" in note for note in made["notes"])
 
 
-def test_average_accuracy(made: dict[str, Any]) -> None:
+SHARES = {
     # 8 + 8 + 6 + 0 + 7 + 8 + 6 + 6 + 8 + 7 + 7 + 6 + 6 = 83
-    is_(made["average_accuracy"], 83, 102)
-
-
-def test_joint_accuracy(made: dict[str, Any]) -> None:
+    "average_accuracy": (83, 102),
     # Complete: all but influenza–fever and asthma–allopurinol, 11. All right: both of gout's symptoms, influenza–itch and
     # gout–allopurinol, 4.
-    is_(made["joint_accuracy"], 4, 11)
-
-
-def test_pair_joint_accuracy(made: dict[str, Any]) -> None:
+    "joint_accuracy": (4, 11),
     # Pairs: gout's symptom (both all right), asthma's symptom (not), influenza's (incomplete), rosacea's (not), gout's drug
     # (the partner is not), asthma's drug (incomplete), psoriasis' (no partner): 1 of 4.
-    is_(made["pair_joint_accuracy"], 1, 4)
+    "pair_joint_accuracy": (1, 4),
+    # Affirmed forms of false facts: symptoms 4 · 4 = 16, drugs 4 + 3 (one failed) = 7. Affirmed: all 4 of asthma–joint pain;
+    # 1 of asthma–allopurinol. (The unreadable one of rosacea–fever affirms nothing.)
+    "false_affirmation": (4 + 1, 16 + 7),
+    # Affirmed forms of true facts: symptoms 4 · 4 = 16, drugs 3 · 4 = 12. Denied: asthma–wheeze 1, rosacea–itch 1;
+    # asthma–salbutamol 1, psoriasis–methotrexate 1.
+    "false_denial": (2 + 2, 16 + 12),
+    # 8 + 6 + 7 + 6 + 8 + 7 + 6 = 48 of 56 - 1
+    "positive_accuracy": (48, 55),
+    # 8 + 0 + 8 + 6 + 7 + 6 = 35 of 48 - 1
+    "negative_accuracy": (35, 47),
+}
+
+
+@pytest.mark.parametrize("figure", SHARES)
+def test_shares(made: dict[str, Any], figure: str) -> None:
+    is_(made[figure], *SHARES[figure])
+
+
+def test_the_direction_of_harm_by_relation(made: dict[str, Any]) -> None:
+    all_are(made["false_affirmation"]["by_relation"], {"symptoms": (4, 16), "therapeutic drugs": (1, 7)})
+    all_are(made["false_denial"]["by_relation"], {"symptoms": (2, 16), "therapeutic drugs": (2, 12)})
 
 
 def test_chance(made: dict[str, Any]) -> None:
@@ -159,38 +173,15 @@ def test_yes_bias(made: dict[str, Any]) -> None:
     assert bias["low"] is bias["high"] is None
 
 
-def test_false_affirmation(made: dict[str, Any]) -> None:
-    # Affirmed forms of false facts: symptoms 4 · 4 = 16, drugs 4 + 3 (one failed) = 7. Affirmed: all 4 of asthma–joint pain;
-    # 1 of asthma–allopurinol. (The unreadable one of rosacea–fever affirms nothing.)
-    is_(made["false_affirmation"], 4 + 1, 16 + 7)
-    all_are(made["false_affirmation"]["by_relation"], {"symptoms": (4, 16), "therapeutic drugs": (1, 7)})
-
-
-def test_false_denial(made: dict[str, Any]) -> None:
-    # Affirmed forms of true facts: symptoms 4 · 4 = 16, drugs 3 · 4 = 12. Denied: asthma–wheeze 1, rosacea–itch 1;
-    # asthma–salbutamol 1, psoriasis–methotrexate 1.
-    is_(made["false_denial"], 2 + 2, 16 + 12)
-    all_are(made["false_denial"]["by_relation"], {"symptoms": (2, 16), "therapeutic drugs": (2, 12)})
-
-
 # ------------------------------------------------------------------------- averages over parts
 
 
-def test_by_relation_and_their_mean(made: dict[str, Any]) -> None:
-    # symptoms: 8 + 8 + 6 + 0 + 7 + 8 + 6 + 6 = 49 of 64 - 1; drugs: 8 + 7 + 7 + 6 + 6 = 34 of 40 - 1
-    all_are(made["by_relation"], {"symptoms": (49, 63), "therapeutic drugs": (34, 39)})
+def test_means_and_differences_of_parts(made: dict[str, Any]) -> None:
     assert made["macro_accuracy"]["value"] == pytest.approx((49 / 63 + 34 / 39) / 2)
-    assert made["macro_accuracy"]["n"] == 102
-
-
-def test_over_positive_and_negative_facts(made: dict[str, Any]) -> None:
-    # positive: 8 + 6 + 7 + 6 + 8 + 7 + 6 = 48 of 56 - 1; negative: 8 + 0 + 8 + 6 + 7 + 6 = 35 of 48 - 1
-    is_(made["positive_accuracy"], 48, 55)
-    is_(made["negative_accuracy"], 35, 47)
     assert made["accuracy_gap"]["value"] == pytest.approx(48 / 55 - 35 / 47)
     # one negative per positive: 1 : 1
     assert made["mkj_accuracy"]["value"] == pytest.approx((48 / 55 + 35 / 47) / 2)
-    assert made["accuracy_gap"]["n"] == made["mkj_accuracy"]["n"] == 102
+    assert made["accuracy_gap"]["n"] == made["mkj_accuracy"]["n"] == made["macro_accuracy"]["n"] == 102
 
 
 BY_VARIANT = {
@@ -205,32 +196,28 @@ BY_VARIANT = {
 }
 
 
-def test_by_variant(made: dict[str, Any]) -> None:
-    assert [sum(column) for column in zip(*BY_VARIANT.values(), strict=True)] == [83, 102]
-    all_are(made["by_variant"], BY_VARIANT)
-
-
-def test_by_form(made: dict[str, Any]) -> None:
-    forms = {"none": (10 + 11, 12 + 13), "inv": (9 + 12, 26), "ins": (11 + 10, 26), "inv+ins": (11 + 9, 13 + 12)}
-    all_are(made["by_form"], forms)
-
-
-def test_by_polarity(made: dict[str, Any]) -> None:
+PARTS = {
+    # symptoms: 8 + 8 + 6 + 0 + 7 + 8 + 6 + 6 = 49 of 64 - 1; drugs: 8 + 7 + 7 + 6 + 6 = 34 of 40 - 1
+    "by_relation": {"symptoms": (49, 63), "therapeutic drugs": (34, 39)},
+    "by_variant": BY_VARIANT,
+    "by_form": {"none": (10 + 11, 12 + 13), "inv": (9 + 12, 26), "ins": (11 + 10, 26), "inv+ins": (11 + 9, 13 + 12)},
     # affirmed: 10 + 9 + 11 + 11 = 41 of 52 - 1; negated: 11 + 12 + 10 + 9 = 42 of 52 - 1
-    all_are(made["by_polarity"], {"affirmed": (41, 51), "negated": (42, 51)})
-
-
-def test_by_implications(made: dict[str, Any]) -> None:
+    "by_polarity": {"affirmed": (41, 51), "negated": (42, 51)},
     # none 10; + dn 11; + inv 9, inv+dn 12; + the four of a patient's case: 11, 11, 10, 9
-    steps = {"none": (10, 12), "+dn": (21, 25), "+dn+inv": (42, 51), "+all": (83, 102)}
-    all_are(made["by_implications"], steps)
-
-
-def test_by_tail_type_and_which_types_err_most(made: dict[str, Any]) -> None:
+    "by_implications": {"none": (10, 12), "+dn": (21, 25), "+dn+inv": (42, 51), "+all": (83, 102)},
     # "Finding; Sign" counts for both. Finding: 7 + 8 + 6 + 6 = 27 of 32 - 1. Sign: that, and 8 + 8 + 6 + 0 = 22 of 32.
     # Drug: 8 + 7 + 7 + 6 = 28 of 32 - 1.
-    types = {"Antimetabolite": (6, 8), "Drug": (28, 31), "Finding": (27, 31), "Sign": (27 + 22, 31 + 32)}
-    all_are(made["by_tail_type"], types)
+    "by_tail_type": {"Antimetabolite": (6, 8), "Drug": (28, 31), "Finding": (27, 31), "Sign": (27 + 22, 31 + 32)},
+}
+
+
+@pytest.mark.parametrize("group", PARTS)
+def test_accuracies_of_parts(made: dict[str, Any], group: str) -> None:
+    assert [sum(column) for column in zip(*BY_VARIANT.values(), strict=True)] == [83, 102]
+    all_are(made[group], PARTS[group])
+
+
+def test_types_of_few_facts_are_not_ranked(made: dict[str, Any]) -> None:
     # 6/8 = 0.750, 49/63 = 0.778, 27/31 = 0.871, 28/31 = 0.903: but none has 20 facts
     assert {name: e["facts"] for name, e in made["by_tail_type"].items()} == {
         "Antimetabolite": 1,
@@ -242,33 +229,6 @@ def test_by_tail_type_and_which_types_err_most(made: dict[str, Any]) -> None:
 
 
 # ------------------------------------------------------------------------- curves over the number of statements
-
-
-def test_joint_accuracy_at(made: dict[str, Any]) -> None:
-    # Complete facts by right answers: 8: 4 facts; 7: gout–salbutamol, asthma–salbutamol; 6: asthma–wheeze, rosacea–itch,
-    # rosacea–fever, psoriasis–methotrexate; 0: asthma–joint pain.
-    # C(7, i)/C(8, i) = (8 - i)/8; C(6, i)/C(8, i) = (8 - i)(7 - i)/56.
-    expected = [Fraction(4 + Fraction(2 * (8 - i), 8) + Fraction(4 * (8 - i) * (7 - i), 56), 11) for i in range(1, 9)]
-    assert expected[0] == Fraction(8 * 4 + 7 * 2 + 6 * 4, 88)  # with one statement it is the average accuracy
-    assert expected[1] == Fraction(107, 154)  # (4 + 3/2 + 15/7)/11
-    assert expected[7] == Fraction(4, 11)
-    assert made["joint_accuracy_at"] == pytest.approx([float(share) for share in expected])
-
-
-def test_joint_accuracy_ordered(made: dict[str, Any]) -> None:
-    # The first answer that is not right, of the 11 complete facts: none: asthma–joint pain, asthma–salbutamol; inv:
-    # rosacea–itch and –fever; ins: asthma–wheeze; inv+ins: psoriasis–methotrexate; ins+dn: gout–salbutamol.
-    expected = [9, 7, 6, 5, 5, 5, 4, 4]
-    assert made["joint_accuracy_ordered"] == pytest.approx([alive / 11 for alive in expected])
-
-
-def test_average_accuracy_ordered(made: dict[str, Any]) -> None:
-    # Right answers of the 11 complete facts by variant: BY_VARIANT less influenza–fever (right, but for the last variant) and
-    # asthma–allopurinol (right in the last six): 10 - 1, 9 - 1, 11 - 2, 11 - 2, 11 - 2, 12 - 2, 10 - 2, 9 - 1.
-    right = [9, 8, 9, 9, 9, 10, 8, 8]
-    expected = [sum(right[:k]) / (11 * k) for k in range(1, 9)]
-    assert (expected[0], expected[-1]) == (9 / 11, 70 / 88)
-    assert made["average_accuracy_ordered"] == pytest.approx(expected)
 
 
 def test_curves_carry_the_same_values(made: dict[str, Any]) -> None:
@@ -511,12 +471,6 @@ def test_mkj(tmp_path: Path) -> None:
     all_are(made["by_implications"], {"none": (125, 191)})
     all_are(made["by_polarity"], {"affirmed": (125, 191)})
     assert made["coherence"]["n"] == 0
-
-
-def test_types_of_fewer_than_20_facts_are_not_ranked(tmp_path: Path) -> None:
-    made, _ = run_of(tmp_path, MKJ_FACTS, mkj_signs(), {"protocol": "mkj"})
-    assert {e["facts"] for e in made["by_tail_type"].values()} == {15, 16}
-    assert made["error_prone"] == {"most": [], "least": []}
 
 
 def of_type(value: float, half: float, facts: int = 20) -> TypeAccuracy:

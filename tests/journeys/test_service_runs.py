@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from app_builders import jobs as jobs
+from app_builders import no_key as no_key
 from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
 from records import reported
 from waiting import until
@@ -31,14 +33,10 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Store
 
+pytestmark = pytest.mark.usefixtures("no_key")
+
 KEY = "sk-nobody-may-see-me-0123456789"
 TRANSIENT = {"429": 0.02, "reset": 0.02, "truncated": 0.01}
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 def spec_of(service: MockService, facts: Path, *, model: str = "openai:gpt-4o", **more: Any) -> RunSpec:
@@ -74,7 +72,7 @@ def item_prompt(item: Any) -> str:
 
 def test_a_healthy_run_says_what_the_service_said(facts_file: Path, store: Store) -> None:
     with MockService() as service:
-        run_id = start(spec_of(service, facts_file), store)
+        run_id = start(spec := spec_of(service, facts_file), store)
         assert told(run_id, store).state == COMPLETE
         assert set(service.asked().values()) == {1}
     asked = store.answers.asked(run_id)
@@ -85,6 +83,7 @@ def test_a_healthy_run_says_what_the_service_said(facts_file: Path, store: Store
     made = reported(store, run_id)
     assert made["average_accuracy"]["value"] == pytest.approx(right_by_hand(store, run_id))
     assert made["service"]["calls"] == 432
+    assert 0.5 < costs(spec)["prompt_tokens"] / made["service"]["prompt_tokens"] < 2, "the estimate is near"
     assert made["service"]["prompt_tokens"] == sum(item.answer.prompt_tokens for item in asked)
     # The list price of gpt-4o: 2.50 and 10.00 USD for a million tokens in and out.
     usd = (2.5 * made["service"]["prompt_tokens"] + 10 * made["service"]["completion_tokens"]) / 1e6
@@ -273,15 +272,6 @@ def test_a_dry_run_says_the_price_and_asks_nothing(facts_file: Path, medfact: Ca
     assert "free" in own["said"]
 
 
-def test_the_estimate_is_near_what_the_service_counts(facts_file: Path, store: Store) -> None:
-    with MockService() as service:
-        spec = spec_of(service, facts_file)
-        run_id = start(spec, store)
-        told(run_id, store)
-    counted = reported(store, run_id)["service"]["prompt_tokens"]
-    assert 0.5 < costs(spec)["prompt_tokens"] / counted < 2
-
-
 def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store) -> None:
     with MockService(Behaviour(latency=0.05)) as service:
         spec = spec_of(service, facts_file, settings={"in_flight": 8})
@@ -388,13 +378,6 @@ def drawn(reports: dict[str, Report]) -> list[dict[str, Any]]:
     section = SECTIONS["calibration"].make(Figures(reports))
     assert section is not None
     return list(plot_of(section.figures[0])["data"])
-
-
-@pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
-    yield made
-    made.close()
 
 
 def test_stop_ends_a_slow_service_soon_and_keeps_what_came(facts_file: Path, jobs: Jobs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -236,42 +237,53 @@ def test_the_question_names_the_host_and_the_files(visitor: Visitor) -> None:
 
 
 def named_files(home: Path, other: Visitor) -> list[str]:
-    """Files that are not the visitor's. What tells that one was read stands in each of them."""
+    """Files that are not the visitor's. Each holds the mark that shows when one was read."""
     theirs = other.upload("theirs.csv", f"head,relation,tail\n{MARK},symptoms,x\n".encode())
-    return [str(home / "secret.csv"), theirs, f"file://{theirs}"]
+    return [theirs, str(home / "secret.csv"), f"file://{theirs}"]
 
 
-def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> None:
-    """Every field of a set-up: a new one is tried, too."""
+@pytest.fixture
+def foreign_files(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> list[str]:
+    _, home = anywhere
+    with on_space(space) if home.name.startswith("space") else Visitor(laptop) as other:
+        return named_files(home, other)
+
+
+def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path], foreign_files: list[str]) -> None:
+    """Every field of a set-up, new ones included. The forms of a value take turns over the files."""
     visitor, home = anywhere
-    other = on_space(space) if home.name.startswith("space") else Visitor(laptop)
-    with other:
-        for path in named_files(home, other):
-            for name in Setup.model_fields:
-                for value in (path, {"facts": path, "columns": []}, [path], f"{path}:{path}", f"hf:{path}"):
-                    setup = {"models": ["baseline:tail"], "pairs": 4, "shots": 0, name: value}
-                    setup |= {"retrieval": "sparse", "settings": [READ]} if name == "corpus" else {}
-                    view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
-                    answer = visitor.look(setup=setup, **view)
-                    assert MARK not in json.dumps(answer), name
+    for name in Setup.model_fields:
+        for number, path in enumerate(foreign_files):
+            forms = (path, {"facts": path, "columns": []}, [path], f"{path}:{path}", f"hf:{path}")
+            for value in forms if name in {"source", "corpus", "pool"} else forms[number::3]:
+                setup = {"models": ["baseline:tail"], "pairs": 4, "shots": 0, name: value}
+                setup |= {"retrieval": "sparse", "settings": [READ]} if name == "corpus" else {}
+                view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
+                answer = visitor.look(setup=setup, **view)
+                assert MARK not in json.dumps(answer), name
     assert store_of(home)._all_runs(visitor.owner) == []
 
 
-def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> None:
-    visitor, home = anywhere
-    other = on_space(space) if home.name.startswith("space") else Visitor(laptop)
-    with other:
-        for path in named_files(home, other):
-            mapping = json.dumps({"path": path, "columns": ["a"]})
-            for page, name in FIELDS:
-                for value in (path, *([mapping] if name in ("mapping", "untold", "setup") else [])):
-                    answer = visitor.http.post("/updates", json={"page": page, "show": {name: value}})
-                    assert MARK not in answer.text, (page, name)
-            for page, one in PAGES.items():
-                for action in one.actions:
-                    for show in ({}, {"mapping": mapping, "data": "own"}):
-                        pressed = {"name": action, "about": path, "fields": {"head": "head", "column": path, "constant": "x"}}
-                        setup = {"mapping": {"path": path, "columns": ["a"]}, "untold": {"path": path, "columns": ["a"]}}
-                        told = {"page": page, "show": show, "setup": setup, "action": pressed}
-                        answer = visitor.http.post("/updates", json=told)
-                        assert MARK not in answer.text, (page, action)
+def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], foreign_files: list[str]) -> None:
+    """Every field of a view, with the three files in turn."""
+    visitor, _ = anywhere
+    for (page, name), path in zip(FIELDS, itertools.cycle(foreign_files), strict=False):
+        values = [path]
+        if name in ("mapping", "untold", "setup"):
+            values += [json.dumps({"path": file, "columns": ["a"]}) for file in foreign_files]
+        for value in values:
+            answer = visitor.http.post("/updates", json={"page": page, "show": {name: value}})
+            assert MARK not in answer.text, (page, name)
+
+
+def test_no_button_names_anothers_file(anywhere: tuple[Visitor, Path], foreign_files: list[str]) -> None:
+    """Every button, with the three files in turn; those that take a file, with each of them."""
+    visitor, _ = anywhere
+    buttons = [(name, action) for name, page in PAGES.items() for action in page.actions]
+    for (page, action), turn in zip(buttons, itertools.cycle(foreign_files), strict=False):
+        for path in foreign_files if re.match("take|use|bring", action) else [turn]:
+            table = {"path": path, "columns": ["a"]}
+            pressed = {"name": action, "about": path, "fields": {"head": "head", "column": path, "constant": "x"}}
+            show = {"mapping": json.dumps(table), "data": "own"}
+            request = {"page": page, "show": show, "setup": {"mapping": table, "untold": table}, "action": pressed}
+            assert MARK not in visitor.http.post("/updates", json=request).text, (page, action)

@@ -256,11 +256,10 @@ def done_with_a_writing(visitor: Visitor, writing: str) -> Iterator[object]:
     """What a page does with a writing, and what it shows of it."""
     yield visitor.look("write", writing=writing)
     yield visitor.act("resume", writing, of="write", writing=writing)
-    for sets in (writing, f"{writing},prototypes,origin"):
-        chosen = {"models": ["baseline:tail"], "pairs": 4, "shots": -1}
-        yield (made := visitor.act("evaluate", writing=sets, setup=chosen))
-        if runs := made["show"].get("run"):
-            yield from done_with_a_run(visitor, runs)
+    chosen = {"models": ["baseline:tail"], "pairs": 4, "shots": -1}
+    yield (made := visitor.act("evaluate", writing=f"{writing},prototypes,origin", setup=chosen))
+    if runs := made["show"].get("run"):
+        yield from done_with_a_run(visitor, runs)
     yield visitor.act("evaluate", drafts=writing, setup={"models": ["baseline:random"]})
 
 

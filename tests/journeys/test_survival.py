@@ -22,8 +22,10 @@ from typing import Any
 import psutil
 import pytest
 import sqlalchemy
+from app_builders import jobs as jobs
+from app_builders import quick_processes as quick_processes
 from mock_service import Behaviour, MockService
-from processes import CONTEXT, Command, forked_quickly, keep_jobs
+from processes import CONTEXT, Command, keep_jobs
 from pushed import TEXTS
 from recorded import finished, recorded
 from records import reported
@@ -46,16 +48,10 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Store, workers
 from medfact.store.workers import is_alive, myself
 
+pytestmark = pytest.mark.usefixtures("quick_processes")
+
 ROOT = Path(__file__).parents[2]
 KILLS = 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Processes that need not import everything first; the first of them waits until that is done."""
-    with forked_quickly():
-        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
-        yield
 
 
 def figures(store: Store, run: str) -> dict[str, Any]:
@@ -301,13 +297,6 @@ def _served(address: str) -> bool:
     return False
 
 
-@pytest.fixture
-def jobs(store: Store) -> Iterator[Jobs]:
-    made = Jobs(store)
-    yield made
-    made.close()
-
-
 def state_of(jobs: Jobs, run: str) -> str:
     snapshot = jobs.snapshot(run)
     assert snapshot is not None
@@ -450,21 +439,6 @@ def test_a_locked_database_ends_a_command_with_one_line(
     assert sound(hasty.url)
     goes_on(tmp_path, hasty, run)
     assert len(hasty.runs()) == 1
-
-
-def test_a_lock_that_is_let_go_in_time_does_no_harm(
-    facts_file: Path, tmp_path: Path, store: Store, service: MockService
-) -> None:
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
-    with locked(store):
-        kept = len(store.answers.news(run).position)
-        time.sleep(1.5)
-        assert len(store.answers.news(run).position) == kept < STATEMENTS
-    assert command.ended().code == 0, command.err
-    whole(store, run)
-    assert set(service.asked().values()) == {1}
 
 
 def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, hasty: Store, service: MockService) -> None:

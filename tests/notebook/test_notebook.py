@@ -15,20 +15,19 @@ import pandas
 import plotly.graph_objects
 import pytest
 from repository import ROOT
-from small_facts import Answerer, rows_of_facts
+from small_facts import rows_of_facts
 
 import medfact
 from medfact.cli.progress import show_progress
 from medfact.errors import FactsError, MedfactError, Mistake, ModelError, NotInstalled, UnknownName
 from medfact.extras import named_if_missing
-from medfact.models import Completion, ServiceSettings
+from medfact.models import ServiceSettings
 from medfact.notebook import Evaluated
 from medfact.notebook.evaluation import _follow
 from medfact.results.compare import sides_of
 from medfact.results.fact_table import over_models
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.events import AnswersSaved
-from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store, Verdict, exists, home
@@ -199,14 +198,10 @@ def test_mistakes_are_sentences(call: Callable[[], Any], kind: type[MedfactError
     assert not exists() or not Store().runs()
 
 
-def test_memory_may_be_written_as_on_the_command_line(frame: pandas.DataFrame, url: str) -> None:
-    run = medfact.evaluate("baseline:random", frame, db=url, limit=2, shots=0, progress=False, placement={"memory": "8GB"})
-    assert run.record.spec.placement.memory == 8_000_000_000
-
-
 def test_settings_of_a_service_may_be_given_whole(frame: pandas.DataFrame, url: str) -> None:
-    settings = ServiceSettings(timeout=5.0)
-    run = medfact.evaluate("baseline:random", frame, db=url, limit=2, shots=0, progress=False, service=settings)
+    given: dict[str, Any] = {"service": ServiceSettings(timeout=5.0), "placement": {"memory": "8GB"}}
+    run = medfact.evaluate("baseline:random", frame, db=url, limit=2, shots=0, progress=False, **given)
+    assert run.record.spec.placement.memory == 8_000_000_000, "as on the command line"
     assert run.record.spec.service.timeout == 5.0
 
 
@@ -319,12 +314,6 @@ def test_columns_of_several_levels_are_joined_and_doubled_ones_are_a_sentence() 
         medfact.load_facts(table_with("pain", Tail=["x", "y"])[["head", "relation", "Tail", "tail"]])
 
 
-@pytest.mark.parametrize("given", [numpy.array([["a", "r", "b"]]), pandas.Series(["a"]), {"head": ["a"]}, [["a", "r", "b"]]])
-def test_what_is_no_data_frame_is_a_sentence(given: Any) -> None:
-    with pytest.raises(FactsError, match=rf"Facts cannot be read from {type(given).__name__} objects"):
-        medfact.load_facts(given)
-
-
 def test_own_facts_leave_the_machine_only_with_consent(frame: pandas.DataFrame) -> None:
     with pytest.raises(Mistake, match=r"api\.openai\.com.*send_facts=True"):
         medfact.evaluate("openai:gpt-4o", frame)
@@ -374,17 +363,6 @@ def test_the_scores_are_rows(frame: pandas.DataFrame, url: str) -> None:
     assert rows["self_agreement", "negation", "share"] == 0.0
     assert rows["self_agreement", "", "affirms_both"] == 1.0
     assert rows.index.is_unique
-
-
-def test_how_good_probabilities_are_stands_in_the_rows(frame: pandas.DataFrame, url: str) -> None:
-    """0.8 to everything, of which half is true: no ranking, off by 0.3, and (0.2² + 0.8²) / 2 = 0.34."""
-    spec = RunSpec("answerer", facts=str(medfact.load_facts(frame).source["facts"]), limit=20, shots=0)
-    run, store = start(spec, Store(url)), Store(url)
-    list(answer(run, store, load=Answerer(lambda prompt: Completion("True", p_true=0.8, p_mass=1.0)).load))
-    rows = medfact.open_run(run, url).report().frame().set_index(["group", "name", "figure"])["value"]["probabilities"]
-    found = {figure: rows["", figure] for figure in ("auroc", "brier", "ece")}
-    assert found == pytest.approx({"auroc": 0.5, "brier": 0.34, "ece": 0.3})
-    assert rows["affirmed", "brier"] == pytest.approx(0.34)
 
 
 def test_what_is_shown_is_escaped(url: str) -> None:

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_builders import services_on
+from recorded import recorded
 from small_facts import facts_of, rows_of_facts
 
 from medfact.prototypes import load_pool
-from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
 from medfact.results.report import board_of
 from medfact.reviews.game import NO_CLOCK, VISITOR, answers_in, outcome, packets, verdicts_of
 from medfact.reviews.transfer import rows_of, verdicts_in
 from medfact.reviews.verdicts import CANNOT, FALSE, GAME, TRUE, opinions
-from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -96,14 +95,11 @@ def test_scores_of_the_person_and_of_the_model(store: Store, facts_file: Path) -
 
 
 @pytest.fixture
-def services(tmp_path: Path, facts_file: Path) -> Iterator[Services]:
-    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
-    jobs = Jobs(store)
-    reports = Reports(store, jobs)
-    run = start(RunSpec(model="baseline:always-true", facts=str(facts_file), limit=6, shots=0), store.of("demonstration"))
-    list(answer(run, store))
-    yield Services(store, jobs, reports, Comparisons(store, reports))
-    jobs.close()
+def services(store: Store, facts_file: Path) -> Iterator[Services]:
+    spec = RunSpec(model="baseline:always-true", facts=str(facts_file), limit=6, shots=0)
+    recorded(spec, store.of("demonstration"))
+    with services_on(store) as services:
+        yield services
 
 
 def ask(services: Services, owner: str, action: Action | None = None, **show: Any) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -146,19 +145,3 @@ def test_contested_verdicts_alone_give_no_score(store: Store, run: str) -> None:
     assert made.facts_reviewed == 30
     assert made.powered.joint.estimate.value is None
     assert made.powered.joint.why_not == "no fact that came at random was judged blindly"
-
-
-def test_report_and_command_line_show_it_beside_the_others(
-    store: Store, url: str, run: str, medfact: Callable[..., Any]
-) -> None:
-    _, facts = asked_of(store, run)
-    store.verdicts.record([Verdict("ada", fact.fact_id, say(fact)) for fact in at_random(facts, 0)[:60]])
-    told = medfact("report", run, "--db", url).out
-    assert "all answers right: all facts, under the reviewers' truth" in told
-    assert "Of 80 facts, 60 came at random and were judged blindly" in told
-    powered = json.loads(medfact("report", run, "--json", "--db", url).out)["reviews"]["powered"]
-    assert (powered["joint"]["estimate"]["value"], powered["joint"]["estimate"]["n"]) == (0.5, 60)
-    assert powered["joint"]["estimate"]["low"] < 0.5 < powered["joint"]["estimate"]["high"]
-    assert set(powered["joint"]) == {"estimate", "facts", "trust", "more", "all_reviewed", "why_not"}
-    rows = {(row["figure"], row["of"]): row for row in medfact("reviews", "--on", run, "--db", url).rows}
-    assert rows["joint_accuracy", "all facts under the reviewers' truth"]["value"] == 0.5

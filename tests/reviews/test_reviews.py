@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -335,21 +334,6 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     assert figures["agreement_raw", "2 reviewers"]["value"] == pytest.approx(6 / 7)
     assert figures["agreement_raw", "2 reviewers"]["n"] == 56
     assert figures["reviewed", "facts"]["value"] == 7
-    told = medfact("report", run, "--db", url).out
-    assert "7 facts judged by 2 reviewers" in told
-    assert "Reviewers call 0 of 7 facts wrong and disagree about 1." in told
-    assert f"in dispute: {true[0].head} — {true[0].relation} → {true[0].tail} (true)" in told
-    assert [line.split("  ")[0] for line in told.splitlines() if "AC1" in line or "kappa" in line] == ["Gwet's AC1"]
-    twice = medfact("report", run, run, "--db", url).out
-    assert (twice.count("Reviewers call"), twice.count("Gwet's AC1")) == (2, 1), "labels and agreement are told once"
-    reviews = json.loads(medfact("report", run, "--json", "--db", url).out)["reviews"]
-    assert reviews["scores"]["undisputed"]["facts"] == 13, "the disputed one of 14 is left out"
-    assert reviews["scores"]["undisputed"]["average"]["value"] == 52 / 104
-    assert reviews["labels"][-1]["wrong"]["value"] == pytest.approx(8 / 112)
-    assert {name: one["raw"]["value"] for name, one in reviews["by_form"].items()} == dict.fromkeys(
-        reviews["by_form"], pytest.approx(6 / 7)
-    )
-    assert sum(one["items"] for one in reviews["by_relation"].values()) == 56
 
 
 def test_a_fact_is_no_list_of_its_sentences(store: Store) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from app_builders import services as services
 from writers import NEW, RELATION
 
 from medfact.errors import Mistake
 from medfact.limits import limits
 from medfact.prototypes import load_pool
 from medfact.prototypes.pool_files import read_pool
-from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
 from medfact.reviews.studio import (
     FORMS,
     EditedRelation,
@@ -30,7 +29,6 @@ from medfact.reviews.studio import (
     problems,
     relations_of,
 )
-from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
 from medfact.spec import RunSpec
 from medfact.store import PrototypeEdit, Store
@@ -185,14 +183,6 @@ def test_a_file_is_never_larger_than_one_that_is_read() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the page
-
-
-@pytest.fixture
-def services(store: Store) -> Iterator[Services]:
-    jobs = Jobs(store)
-    reports = Reports(store, jobs)
-    yield Services(store, jobs, reports, Comparisons(store, reports))
-    jobs.close()
 
 
 def visit(services: Services, show: StudioShow, owner: str = "dora", action: str = "", about: str = "") -> tuple[Any, View]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from browser import module_folder, served, without_rates
-from strangers import until_ended
+from strangers import store_of, until_ended
 from visitors import Visitor, visitor_of
 
 from medfact.curation.checks import ACCEPTED
@@ -37,10 +37,6 @@ def public_url(home: Path) -> Iterator[str]:
         until_ended(home, run)
         yield address
     assert "Traceback" not in (home / "log.txt").read_text()
-
-
-def store_of(home: Path, owner: str = "local") -> Store:
-    return Store(f"sqlite:///{home / 'medfact.db'}", owner)
 
 
 visitor = visitor_of("public_url")
@@ -89,6 +85,7 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
         erased = visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         assert "Your verdicts and comments are erased" in erased["fragments"]["said"]
         assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"game"}
+        assert mark.encode() not in bytes_on_disk(home), "nor is it in a file of the database"
         assert "are erased" in visitor.act("erase", GAMES, of="game", game=1, fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", DECISIONS, of="facts", fields={"sure": "yes"})["fragments"]["said"]
@@ -102,15 +99,6 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
     assert mark not in told
     assert sentence not in told
     assert visitor.http.get("/download/reviews/verdicts.csv").status_code == 404
-
-
-def test_what_is_erased_is_in_no_file_of_the_database(tmp_path: Path) -> None:
-    mark = f"mark-{secrets.token_hex(8)}"
-    with served(tmp_path) as url, Visitor(url) as visitor:
-        judge(visitor, mark)
-        assert mark.encode() in bytes_on_disk(tmp_path)
-        visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
-        assert mark.encode() not in bytes_on_disk(tmp_path)
 
 
 def test_nobody_without_a_cookie_erases_anything(public_url: str, home: Path) -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 from visitors import Visitor, visitor_of
 
-from medfact.negatives import DIFFICULTIES, FAR, NEAR
-
 OWN = b"head,relation,tail\n" + b"".join(b"disease %d,symptoms,sign %d\n" % (n, n) for n in range(12))
 
 
@@ -36,13 +34,6 @@ def test_one_line_a_fact_and_one_open(visitor: Visitor) -> None:
     assert opened.count('aria-expanded="true"') == 1
     assert "Could “" in opened
     assert visitor.look("facts", fact="nonsense")["show"]["fact"] == ""
-
-
-def test_the_sources_of_an_open_fact_are_links(visitor: Visitor) -> None:
-    fact = ids(visitor.look("facts", search="nephrotic syndrome edema", relation="symptoms"))[0]
-    opened = visitor.look("facts", search="nephrotic syndrome edema", relation="symptoms", fact=fact)["fragments"]["cards"]
-    assert re.search(r"Stated by \d+ sources?: <a href=\"https://", opened)
-    assert 'rel="noopener noreferrer nofollow"' in opened
 
 
 def test_an_open_fact_says_where_it_holds_and_its_partner_until_when_it_did(visitor: Visitor) -> None:
@@ -132,6 +123,7 @@ def test_sources_are_named_and_linked_by_what_the_bundled_files_give_alone(visit
     shown = visitor.look("facts", search="myocardial infarction", fact=first)["fragments"]["cards"]
     assert "Source: medfact editors (this project, from textbook knowledge" in shown
     assert ">Disease Ontology DOID:5844</a>" in shown
+    assert 'rel="noopener noreferrer nofollow"' in shown
     (label, *_) = ids(visitor.look("facts", data="not-indicated", search="benznidazole Cockayne"))
     shown = visitor.look("facts", data="not-indicated", fact=label, search="benznidazole Cockayne")["fragments"]["cards"]
     assert "a label approved by the US Food and Drug Administration" in shown
@@ -154,12 +146,6 @@ def test_a_fact_whose_false_partner_has_left_the_set_says_so_and_links_of_others
     shown = visitor.look("facts", data="not-indicated", fact=false, search="domperidone prolactinoma")["fragments"]["cards"]
     assert "Stated by 1 source: " in shown
     assert ">package leaflet, at NPS MedicineWise</a> (read 2026-11-28)" in shown
-
-
-def test_near_and_far_are_explained_where_they_stand(visitor: Visitor) -> None:
-    shown = visitor.look("facts")["fragments"]["cards"]
-    assert re.search(r"<details[^>]*><summary[^>]*>What “(near|far)”( and “(near|far)” mean| means)</summary>", shown)
-    assert any(f"<b>{one}</b>: {DIFFICULTIES[one]}" in shown for one in (NEAR, FAR))
 
 
 SPANISH = {"search": "migraine photophobia", "language": "es"}

@@ -12,7 +12,6 @@ from typing import Any
 
 import odd_service
 import pytest
-from browser import served
 from mock_service import Behaviour, MockService
 from odd_service import OddService
 from visitors import Visitor, visitor_of
@@ -218,16 +217,6 @@ def test_the_same_model_of_two_services_is_two_models(visitor: Visitor) -> None:
 def test_a_row_without_a_name_is_said(visitor: Visitor) -> None:
     setup = {**of(row("a", "https://models.example/v1", model="")), "models": ["baseline:random"]}
     assert "has no name yet" in said(visitor.look(setup=setup), "go")
-
-
-def test_on_a_public_server_a_test_reaches_no_address_inside(tmp_path: Path) -> None:
-    with served(tmp_path, MEDFACT_PUBLIC="1") as url, Visitor(url) as visitor, MockService() as service:
-        for inside in (service.base_url, service.base_url.replace("http", "https"), "https://169.254.169.254/v1"):
-            setup = keyed(visitor, of(row("a", inside)), a=ONE)
-            visitor.act("list_names", "a", setup=setup)
-            assert "is not a public address" in said(visitor.act("test_row", "a", setup=setup))
-            assert "is not a public address" in said(visitor.act("evaluate", setup=setup), "go-said")
-        assert service.calls == []
 
 
 def test_so_many_services_are_tried_at_once() -> None:

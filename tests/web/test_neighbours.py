@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from app_builders import services_on
 
 from medfact.errors import Mistake
 from medfact.limits import limits
-from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
-from medfact.runs.jobs import Jobs
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -25,15 +23,12 @@ HERE, ELSEWHERE = "8.8.8.8", "9.9.9.9"
 
 
 @pytest.fixture
-def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+def services(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     (tmp_path / "limits.yaml").write_text("visitor: {runs_going: 2, local_minutes_a_day: 3}\n", encoding="utf-8")
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
     monkeypatch.setenv("MEDFACT_LIMITS", str(tmp_path / "limits.yaml"))
-    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
-    jobs = Jobs(store)
-    reports = Reports(store, jobs)
-    yield Services(store, jobs, reports, Comparisons(store, reports))
-    jobs.close()
+    with services_on(store) as services:
+        yield services
 
 
 def visitor(services: Services, number: int, address: str = HERE) -> str:

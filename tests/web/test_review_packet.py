@@ -70,20 +70,6 @@ def test_another_queue_begins_with_its_own_first_fact(visitor: Visitor) -> None:
     assert other["show"]["place"] == 0
 
 
-def test_a_file_of_verdicts_is_offered_and_the_setup_is_folded(visitor: Visitor) -> None:
-    choice = visitor.look("review", reviewer="ada")["fragments"]["choice"]
-    assert choice.index("What you review: clinical-core, a random sample") < choice.index('data-set="data"')
-    assert "<details open" not in choice
-
-
-def test_it_says_that_false_partners_are_among_the_facts_and_that_all_fine_saves_true(visitor: Visitor) -> None:
-    shown = visitor.look("review", reviewer="ada")
-    assert "Some of these facts are false on purpose." in shown["fragments"]["fact"]
-    assert re.search("True, all 8 fine", shown["fragments"]["fact"])
-    seen = visitor.look("review", reviewer="ada", checking=True)["fragments"]["fact"]
-    assert "false partners of true facts" not in seen, "the label is there"
-
-
 def test_what_no_source_states_comes_first_with_its_false_partner() -> None:
     """Where a fact stands tells nothing of its label: the last of them are not all true."""
     facts = _facts(spec_of({"dataset": "clinical-core"}))

@@ -208,20 +208,6 @@ def test_no_column_of_a_file_is_called_head_or_tail_on_the_page(file: str, visit
     assert not re.search(r"\b(head|tail)s?\b", text_of), text_of
 
 
-def test_each_size_says_what_it_takes_and_shows(visitor: Visitor) -> None:
-    shown = visitor.look(setup={"models": ["baseline:random"]})["fragments"]["sizes"]
-    for words in (
-        "Quick",
-        "60 true facts",
-        "Standard",
-        "300 true facts",
-        "finds 9 points in right answers, 17 in facts all right, 4 times in 5",
-    ):
-        assert words in shown
-    small = visitor.act("take_file", visitor.upload("own12.csv", OWN))["fragments"]["sizes"]
-    assert ("All" in small, "12 true facts" in small, "Quick" in small) == (True, True, False)
-
-
 def test_a_model_is_asked_in_several_languages_at_once(visitor: Visitor, app_home: Path) -> None:
     """Always true is right in half of the ways of each fact, true or false: all right of none, in each language alike."""
     setup = {"models": ["baseline:always-true"], "pairs": 12, "asked_in": ["es", "en"]}
