@@ -204,7 +204,7 @@ def truths(name: str) -> KnowledgeBase:
     return known if name in {"biomedical-core", "clinical-core"} else replace(known, also_true=())
 
 
-@pytest.mark.parametrize(("name", "seed"), list(product(SETS, SEEDS)))
+@pytest.mark.parametrize(("name", "seed"), list(product((*SETS, "core-medicine"), SEEDS)))
 def test_what_another_set_knows_true_of_the_same_names_is_never_drawn(name: str, seed: int) -> None:
     own = load_bundled(name).known
     others = [truths(other) for other in bundled_names() if other not in {name, *OTHER_RELATIONS}]
