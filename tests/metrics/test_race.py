@@ -163,18 +163,6 @@ def test_failed_calls_count_against_whoever_leads() -> None:
     assert many.decided_at is None, "of five answered heads in thirty nothing follows"
 
 
-def test_what_is_decided_stays_decided() -> None:
-    for seed in range(10):
-        differences, head, tail = models(seed, 60, 0.1, 0.3)
-        decided = None
-        for counted in range(1, 61):
-            rows = head < counted
-            made = race_of(differences[rows], head[rows], 60, counted, tail[rows])
-            assert decided is None or made.decided_at == decided
-            decided = made.decided_at
-            assert decided is None or decided <= counted
-
-
 def test_the_band_is_the_race_at_every_head() -> None:
     differences, head, tail = models(1, 60, 0.1)
     drawn = band(Differences(differences, differences, head, np.full(60, 4), 60, tail))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,13 +40,6 @@ def test_the_hub_reads_its_metadata(store: Store) -> None:
     assert {result.dataset_name for result in data.eval_results} == {"medfact clinical-core"}
     assert "| all statements of a fact right (joint accuracy) | 50.0%" in body
     assert "not clinical competence" in body
-
-
-def test_what_is_counted_has_one_plural(store: Store) -> None:
-    card = model_card([report_of(store, store.run(asked(store)))])
-    assert re.search(r"\d affirmed statements about false facts", card)
-    assert re.search(r"\d affirmed statements about true facts", card)
-    assert not re.search(r"[a-z]ss (?:about|of|\|)", card)
 
 
 def test_text_of_others_is_no_markup(store: Store) -> None:
