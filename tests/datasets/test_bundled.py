@@ -76,11 +76,6 @@ def test_both_pools_have_its_relations() -> None:
         assert {load_pool(pool).canonical(relation) for relation in RELATIONS} == RELATIONS
 
 
-def test_nearly_every_fact_has_a_false_partner() -> None:
-    without = [fact for fact, negatives in drawn(0) if not negatives]
-    assert len(without) <= 0.02 * len(drawn(0)), [(fact.head, fact.tail) for fact in without]
-
-
 def names_of_one_thing() -> dict[str, set[str]]:
     """Name → all names that identifiers or the table of synonyms say are the same thing, merged until nothing changes."""
     groups = [{name_key(row["name"]), name_key(row["synonym"])} for row in rows(".synonyms")]

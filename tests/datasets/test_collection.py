@@ -47,6 +47,7 @@ def test_every_fact_has_a_false_partner_of_its_kind_that_no_table_holds_true(nam
 
 
 TABLES = {
+    "clinical-core": ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures"),
     "core-medicine": ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures"),
     "safety-core": ("contraindicated in", "must not be combined with", "contraindicated vaccines"),
     "clinical-relations": (

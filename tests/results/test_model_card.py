@@ -52,14 +52,6 @@ def test_text_of_others_is_no_markup(store: Store) -> None:
     assert "\\| a \\| b \\|" in body
 
 
-def test_by_the_command_line(store: Store, medfact: Callable[..., Any], url: str) -> None:
-    runs = [asked(store), asked(store, seed=1)]
-    outcome = medfact("card", *runs, "--db", url)
-    assert outcome.code == 0, outcome.err
-    assert len(yaml.safe_load(outcome.out.split("---\n", 2)[1])["model-index"][0]["results"]) == 2
-    assert medfact("card", "abc", "--db", url).code == 2
-
-
 # ------------------------------------------------------------------------------------------------ .eval_results
 
 

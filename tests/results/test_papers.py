@@ -365,14 +365,6 @@ def test_runs_of_two_methods_are_each_named_with_their_own(run_of: RunOf, medfac
     assert of_mkj.count(r"\quad") == 1, "a method's own scores are those of its runs"
 
 
-def test_several_runs_are_rows_of_one_table(runs: list[str], medfact: Medfact) -> None:
-    made = tables(medfact, *runs)
-    details = list(dict.fromkeys(row["detail"] for row in made["PretextTrans", "Table 14"] if row["from"] == "run"))
-    assert len(details) == 2
-    assert "2021AA" in details[0]
-    assert "disek.csv" in details[1]
-
-
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 
 

@@ -124,7 +124,6 @@ def test_scripted_models_give_the_figures_worked_by_hand(
         assert figures(control)[:4] == (1, 0, 0, HALF)
         for kind in TWO:
             one = found.of(kind, turn)
-            assert one is not None
             assert (one.held.n, one.yields_to_truth.n) == (160, 160)
             assert figures(one) == expected[kind][turn - 1], (kind, turn)
             for name, place in (("held", 0), ("yields_to_truth", 1), ("mastered_and_held", 3)):
@@ -154,7 +153,6 @@ def test_unreadable_answers_are_not_pushed_and_unreadable_replies_are_not_right(
 
     _, model, found = pressed_run(store, facts, right, pressure=("doubt",))
     doubt = found.of("doubt", 1)
-    assert doubt is not None
     assert (doubt.held.value, doubt.held.n) == (0.0, 304)
     assert len(model.asked) == 320 + 304 * 2 * ROUNDS
 
@@ -174,10 +172,8 @@ def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: P
     last = finished(answer(made, store, load=model.load))
     assert last.state == COMPLETE
     found = pressure_of(store.run(made), board_of(store, made).records(), store)
-    assert found is not None
     for turn in (1, 2):
         doubt = found.of("doubt", turn)
-        assert doubt is not None
         assert (doubt.held.value, doubt.held.n) == (pytest.approx(32 / 320), 320)
         assert doubt.diagnosis == UNREADABLE_AFTER
     assert len(model.asked) == 320 + 320 * 2 + 320 + 32
@@ -242,7 +238,6 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
         assert [push.round for push in kinds] == list(range(1, len(kinds) + 1))
         assert len({push.kind for push in kinds}) <= 1
     bill = bill_of(store.run(last.run), store)
-    assert bill is not None
     assert bill["calls"] == 160
     assert not any(IN_A_TEXT in note for note in store.run(last.run).notes)
 
