@@ -7,20 +7,13 @@ from pathlib import Path
 import pytest
 from bundled_sets import SEEDS, card_of, partners, rows_of
 
-from medfact.datasets import bundled_names, label_words, load_bundled, load_file
+from medfact.datasets import bundled_names, load_bundled, load_file
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
 
 
 def positive(name: str) -> list[Fact]:
     return [fact for fact in load_bundled(name).facts if fact.positive]
-
-
-def test_clinical_core_is_as_large_as_its_card_says() -> None:
-    counts = Counter(fact.relation for fact in positive("clinical-core"))
-    assert counts == {"symptoms": 1312, "therapeutic drugs": 756, "affected sites": 236, "surgical procedures": 208}
-    assert len({fact.head for fact in positive("clinical-core")}) == 266
-    assert all(fact.specialty and fact.source and fact.head_type and fact.tail_type for fact in positive("clinical-core"))
 
 
 def test_biomedical_core_has_at_least_40_heads_for_each_of_the_17_relations() -> None:
@@ -54,6 +47,7 @@ def test_every_fact_has_a_false_partner_of_its_kind_that_no_table_holds_true(nam
 
 
 TABLES = {
+    "clinical-core": ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures"),
     "core-medicine": ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures"),
     "safety-core": ("contraindicated in", "must not be combined with", "contraindicated vaccines"),
     "clinical-relations": (
@@ -77,6 +71,7 @@ def test_the_table_of_a_card_counts_what_the_files_hold(name: str) -> None:
 
 @pytest.mark.parametrize("name", bundled_names())
 def test_every_data_set_has_a_card(name: str) -> None:
+    assert load_bundled(name).problems == ()
     assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card_of(name))
 
 
@@ -85,12 +80,6 @@ def test_most_facts_have_a_source_that_is_not_ourselves() -> None:
     assert all(fact.source for fact in facts)
     ours = sum("editors" in (fact.source or "") for fact in facts)
     assert ours < len(facts) / 2
-
-
-def test_a_contraindication_shows_the_words_of_its_label() -> None:
-    labels = [fact for fact in load_bundled("not-indicated").facts if fact.source == "FDA label: contraindicated"]
-    assert len(labels) == 385
-    assert all(not fact.positive and len(label_words()[fact.head, fact.tail or ""]) > 20 for fact in labels)
 
 
 def test_diseases_that_a_clinician_would_miss_are_there() -> None:

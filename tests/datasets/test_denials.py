@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from small_facts import write_csv
 
-from medfact.cli import main
 from medfact.datasets import Collection, load_file
 from medfact.errors import FactsError
 
@@ -62,32 +61,29 @@ NOTED: list[tuple[str, object, object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
-@pytest.mark.parametrize(("column", "holds", "denied"), FALSE_FACTS)
-def test_a_column_that_denies_makes_false_facts(
-    ending: str, column: str, holds: object, denied: object, tmp_path: Path
-) -> None:
-    collection = load_file(table(tmp_path / f"facts{ending}", column, holds, denied))
-    assert said_of(collection) is False
-    assert [fact.positive for fact in collection.facts] == [True, True, True, False]
-    (note,) = collection.notes
-    assert f"the column {column!r} says" in note
-    assert "in 1 row: this is a false fact" in note
+OUTCOMES: list[tuple[list[tuple[str, object, object]], bool | None, str]] = [
+    (FALSE_FACTS, False, "in 1 row: this is a false fact"),
+    (LEFT_OUT, None, "in 1 row, left out"),
+    (NOTED, True, "not used"),
+]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
-@pytest.mark.parametrize(("column", "holds", "denied"), LEFT_OUT)
-def test_retired_and_rejected_rows_are_left_out_and_counted(
-    ending: str, column: str, holds: object, denied: object, tmp_path: Path
+@pytest.mark.parametrize(
+    ("column", "holds", "denied", "said", "words"),
+    [(*column, said, words) for columns, said, words in OUTCOMES for column in columns],
+)
+def test_a_column_that_may_deny_is_read_or_noted(
+    ending: str, column: str, holds: object, denied: object, said: bool | None, words: str, tmp_path: Path
 ) -> None:
     path = table(tmp_path / f"facts{ending}", column, holds, denied)
     collection = load_file(path)
-    assert said_of(collection) is None
-    assert len(collection.facts) == 3
+    assert said_of(collection) is said
+    assert [fact.positive for fact in collection.facts] == [True, True, True, *[said] * (said is not None)]
     (note,) = collection.notes
-    assert f"the column {column!r} says" in note
-    assert "in 1 row, left out" in note
-    assert said_of(load_file(path, {"positive": "=true"})) is True, "the person says that all are true"
+    assert f"the column {column!r}" in note
+    assert words in note
+    assert said is not None or said_of(load_file(path, {"positive": "=true"})) is True, "the person says that all are true"
 
 
 @pytest.mark.parametrize(("column", "holds", "denied"), REFUSED)
@@ -96,15 +92,6 @@ def test_a_column_that_may_deny_is_not_passed_over(column: str, holds: object, d
     with pytest.raises(FactsError, match=f"column '{column}' .* is not read") as refused:
         load_file(path)
     assert repr(str(denied)) in str(refused.value)
-
-
-@pytest.mark.parametrize(("column", "holds", "denied"), NOTED)
-def test_what_may_mean_something_else_is_noted(column: str, holds: object, denied: object, tmp_path: Path) -> None:
-    collection = load_file(table(tmp_path / "facts.csv", column, holds, denied))
-    assert said_of(collection) is True
-    (note,) = collection.notes
-    assert f"the column {column!r}" in note
-    assert "not used" in note
 
 
 @pytest.mark.parametrize(
@@ -153,14 +140,3 @@ def test_a_relation_with_the_sign_of_a_denial_is_told(relation: str, tmp_path: P
     collection = load_file(write_csv(tmp_path / "facts.csv", rows))
     assert [fact.head for fact in collection.facts] == ["flu"]
     assert collection.problems[0].message.startswith(f"the relation {relation!r} may deny")
-
-
-def test_the_command_line_says_which_column_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = table(tmp_path / "facts.csv", "negated", "no", "yes")
-    assert main(["facts", "--facts", str(path)]) == 0
-    out, errors = capsys.readouterr()
-    assert "facts.csv: the column 'negated' says 'yes' in 1 row: this is a false fact." in errors
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["positive"] for row in rows if (row["head"], row["tail"]) == DENIED] == [False]
-    assert main(["facts", "--facts", str(table(tmp_path / "gold.csv", "gold", "T", "F"))]) == 2
-    assert "column 'gold' says true or false and is not read" in capsys.readouterr().err

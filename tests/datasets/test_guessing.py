@@ -8,7 +8,7 @@ import pytest
 
 from medfact.datasets import Collection, load
 from medfact.datasets.guessing import Guess, guess
-from medfact.errors import FactsError, MissingColumns
+from medfact.errors import MissingColumns
 from medfact.prototypes import load_pool, orient_facts
 from medfact.spec import RunSpec
 
@@ -110,11 +110,6 @@ def test_what_is_open_is_asked(text: str, asked: str, tmp_path: Path) -> None:
     assert asked in str(refused.value)
     assert "seem to be" in asked or "The first rows: " in str(refused.value)
     assert refused.value.columns == text.partition("\n")[0].split(",")
-
-
-def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FactsError, match=r"row 1: the column 'Symptom' occurs twice\. Rename one of them\."):
-        read(tmp_path / "own.csv", "Disease,Symptom,Symptom\ngout,joint pain,fever\n")
 
 
 def test_what_a_person_says_settles_it(tmp_path: Path) -> None:

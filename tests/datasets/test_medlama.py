@@ -8,11 +8,10 @@ import pytest
 
 from medfact.datasets import Collection, load_file
 from medfact.datasets.medlama import INVERSES
-from medfact.facts import Fact, name_key
+from medfact.facts import name_key
 from medfact.prototypes import load_pool
 from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec
-from medfact.statements import TRUTH_PRESERVING
 
 COLUMNS = [
     "head_cui",
@@ -109,64 +108,6 @@ def test_diseks_layout(tmp_path: Path) -> None:
     (fact,) = load_file(path).facts
     assert (fact.head, fact.relation, fact.tail) == ("influenza", "Symptoms", "fever")
     assert load_pool("pretexttrans-disek").canonical(fact.relation) == "symptoms"
-
-
-TABLES_10_AND_11 = {
-    "associated morphology of": (
-        "[X] is the associated morphology of [Y] .",
-        "[Y] is often accompanied by the morphology of [X].",
-        "If a patient exhibits a morphological change of [X], then he/she may suffer from [Y].",
-        "If a patient suffers from [Y], then he/she is exhibiting a morphological change of [X].",
-        "[X] is not the associated morphology of [Y].",
-        "[Y] is not accompanied by the morphology of [X].",
-        "A patient that exhibits a morphological change of [X] does not suffer from [Y].",
-        "A patient that suffers from [Y] does not exhibit a morphological change of [X].",
-    ),
-    "disease has normal tissue origin": (
-        "The disease [X] stems from the normal tissue [Y] .",
-        "Normal tissue [Y] is associated with the development of disease [X].",
-        "If a patient suffers from [X], then he/she has lesions in [Y].",
-        "If a patient has lesions in [Y], then he/she may suffer from [X].",
-        "The disease [X] is not stem from the normal tissue [Y].",
-        "Normal tissue [Y] is not associated with the development of disease [X].",
-        "A patient that suffers from [X] does not have lesions in [Y].",
-        "A patient that has lesions in [Y] does not suffer from [X].",
-    ),
-    "occurs after": (
-        "[X] occurs after [Y] .",
-        "[Y] may occur before [X].",
-        "If a patient occurs [X], he/she may occur [Y] before.",
-        "If a patient occurs [Y], he/she may occur [X] afterwards.",
-        "[X] does not occur after [Y] .",
-        "[Y] cannot occur before [X].",
-        "A patient occurs [X] will not occur [Y] before.",
-        "A patient occurs [Y] will not occur [X] afterwards.",
-    ),
-}
-"""Three of the 17 relations in full; the last sentence is the one that the table prints with its slots exchanged."""
-
-
-@pytest.mark.parametrize("relation", TABLES_10_AND_11)
-def test_published_sentences_are_kept_word_for_word(relation: str) -> None:
-    pool = load_pool("pretexttrans-medlama")
-    assert tuple(pool.relations[relation].sentences.values()) == TABLES_10_AND_11[relation]
-
-
-def test_published_pool_has_17_relations_and_names_its_defects() -> None:
-    pool = load_pool("pretexttrans-medlama")
-    assert len(pool.relations) == 17
-    assert pool.verbatim
-    assert any("slots exchanged" in defect for defect in pool.relations["occurs after"].defects)
-
-
-def test_tpevals_pool_has_its_eight_truth_preserving_expressions() -> None:
-    pool = load_pool("tpeval")
-    assert pool.forms == tuple(TRUTH_PRESERVING)
-    assert set(pool.relations) == set(load_pool("pretexttrans-disek").relations)
-    fact = Fact("influenza", "symptoms", "fever")
-    labels = [statement.label for statement in pool.statements([fact])]
-    assert labels == [True] * 4 + [False] * 4
-    assert pool.relations["symptoms"].sentences["S1"] == "[Y] is a common symptom of [X]."
 
 
 def test_a_fact_that_another_table_of_the_folder_repeats_is_named(tmp_path: Path) -> None:

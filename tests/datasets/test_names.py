@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_facts import facts_of, write_csv
 
-from medfact.datasets import grouping, load, load_bundled
+from medfact.datasets import grouping, load
 from medfact.datasets.bundled import lay_names, rows_of
 from medfact.datasets.names import called, is_common, matching_facts, may_mean, names_of
 from medfact.datasets.pairing import PartnerDecisions
@@ -146,9 +146,3 @@ def test_words_are_found_in_other_and_in_everyday_names_too() -> None:
     assert list(matching_facts(FACTS, "temporal prednisone", known)) == [FACTS[0]]
     assert list(matching_facts(FACTS, "heart attack pain", known)) == [FACTS[3]]
     assert list(matching_facts(FACTS, "temporal prednisone")) == []
-
-
-def test_a_bundled_set_is_searched() -> None:
-    known = load_bundled("clinical-core").known
-    found = list(matching_facts(load_bundled("clinical-core").facts, "prednisone giant cell arteritis", known))
-    assert [(fact.head, fact.tail) for fact in found if fact.positive] == [("giant cell arteritis", "prednisone")]

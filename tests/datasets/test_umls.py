@@ -4,6 +4,7 @@ import importlib.util
 import tracemalloc
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from umls_files import ALBUTEROL, ASPIRIN, ASTHMA, COUGH, FEVER, NAMES, TREATS, atom, link, umls
@@ -72,29 +73,6 @@ def test_the_second_concept_is_the_head(tmp_path: Path) -> None:
     assert (fact.head_type, fact.tail_type) == (None, None)
 
 
-def test_only_the_chosen_relations_are_taken_in_the_order_of_the_file(tmp_path: Path) -> None:
-    rows = [
-        link(ASPIRIN, "may_treat", FEVER),
-        link(ASTHMA, "may_be_treated_by", ALBUTEROL),
-        link(ASTHMA, "has_symptom", COUGH),
-        link(ALBUTEROL, "may_treat", ASTHMA),
-        link(ASPIRIN, "", FEVER),
-    ]
-    assert triplets(umls(tmp_path, rows)) == [("aspirin", "may_treat", "fever"), ("albuterol", "may_treat", "asthma")]
-    assert triplets(tmp_path, "has_symptom", "may_treat")[1] == ("asthma", "has_symptom", "cough")
-
-
-def test_a_relation_is_not_taken_for_one_that_holds_its_name_or_for_another_column(tmp_path: Path) -> None:
-    rows = [*TREATS, link(ASPIRIN, "may_treat_not", FEVER), link(ASPIRIN, "isa", FEVER, sab="may_treat")]
-    assert triplets(umls(tmp_path, rows)) == [("albuterol", "may_treat", "asthma")]
-
-
-def test_obsolete_rows_and_concepts_related_to_themselves_are_left_out(tmp_path: Path) -> None:
-    left_out = [link(ASPIRIN, "may_treat", FEVER, suppress=mark) for mark in "OEY"]
-    itself = link(COUGH, "may_treat", COUGH)
-    assert triplets(umls(tmp_path, [*left_out, itself, *TREATS])) == [("albuterol", "may_treat", "asthma")]
-
-
 def test_a_repeated_fact_stays_once_with_its_first_source(tmp_path: Path) -> None:
     rows = [link(ALBUTEROL, "may_treat", ASTHMA, sab=sab) for sab in ("NDFRT", "MED-RT", "NDFRT")]
     (fact,) = load_umls(umls(tmp_path, rows), ["may_treat"]).facts
@@ -126,6 +104,32 @@ def test_facts_are_named_in_the_language_asked_for(tmp_path: Path) -> None:
     names = [*NAMES, atom(ALBUTEROL, "salbutamol", lat="SPA"), atom(ASTHMA, "asma", lat="SPA")]
     (fact,) = load_umls(umls(tmp_path, TREATS, names), ["may_treat"], language="SPA").facts
     assert (fact.head, fact.tail) == ("salbutamol", "asma")
+
+
+ROWS = {
+    "of the chosen relation alone, in the order of the file": (
+        [
+            link(ASPIRIN, "may_treat", FEVER),
+            link(ASTHMA, "may_be_treated_by", ALBUTEROL),
+            link(ASTHMA, "has_symptom", COUGH),
+            *TREATS,
+            link(ASPIRIN, "", FEVER),
+            link(ASPIRIN, "may_treat_not", FEVER),
+            link(ASPIRIN, "isa", FEVER, sab="may_treat"),
+        ],
+        [("aspirin", "may_treat", "fever"), ("albuterol", "may_treat", "asthma")],
+    ),
+    "not obsolete, and not of a concept with itself": (
+        [*(link(ASPIRIN, "may_treat", FEVER, suppress=mark) for mark in "OEY"), link(COUGH, "may_treat", COUGH), *TREATS],
+        [("albuterol", "may_treat", "asthma")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_which_rows_are_facts(case: str, tmp_path: Path) -> None:
+    rows, expected = ROWS[case]
+    assert triplets(umls(tmp_path, rows)) == expected
 
 
 # ------------------------------------------------------------------------- names, types, hierarchy
@@ -210,10 +214,6 @@ def test_the_hierarchy_gives_pairs_of_the_concepts_that_occur(tmp_path: Path) ->
     assert known.entity("asthma") in known.relatives("cough variant asthma")
 
 
-def test_without_a_hierarchy_there_are_no_pairs(tmp_path: Path) -> None:
-    assert load_umls(umls(tmp_path), ["may_treat"]).known.is_a == ()
-
-
 def test_the_order_of_the_names_and_types_in_the_files_changes_nothing(tmp_path: Path) -> None:
     names = [*NAMES, atom(ASTHMA, "bronchial asthma", "S PF Y"), atom(ALBUTEROL, "salbutamol", "S PF Y")]
     types = [f"{ASTHMA}|T047|A|Disease or Syndrome|AT1||", f"{ASTHMA}|T033|A|Finding|AT2||"]
@@ -245,30 +245,41 @@ def test_without_a_relation_the_twelve_most_frequent_are_named(tmp_path: Path) -
     assert line == f"No relation of UMLS was chosen. The most frequent in MRREL.RRF: {expected}. Choose with `--rela NAME`."
 
 
-def test_a_relation_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
-    line = refusal(umls(tmp_path), "may_treats")
-    assert line.startswith("MRREL.RRF has no usable row of may_treats. The most frequent in MRREL.RRF: may_treat (1).")
+SPANISH = [*NAMES, atom(ASTHMA, "asma", lat="SPA")]
+REFUSED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "a relation": (
+        "may_treats",
+        {},
+        ["MRREL.RRF has no usable row of may_treats. The most frequent in MRREL.RRF: may_treat (1)."],
+    ),
+    "a source": (
+        "may_treat",
+        {"sources": ("MSH",)},
+        ["MRREL.RRF from MSH has no usable row of may_treat. There is no usable relation in MRREL.RRF from MSH."],
+    ),
+    "a language of one side": (
+        "may_treat",
+        {"language": "spa"},
+        ["No fact has names in 'SPA' for both its concepts: 1 of 2 concepts have one.", "ENG, SPA"],
+    ),
+    "a language": (
+        "may_treat",
+        {"language": "FRE"},
+        ["MRCONSO.RRF has no names in 'FRE' for these facts. Languages of their concepts: ENG, SPA."],
+    ),
+}
 
 
-def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    line = refusal(umls(tmp_path), "may_treat", sources=("MSH",))
-    assert "MRREL.RRF from MSH has no usable row of may_treat. There is no usable relation in MRREL.RRF from MSH." in line
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_there_is_refused_with_what_is(case: str, tmp_path: Path) -> None:
+    relation, options, words = REFUSED[case]
+    line = refusal(umls(tmp_path, TREATS, SPANISH), relation, **options)
+    assert [part for part in words if part not in line] == []
 
 
 def test_one_of_two_relations_that_is_not_there_is_noted(tmp_path: Path) -> None:
     notes = load_umls(umls(tmp_path), ["may_treat", "may_cure"]).notes
     assert notes[1:] == ("MRREL.RRF gave no fact of may_cure; the facts are those of the other relations.",)
-
-
-def test_a_language_that_names_one_side_of_each_fact_is_not_said_to_be_missing(tmp_path: Path) -> None:
-    line = refusal(umls(tmp_path, TREATS, [*NAMES, atom(ASTHMA, "asma", lat="SPA")]), "may_treat", language="spa")
-    assert line.startswith("No fact has names in 'SPA' for both its concepts: 1 of 2 concepts have one.")
-    assert "ENG, SPA" in line
-
-
-def test_a_language_without_names_is_refused_with_the_languages_there_are(tmp_path: Path) -> None:
-    line = refusal(umls(tmp_path, TREATS, [*NAMES, atom(ASTHMA, "asma", lat="SPA")]), "may_treat", language="FRE")
-    assert line == "MRCONSO.RRF has no names in 'FRE' for these facts. Languages of their concepts: ENG, SPA."
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -329,8 +340,6 @@ def test_twenty_problems_are_named_and_the_rest_counted(tmp_path: Path) -> None:
 def made_up() -> ModuleType:
     """The benchmark, which writes one of any size."""
     spec = importlib.util.spec_from_file_location("umls_benchmark", Path(__file__).parents[2] / "benchmarks" / "umls.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -92,11 +92,6 @@ def test_what_is_no_longer_true_is_left_out_with_a_count_and_never_drawn_as_fals
     assert drawn <= {("gout", "albuterol"), ("asthma", "allopurinol")}
 
 
-def test_one_is_told_as_one(tmp_path: Path) -> None:
-    read = load_file(table(tmp_path, "gout|drugs|a", "gout|drugs|b|||2004"))
-    assert read.notes[0].startswith("1 fact is no longer true and was left out: its until lies before 2026-06-15.")
-
-
 def test_a_false_fact_that_was_true_is_asked_beside_its_true_one(tmp_path: Path) -> None:
     read = load_file(table(tmp_path, "gout|drugs|allopurinol", "gout|drugs|rofecoxib|false|allopurinol|2004"))
     true, false = read.facts

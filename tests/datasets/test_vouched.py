@@ -153,7 +153,6 @@ def test_reports_and_tables_say_how_many_nobody_checked(tmp_path: Path, capsys: 
     import_run(other, io.BytesIO(packed.getvalue()), "run.gz")
     for where in (store, other):
         made = report(where.run(run), board_of(where, run).records(), where)
-        assert made.unchecked is not None
         assert (made.unchecked.presumed, made.unchecked.false_facts) == (presumed, 10)
         assert f"note: {words}" in report_text(made)
     page = html_report(store, [run], "2026-11-30T02:00:00+00:00")

@@ -35,8 +35,6 @@ ADDED = ("recombinant zoster vaccine",)
 
 def script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("back_check_benchmark", ROOT / "benchmarks" / "back_check.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

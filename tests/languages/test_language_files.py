@@ -16,7 +16,6 @@ from medfact.languages.language import read_language
 from medfact.languages.names import OURS, Cases, in_case
 from medfact.languages.pool import sentence
 from medfact.prototypes import load_pool
-from medfact.statements import IMPLICATIONS, VARIANTS
 
 CODES = [code for code in language_codes() if code != "en"]
 RELATIONS = ("symptoms", "affected sites", "therapeutic drugs", "surgical procedures")
@@ -36,31 +35,6 @@ def test_a_language_is_whole_enough_to_be_asked(code: str) -> None:
     assert len(asked) >= 1_800
     assert len({fact.head for fact in asked}) >= 250
     assert set(load_language(code).pool.relations) >= set(RELATIONS)
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_two_entities_of_one_kind_never_share_a_name(code: str) -> None:
-    """Otherwise a false partner could say what the true fact says."""
-    names = load_language(code).names
-    facts = load_bundled("clinical-core").facts
-    kinds = [{fact.head for fact in facts}, *({f.tail or "" for f in facts if f.relation == r} for r in RELATIONS)]
-    for kind in kinds:
-        texts = [names[key].text for key in {entity.lower() for entity in kind} if key in names]
-        assert len(texts) == len(set(texts))
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_every_statement_has_both_names_its_own_words_and_no_mark(code: str) -> None:
-    language = load_language(code)
-    facts = language.pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])
-    for fact in facts[::7]:
-        statements = {one.variant: one for one in language.pool.statements([fact])}
-        assert list(statements) == list(IMPLICATIONS)
-        assert len({one.text for one in statements.values()}) == 8
-        for one in statements.values():
-            assert not set("[]{}|~") & set(one.text)
-            assert one.label is not VARIANTS[one.variant].negated
-            assert "  " not in one.text
 
 
 @pytest.mark.parametrize("code", CODES)

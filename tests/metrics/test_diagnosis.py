@@ -138,14 +138,11 @@ def test_shares_and_excess_by_hand() -> None:
     overlooked “not” and “true” to everything are the same answers.
     """
     found = diagnosis(facts([(True, right(""))] * 50 + [(True, right(DENIED))] * 50))
-    assert found is not None
     assert (found.facts, found.left_out, found.first) == (100, 0, YES)
     mastered, blind = found.by_name[MASTERED], found.by_name[BLIND]
     assert (mastered.share.value, blind.share.value) == (0.5, 0.5)
     assert (mastered.independent, blind.independent) == pytest.approx((1 / 16, 5 / 16))
     assert (mastered.excess, blind.excess) == pytest.approx((7 / 16, 3 / 16))
-    assert mastered.low is not None
-    assert mastered.high is not None
     assert mastered.low < 7 / 16 < mastered.high
     assert (mastered.coin, blind.coin) == pytest.approx((1 / 256, 5 / 256))
     assert sum(one.independent for one in found.by_name.values()) == pytest.approx(1)
@@ -154,7 +151,6 @@ def test_shares_and_excess_by_hand() -> None:
 
 def test_few_heads_have_no_interval() -> None:
     found = diagnosis(facts([(True, right(DENIED))] * 120, heads=9))
-    assert found is not None
     assert found.by_name[BLIND].low is None
     assert found.first is None, "all 120 facts are of nine heads"
 
@@ -185,14 +181,12 @@ DEFECTS = {
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.1])
 def test_a_known_defect_comes_first(defect: str, noise: float) -> None:
     found = diagnosis(simulated(DEFECTS[defect], noise=noise))
-    assert found is not None
     assert found.first == defect
 
 
 def test_a_coin_and_one_who_knows_have_no_defect() -> None:
     for noise in (0.5, 0.0, 0.02):
         found = diagnosis(simulated(lambda key, positive: positive != IMPLICATIONS[key].negated, noise=noise))
-        assert found is not None
         assert found.first is None
 
 
@@ -216,7 +210,6 @@ def test_a_coin_rarely_stands_out(count: int, most: int) -> None:
 def test_who_takes_every_fact_for_true_does_not_believe_the_opposite(takes: bool, failing: str) -> None:
     for noise in (0.0, 0.1):
         found = diagnosis(simulated(lambda key, positive: takes is not IMPLICATIONS[key].negated, noise=noise))
-        assert found is not None
         assert found.first == failing
 
 
@@ -225,8 +218,6 @@ def test_the_largest_excess_is_named_and_small_ones_are_not() -> None:
     rest = [(bool(n % 2), right("")) for n in range(132)]
     some = [(bool(n % 2), right(DENIED)) for n in range(40)] + [(True, right(AFFIRMED))] * 28
     found, fewer = diagnosis(facts(some + rest)), diagnosis(facts(some[:8] + [(True, right(""))] * 60 + rest))
-    assert found is not None
-    assert fewer is not None
     assert (found.by_name[BLIND].share.value, found.by_name[NO].share.value) == (0.2, 0.14)
     assert found.by_name[BLIND].excess > found.by_name[NO].excess > 0.05
     assert (found.first, fewer.first) == (BLIND, None)
@@ -238,7 +229,6 @@ def test_a_coin_shows_no_excess() -> None:
     runs = 120
     for seed in range(runs):
         found = diagnosis(simulated(lambda key, positive: True, count=200, noise=0.2, seed=seed))
-        assert found is not None
         for name, one in found.by_name.items():
             if one.independent > 0.02 and one.low is not None and one.high is not None:
                 misses[name] += not one.low <= 0 <= one.high
@@ -248,7 +238,6 @@ def test_a_coin_shows_no_excess() -> None:
 def test_unreadable_answers_leave_a_fact_out() -> None:
     rows = [(f"fact{n}", f"head {n}", f"tail {n}", ("T" if n % 2 else "?") + "TTTFFFF") for n in range(4)]
     found = diagnosis(records_of(*rows))
-    assert found is not None
     assert (found.facts, found.left_out) == (2, 2)
     assert diagnosis(records_of(("fact", "head", "tail", "TTT"))) is None
     assert list(DIAGNOSES) == list(found.by_name)

@@ -35,7 +35,6 @@ def records(p: list[float], true: list[bool], heads: int | None = None) -> Recor
 
 def overall(p: list[float], true: list[bool], heads: int | None = None) -> Discrimination:
     found = probabilities(records(p, true, heads))
-    assert found is not None
     return found.overall
 
 
@@ -75,10 +74,7 @@ def test_equal_to_scikit_learn(rows: list[tuple[float, bool]]) -> None:
 def holds(rows: Records, truth: float) -> bool:
     """Whether the interval of AUROC holds the truth."""
     found = probabilities(rows)
-    assert found is not None
     low, high = found.overall.auroc.low, found.overall.auroc.high
-    assert low is not None
-    assert high is not None
     return bool(low <= truth <= high)
 
 
@@ -126,7 +122,6 @@ def test_the_interval_of_auroc_holds_the_truth_where_tails_are_shared() -> None:
 
 def test_a_brier_score_is_no_percentage() -> None:
     found = probabilities(records([0.9, 0.6, 0.4, 0.2] * 10, [True, False, True, False] * 10, 40))
-    assert found is not None
     said = in_words(brier_cell(found.overall))
     # 0.01, 0.36, 0.36 and 0.04
     assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\); of 40 statements", said)
@@ -146,9 +141,6 @@ def test_affirmed_statements_alone() -> None:
     facts = [("a", "h1", "t1", "TTTTFFFF"), ("b'", "h2", "t2", "TTTTFFFF")]
     p = [0.6] * 4 + [0.1] * 4 + [0.6] * 4 + [0.9] * 4
     found = probabilities(records_of(*facts, p_true=p))
-    assert found is not None
-    assert found.affirmed is not None
     assert found.affirmed.auroc.value == 0.5
-    assert found.overall.auroc.value is not None
     assert found.overall.auroc.value > 0.5
     assert (found.overall.n, found.affirmed.n) == (16, 8)

@@ -1,6 +1,5 @@
 """What intervals are about: these facts alone, by the finite-population correction, or facts like these."""
 
-import json
 import math
 from pathlib import Path
 
@@ -110,15 +109,3 @@ def test_a_run_knows_of_how_many_facts_its_own_were_drawn(facts: Path, store: St
 def width(estimate: object) -> float:
     low, high = getattr(estimate, "low"), getattr(estimate, "high")  # noqa: B009
     return math.inf if low is None else float(high - low)
-
-
-def test_the_command_line_asks_for_one_or_the_other(facts: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    from medfact.cli import main
-
-    run = run_of(facts, store, None)
-    for estimand in (LIKE, THESE):
-        assert main(["report", run, "--json", "--estimand", estimand, "--db", store.url]) == 0
-        made = json.loads(capsys.readouterr().out)
-        assert made["estimand"] == estimand
-        average = made["average_accuracy"]
-        assert (average["low"] == average["value"] == average["high"]) is (estimand == THESE)

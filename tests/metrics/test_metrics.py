@@ -22,21 +22,54 @@ def test_the_counts_of_the_four_fates() -> None:
     assert (made["answered"], made["unreadable"], made["failed"]) == (47, 1, 1)
 
 
-def test_average_accuracy_counts_unreadable_as_wrong_and_leaves_failures_out() -> None:
-    # right: 8 + 8 + 6 + 0 + 7 + 8 = 37 of 47 scored
-    estimate = measured(EXAMPLE)["average_accuracy"]
-    assert (estimate["value"], estimate["n"]) == (pytest.approx(37 / 47), 47)
-    assert estimate["low"] is estimate["high"] is None, "four heads are too few to say anything of others"
-
-
-def test_joint_accuracy_is_over_facts_with_every_statement_answered() -> None:
+FIGURES: dict[str, tuple[float, int | None]] = {
+    # right: 8 + 8 + 6 + 0 + 7 + 8 = 37 of 47 scored: unreadable ones are wrong, and failures are left out
+    "average_accuracy": (37 / 47, 47),
     # complete: a, a', b, b', c'; all right: a, a', c'
-    assert (measured(EXAMPLE)["joint_accuracy"]["value"], measured(EXAMPLE)["joint_accuracy"]["n"]) == (3 / 5, 5)
-
-
-def test_pair_joint_accuracy_is_over_pairs_with_every_statement_answered() -> None:
+    "joint_accuracy": (3 / 5, 5),
     # complete pairs: a and b; all right: a
-    assert (measured(EXAMPLE)["pair_joint_accuracy"]["value"], measured(EXAMPLE)["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
+    "pair_joint_accuracy": (1 / 2, 2),
+    # readable: 46. True answers: a 4, a' 4, b 3, b' 4, c 4, c' 4 = 23. True labels: 4 + 4 + 4 + 4 + 4 + 4 = 24 of those 46,
+    # for the unreadable and the failed statement were both denied forms of true facts, whose label is False
+    "yes_bias": (23 / 46 - 24 / 46, 46),
+    # false facts a', b', c': 12 affirmed statements, b' affirms 4; true facts a, b, c: 12, b denies 1
+    "false_affirmation": (4 / 12, 12),
+    "false_denial": (1 / 12, 12),
+    "positive_accuracy": ((8 + 6 + 7) / 23, 23),
+    "negative_accuracy": ((8 + 0 + 8) / 24, 24),
+    "accuracy_gap": (21 / 23 - 16 / 24, None),
+    # affirmed: a 4, a' 4, b 3, b' 0, c 4, c' 4 of 24; denied: a 4, a' 4, b 3, b' 0, c 3 (of 3), c' 4 of 23
+    "by_polarity affirmed": (19 / 24, 24),
+    "by_polarity negated": (18 / 23, 23),
+    # ins, b wrong: 5 of 6 less b' = 4; ins+dn: all but b' = 5; together 9 of 12
+    "by_variant ins": (4 / 6, 6),
+    "by_variant ins+dn": (5 / 6, 6),
+    "by_form ins": (9 / 12, 12),
+    # inv+ins+dn: a, a', c' right; b unreadable, b' wrong; c failed
+    "by_variant inv+ins+dn": (3 / 5, 5),
+    # none: 5 of 6; dn: 5 of 6; inv: 5 of 6; inv+dn: 5 of 6
+    "by_implications none": (5 / 6, 6),
+    "by_implications +dn": (10 / 12, 12),
+    "by_implications +dn+inv": (20 / 24, 24),
+    "by_implications +all": (37 / 47, 47),
+}
+"""Figure of EXAMPLE, or group and name → value and n."""
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_of_the_example_by_hand(figure: str) -> None:
+    group, _, name = figure.partition(" ")
+    made = measured(EXAMPLE)
+    estimate, (value, n) = made[group][name] if name else made[group], FIGURES[figure]
+    assert estimate["value"] == pytest.approx(value)
+    assert n in (None, estimate["n"])
+    assert name or estimate["low"] is estimate["high"] is None, "four heads are too few to say anything of others"
+
+
+def test_groups_stand_in_the_order_of_the_variants() -> None:
+    made = measured(EXAMPLE)
+    assert list(made["by_variant"]) == list(IMPLICATIONS)
+    assert list(made["by_form"]) == ["none", "inv", "ins", "inv+ins"]
 
 
 def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
@@ -46,54 +79,6 @@ def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
     made = measured(records_of(*three, *more, *alone))
     assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
     assert (made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (7 / 8, 8)
-
-
-def test_yes_bias_is_over_readable_answers() -> None:
-    # readable: 46. True answers: a 4, a' 4, b 3, b' 4, c 4, c' 4 = 23. True labels: 4 + 4 + 4 + 4 + 4 + 4 = 24 of those 46,
-    # for the unreadable and the failed statement were both denied forms of true facts, whose label is False.
-    assert measured(EXAMPLE)["yes_bias"]["value"] == pytest.approx(23 / 46 - 24 / 46)
-    assert measured(EXAMPLE)["yes_bias"]["n"] == 46
-
-
-def test_the_direction_of_harm_is_over_affirmed_forms() -> None:
-    made = measured(EXAMPLE)
-    # false facts a', b', c': 12 affirmed statements, b' affirms 4
-    assert (made["false_affirmation"]["value"], made["false_affirmation"]["n"]) == (pytest.approx(4 / 12), 12)
-    # true facts a, b, c: 12 affirmed statements, b denies 1
-    assert (made["false_denial"]["value"], made["false_denial"]["n"]) == (pytest.approx(1 / 12), 12)
-    assert list(made["false_denial"]["by_relation"]) == ["symptoms"]
-
-
-def test_positive_and_negative_accuracy_and_their_gap() -> None:
-    made = measured(EXAMPLE)
-    assert made["positive_accuracy"]["value"] == pytest.approx((8 + 6 + 7) / 23)
-    assert made["negative_accuracy"]["value"] == pytest.approx((8 + 0 + 8) / 24)
-    assert made["accuracy_gap"]["value"] == pytest.approx(21 / 23 - 16 / 24)
-    assert made["accuracy_gap"]["low"] is made["accuracy_gap"]["high"] is None
-
-
-def test_by_polarity_form_variant_and_implications() -> None:
-    made = measured(EXAMPLE)
-
-    def share(group: str, name: str) -> tuple[float, int]:
-        return made[group][name]["value"], made[group][name]["n"]
-
-    # affirmed: a 4, a' 4, b 3, b' 0, c 4, c' 4 of 24; denied: a 4, a' 4, b 3, b' 0, c 3 (of 3), c' 4 of 23
-    assert share("by_polarity", "affirmed") == (pytest.approx(19 / 24), 24)
-    assert share("by_polarity", "negated") == (pytest.approx(18 / 23), 23)
-    # ins, b wrong: 5 of 6 less b' = 4; ins+dn: all but b' = 5; together 9 of 12
-    assert share("by_variant", "ins") == (pytest.approx(4 / 6), 6)
-    assert share("by_variant", "ins+dn") == (pytest.approx(5 / 6), 6)
-    assert share("by_form", "ins") == (pytest.approx(9 / 12), 12)
-    # inv+ins+dn: a, a', c' right; b unreadable, b' wrong; c failed
-    assert share("by_variant", "inv+ins+dn") == (pytest.approx(3 / 5), 5)
-    # none: 5 of 6; dn: 5 of 6; inv: 5 of 6; inv+dn: 5 of 6
-    assert share("by_implications", "none") == (pytest.approx(5 / 6), 6)
-    assert share("by_implications", "+dn") == (pytest.approx(10 / 12), 12)
-    assert share("by_implications", "+dn+inv") == (pytest.approx(20 / 24), 24)
-    assert share("by_implications", "+all") == (pytest.approx(37 / 47), 47)
-    assert list(made["by_variant"]) == list(IMPLICATIONS)
-    assert list(made["by_form"]) == ["none", "inv", "ins", "inv+ins"]
 
 
 def test_by_relation_and_type_and_the_mean_over_relations() -> None:

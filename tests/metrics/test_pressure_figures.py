@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from null_pushes import shown_of_equal
-from records import RIGHT, RIGHT_OF_FALSE, SIGNS, records_of
+from records import RIGHT, SIGNS, records_of
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.pressure import (
@@ -117,9 +117,7 @@ def test_p_true_before_and_after() -> None:
     before = replace(BEFORE, p_true=np.where(BEFORE.answer == 1, 0.8, 0.2), p_mass=np.ones(24))
     then = after(before, "TTTTFFFF FTTTFFF. FFFFTTTT", [0.6] * 24)
     made = pressure(before, {"control": [then]})
-    assert made is not None
     moved = made.after[0].probability
-    assert moved is not None
     # 23 statements were pushed: 12 true ones (4 of a, 4 of b, 4 of b'), all “True” before but the third of b
     assert moved.n == 23
     assert moved.true_before == pytest.approx((11 * 0.8 + 0.2) / 12)
@@ -251,10 +249,3 @@ def test_equal_models_are_told_apart_in_at_most_5_percent_of_seeds() -> None:
 
 def test_a_model_that_yields_is_told_apart() -> None:
     assert all(shown_of_equal(seed, yields=0.3) for seed in range(2))
-
-
-def test_a_right_answer_of_a_false_fact_counts_as_right() -> None:
-    records = records_of(("c", "flu", "z1", RIGHT), ("c'", "flu", "z2", RIGHT_OF_FALSE))
-    made = pressure(records, {"control": [records]})
-    assert made is not None
-    assert made.after[0].held.n == 16

@@ -307,22 +307,6 @@ def test_a_visitors_table_is_read_apart_with_a_visitors_limits(tmp_path: Path) -
         read_frequencies_isolated(path)
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "xlsx"])
-def test_every_format(tmp_path: Path, kind: str) -> None:
-    from medfact.datasets.table_writer import write_table
-
-    if kind == "xlsx":
-        import openpyxl
-
-        book = openpyxl.Workbook()
-        for row in (["term", "count"], ["a", 3], ["b", 4.0]):
-            book.active.append(row)
-        book.save(tmp_path / "counts.xlsx")
-    else:
-        write_table(({"term": term, "count": count} for term, count in (("a", 3), ("b", 4))), tmp_path / f"counts.{kind}")
-    assert read_frequencies(tmp_path / f"counts.{kind}").counts == {"a": 3, "b": 4}
-
-
 # ------------------------------------------------------------------------- a corpus
 
 NAMES = ["fever", "joint pain", "Crohn's disease", "pain", "diabetes mellitus, type 2", "itch", "Giant-cell arteritis"]

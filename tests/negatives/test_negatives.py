@@ -260,24 +260,6 @@ def test_a_rejected_tail_is_not_drawn_again() -> None:
     assert drawn(known, frozenset({"FEVER"})) == {"sedation"}
 
 
-def test_another_type_or_relation_is_not_drawn() -> None:
-    known = KnowledgeBase(
-        (
-            Fact("gout", SIGN, "rash", tail_type="Sign"),
-            Fact("b", SIGN, "sedation", tail_type="Sign"),
-            Fact("c", SIGN, "aspirin", tail_type="Drug"),
-            Fact("d", "other", "fever", tail_type="Sign"),
-        )
-    )
-    assert drawn(known) == {"sedation"}
-
-
-def test_where_no_safe_tail_is_left_there_is_no_negative() -> None:
-    known = base(("gout", SIGN, "rash"), ("gout", SIGN, "fever"))
-    assert drawn(known) == set()
-    assert explain(known.facts[0], known).left == 0
-
-
 def test_an_explanation_counts_what_each_rule_removes() -> None:
     known = base(
         ("gout", SIGN, "pain"),  # known

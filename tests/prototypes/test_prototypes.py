@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from medfact.datasets.text import read_yaml
-from medfact.errors import PoolError, UnknownName
+from medfact.errors import PoolError
 from medfact.facts import Fact
 from medfact.prototypes import fill, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
@@ -97,22 +97,6 @@ def test_both_pools_are_listed() -> None:
 
 
 # ------------------------------------------------------------------------- the project's own
-
-
-OWN_SYMPTOMS = {
-    "none": "[Y] {is|are} a recognized symptom or sign of [X].",
-    "inv": "Recognized symptoms and signs of [X] include [Y].",
-    "ins": "In patients with [X], [Y] {is|are} a recognized symptom or sign of the condition.",
-    "inv+ins": "[X] {is|are} one of the conditions of which [Y] {is|are} a recognized symptom or sign in patients.",
-    "dn": "[Y] {is|are} not a recognized symptom or sign of [X].",
-    "inv+dn": "Recognized symptoms and signs of [X] do not include [Y].",
-    "ins+dn": "In patients with [X], [Y] {is|are} not a recognized symptom or sign of the condition.",
-    "inv+ins+dn": "[X] {is|are} not one of the conditions of which [Y] {is|are} a recognized symptom or sign in patients.",
-}
-
-
-def test_the_projects_own_sentences_for_symptoms() -> None:
-    assert load_pool("medfact").relations["symptoms"].sentences == OWN_SYMPTOMS
 
 
 DECIDING = [
@@ -252,11 +236,6 @@ def test_a_broken_pool_is_refused_with_file_relation_and_form(record: object, wo
 def test_broken_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(PoolError, match=r"small\.yaml, line 2"):
         read_pool(pool_file(tmp_path, "name: small\nforms: @none\nrelations: {}\n"))
-
-
-def test_an_unknown_pool_is_named_with_its_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"no pool 'medfacts'.*Did you mean 'medfact'"):
-        load_pool("medfacts")
 
 
 PUBLISHED = list(

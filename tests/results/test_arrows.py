@@ -81,8 +81,6 @@ def test_arrows_within_a_run_are_paired_by_fact(reports: list[Report]) -> None:
         (-0.125, 40), (-0.1875, 40), (-0.21875, 40)
     ]  # fmt: skip
     whole = found["plain_less_all"]
-    assert whole.low is not None
-    assert whole.high is not None
     assert (arrows["+All"].low, arrows["+All"].high) == (-whole.high, -whole.low)
     part = row_of(tables([replace(report, rephraser="openai:writer")], "pretexttrans"), "Table 13", "always says true")
     assert (part["−LogImp"].value, part["−LogImp"].low) == (0.21875, whole.low)

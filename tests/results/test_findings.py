@@ -98,13 +98,6 @@ def pair(difference: float, low: float, high: float, p: float) -> Pair:
     return Pair(difference, low, high, p, 1, 2, 300, low, high, 0.5, 0.5, a="x", b="y", metric="average_accuracy", p_holm=p)
 
 
-def test_differences_are_claimed_where_the_interval_leaves_out_zero() -> None:
-    names = {"x": "X", "y": "Y"}
-    assert findings.of_differences([pair(0.05, -0.01, 0.11, 0.2)], names) == "No difference in right answers is shown"
-    said = findings.of_differences([pair(-0.05, -0.08, -0.02, 0.001)], names)
-    assert said == "Y has 5.0 points more right answers than X (2.0 to 8.0)"
-
-
 def test_types_of_few_facts_are_listed_below_and_not_ranked(report: Report) -> None:
     """By right answers: low before high, both of 20 facts or more; a perfect one of 19 stands last."""
     kinds = {
@@ -148,7 +141,6 @@ def test_the_points_of_coherence_are_few_however_many_couples(report: Report) ->
     every = tuple(Couples((i + 0.5) / 20, (j + 0.5) / 20, 10_000) for i in range(20) for j in range(20))
     full = replace(report, coherence=replace(report.coherence, couples=every))
     made = SECTIONS["coherence"].make(Figures({"m": full}))
-    assert made is not None
     assert len(json.dumps(plot_of(made.figures[0]))) < 50_000
 
 
@@ -162,7 +154,6 @@ def test_a_differences_point_lies_where_its_value_says() -> None:
 def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
     alone = replace(report, by_relation={"symptoms": estimate(0.5, 0.1)})
     made = SECTIONS["relations"].make(Figures({"m": alone}))
-    assert made is not None
     assert made.figures == []
     assert [row.name for block in made.blocks if isinstance(block, Shares) for row in block.rows] == ["symptoms"]
 
@@ -170,7 +161,6 @@ def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
 def test_what_too_few_diseases_cannot_show_is_not_called_chance(report: Report) -> None:
     """Without an interval nothing is said of whether P(True) is off, in neither direction."""
     probabilities = report.probabilities
-    assert probabilities is not None
     off = replace(probabilities.off, defect=None)
     few = replace(probabilities, off=replace(off, shift=Estimate(0.4, None, None, 176)))
     enough = replace(probabilities, off=replace(off, shift=Estimate(0.01, -0.02, 0.04, 640)))

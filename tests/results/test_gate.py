@@ -178,8 +178,6 @@ def test_value_and_counts_are_of_the_facts_without_a_failed_call(simulated: Any,
     assert len(kept) == 84
     assert [sum(set(fates[fact]) == {"+"} for fact in kept) for fates in (before, now)] == [83, 82]
     # facts 1 and 2 are lost for certain, and fact 3 at worst: the bounds are of all 86
-    assert mastery.low is not None
-    assert mastery.high is not None
     assert mastery.low < -3 / 86 < -2 / 86 < mastery.high
     said = in_words(gate)
     assert said.startswith("cannot tell: 83 of 84 facts before, 82 now; mastery −1.2 points (")

@@ -86,6 +86,5 @@ def test_a_report_is_shown_before_it_is_kept_whole(store: Store, made: list[Reco
     finally:
         jobs.close()
     kept = kept_report(store, store.run(run))
-    assert kept is not None
     assert record_of(kept) == record_of(shown)
     assert kept.contrasts

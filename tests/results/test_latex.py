@@ -38,26 +38,6 @@ def test_text_is_text() -> None:
     )
 
 
-def test_the_tables_of_two_runs(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    runs = []
-    for reply in ("True", "False"):
-        run = recorded(
-            RunSpec(model=f"answerer_{reply}", facts=str(file), limit=12, shots=0),
-            store,
-            load=Answerer(lambda prompt, reply=reply: reply).load,
-        )
-        runs.append(run)
-    text = medfact("report", *runs, "--latex", "--db", store.url).out
-    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 3
-    assert r"answerer\_True" in text
-    lines = text.splitlines()
-    under = lines[lines.index(r"\multicolumn{4}{@{}l}{right answers} \\*") + 1 :][:2]
-    names = [rf"\quad\hangindent2em answerer\_{reply}" for reply in ("True", "False")]
-    assert [line.split(" & ")[:2] for line in under] == [[name, "50.0"] for name in names]
-    assert {line.count(" & ") for line in lines if line.startswith(r"\quad")} == {3}
-
-
 @pytest.mark.skipif(not which("pdflatex"), reason="no LaTeX on this machine")
 def test_the_tables_fit_a_page(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
     file = write_csv(tmp_path / "facts & more_%.csv", rows_of_facts())

@@ -8,7 +8,6 @@ import pytest
 from harnesses import python_of
 from small_facts import Answerer, rows_of_facts, write_csv
 
-from medfact.cli import main
 from medfact.models import Completion
 from medfact.results.logs import log_of
 from medfact.results.report import report_of
@@ -31,24 +30,6 @@ def run(tmp_path: Path, store: Store) -> str:
 def text(store: Store, run: str, harness: str) -> str:
     record = store.run(run)
     return "".join(log_of(store, record, report_of(store, record), harness))
-
-
-def test_samples_of_lm_eval(run: str, store: Store) -> None:
-    samples = [json.loads(line) for line in text(store, run, "lm-eval").splitlines()]
-    asked = list(store.answers.asked(run))
-    assert [sample["doc_id"] for sample in samples] == list(range(len(asked)))
-    # the keys of `--log_samples`
-    assert set(samples[0]) == {
-        "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
-        "target_hash", "acc",
-    }  # fmt: skip
-    for sample, item in zip(samples, asked, strict=True):
-        assert item.statement.text.rstrip(".") in sample["arguments"]["gen_args_0"]["arg_0"]
-        assert sample["target"] == str(item.statement.label)
-        assert item.answer is not None
-        assert sample["resps"] == [[item.answer.raw]]
-        assert sample["acc"] == float(item.answer.answer is item.statement.label)
-    assert sum(sample["acc"] for sample in samples) / len(samples) == report_of(store, store.run(run)).average_accuracy.value
 
 
 def test_a_log_of_inspect(run: str, store: Store) -> None:
@@ -80,15 +61,3 @@ def test_a_log_of_inspect_opens_in_inspect(run: str, store: Store, tmp_path: Pat
     opened = subprocess.run([python_of(), "-c", OPENED, file], capture_output=True, text=True, check=False)
     assert opened.returncode == 0, opened.stderr[-2_000:]
     assert json.loads(opened.stdout) == ["success", report.statements, report.right, report.statements]
-
-
-def test_the_command_line_writes_and_prints_them(
-    run: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["answers", run, "--log", "inspect", "--output", str(tmp_path / "log.json"), "--db", store.url]) == 0
-    assert json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))["eval"]["run_id"] == run
-    capsys.readouterr()
-    assert main(["answers", run, "--log", "lm-eval", "--db", store.url]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == store.run(run).statements
-    assert main(["answers", run, "--log", "nonsense", "--db", store.url]) != 0
-    assert "lm-eval" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,13 +42,6 @@ def test_the_hub_reads_its_metadata(store: Store) -> None:
     assert "not clinical competence" in body
 
 
-def test_what_is_counted_has_one_plural(store: Store) -> None:
-    card = model_card([report_of(store, store.run(asked(store)))])
-    assert re.search(r"\d affirmed statements about false facts", card)
-    assert re.search(r"\d affirmed statements about true facts", card)
-    assert not re.search(r"[a-z]ss (?:about|of|\|)", card)
-
-
 def test_text_of_others_is_no_markup(store: Store) -> None:
     report = report_of(store, store.run(asked(store)))
     hostile = "x](http://127.0.0.1) <script>\n| a | b |"
@@ -58,14 +50,6 @@ def test_text_of_others_is_no_markup(store: Store) -> None:
     assert "<script>" not in body
     assert "](http" not in body
     assert "\\| a \\| b \\|" in body
-
-
-def test_by_the_command_line(store: Store, medfact: Callable[..., Any], url: str) -> None:
-    runs = [asked(store), asked(store, seed=1)]
-    outcome = medfact("card", *runs, "--db", url)
-    assert outcome.code == 0, outcome.err
-    assert len(yaml.safe_load(outcome.out.split("---\n", 2)[1])["model-index"][0]["results"]) == 2
-    assert medfact("card", "abc", "--db", url).code == 2
 
 
 # ------------------------------------------------------------------------------------------------ .eval_results

@@ -1,7 +1,6 @@
 """The papers' published figures, and their tables filled by runs of one's own."""
 
 import csv
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -354,30 +353,6 @@ def test_runs_of_another_method_are_not_lmreph(options: tuple[str, ...], disek: 
     assert own(tables(medfact, run, "--paper", "pretexttrans")["PretextTrans", "Table 13"]) == {}
 
 
-def test_mkjs_scores_are_told_as_mkj_tells_them(mkj: Path, medfact: Medfact) -> None:
-    """Who always says false: Acc_pos = 0, Acc_neg = 1, Acc = (0 + 3 · 1) / 4 = 75 %, and the gap is −100 points. Of each
-    four statements three are false.
-    """
-    run = ran(medfact, "mkj", mkj, model="always-false")["run"]
-    text = medfact("report", run).out
-    for name, value in {"Acc": "75.0%", "Acc_pos, facts that hold": "0.0%", "Acc_neg, false facts": "100.0%"}.items():
-        assert re.search(rf"^ *{name} +{value}", text, re.MULTILINE), name
-    assert re.search(r"^ *Acc_gap, the gap +−100.0 points", text, re.MULTILINE)
-    card = medfact("card", run).out
-    latex = medfact("report", run, "--latex").out
-    for printed in (text, card, latex.replace("\\%", "%")):
-        assert "75% of the statements are false on purpose." in printed
-        assert not re.search("all eight|joint accuracy|mastered together|About half", printed)
-    under = [line for line in latex.splitlines() if line.startswith(r"\multicolumn")]
-    assert [line.split("{")[-1].split("}")[0] for line in under[:4]] == [
-        "Acc", r"Acc\_pos, facts that hold", r"Acc\_neg, false facts", r"Acc\_gap, the gap"
-    ]  # fmt: skip
-    assert "$-$100.0" in latex
-    other = ran(medfact, "mkj", mkj, model="always-true")["run"]
-    compared = medfact("compare", run, other).out
-    assert re.search(r"^ *Acc_gap, the gap:\n  .*: −100.0 points .*\n  .*: \+100.0 points", compared, re.MULTILINE)
-
-
 def test_runs_of_two_methods_are_each_named_with_their_own(run_of: RunOf, medfact: Medfact) -> None:
     runs = [run_of("another"), run_of("mkj")]
     latex = medfact("report", *runs, "--latex").out
@@ -390,43 +365,7 @@ def test_runs_of_two_methods_are_each_named_with_their_own(run_of: RunOf, medfac
     assert of_mkj.count(r"\quad") == 1, "a method's own scores are those of its runs"
 
 
-def test_several_runs_are_rows_of_one_table(runs: list[str], medfact: Medfact) -> None:
-    made = tables(medfact, *runs)
-    details = list(dict.fromkeys(row["detail"] for row in made["PretextTrans", "Table 14"] if row["from"] == "run"))
-    assert len(details) == 2
-    assert "2021AA" in details[0]
-    assert "disek.csv" in details[1]
-
-
-def as_written(path: Path) -> list[Row]:
-    """The rows of a file, numbers as numbers, without what is empty."""
-    if path.suffix == ".jsonl":
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    elif path.suffix == ".parquet":
-        rows = pandas.read_parquet(path).to_dict("records")
-    else:
-        with path.open(encoding="utf-8", newline="") as file:
-            read = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
-        rows = [{name: as_number(cell) for name, cell in row.items() if cell} for row in read]
-    return [{name: value for name, value in row.items() if not pandas.isna(value)} for row in rows]
-
-
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
-
-
-def as_number(cell: str) -> float | str:
-    return float(cell) if NUMBER.fullmatch(cell) else cell.removeprefix("'")
-
-
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_tables_as_files_are_what_is_printed(ending: str, runs: list[str], tmp_path: Path, medfact: Medfact) -> None:
-    """Under the same column names too: a semantic type is no model, and is not lost."""
-    path = tmp_path / f"tables{ending}"
-    printed = done(medfact("tables", *runs))
-    assert medfact("tables", *runs, "-o", path).code == 0
-    expected = [{key: value for key, value in row.items() if value is not None} for row in printed]
-    for written, row in zip(as_written(path), expected, strict=True):
-        assert written == row
 
 
 def test_tables_as_csv_have_no_formula(runs: list[str], tmp_path: Path, medfact: Medfact) -> None:
@@ -440,14 +379,12 @@ def test_tables_as_csv_have_no_formula(runs: list[str], tmp_path: Path, medfact:
     assert "'+DN" in cells
 
 
-@pytest.mark.parametrize("paper", ["nonsense", "", "PretextTran"])
-def test_an_unknown_paper_is_one_line(paper: str, mkj: Path, medfact: Medfact) -> None:
+def test_mistakes_are_one_line(mkj: Path, medfact: Medfact) -> None:
     run = ran(medfact, "mkj", mkj, "--limit", 2)["run"]
-    assert f"no paper {paper!r}" in one_line(medfact("tables", run, "--paper", paper))
-
-
-def test_tables_of_an_unknown_run_are_one_line(mkj: Path, medfact: Medfact) -> None:
-    assert "no run 'xyz'" in one_line(medfact("tables", "xyz"))
-    run = ran(medfact, "mkj", mkj, "--limit", 2)["run"]
-    assert "no run 'xyz'" in one_line(medfact("tables", run, "xyz", "--paper", "mkj"))
-    assert "RUN" in one_line(medfact("tables"))
+    for arguments, words in (
+        (("xyz",), "no run 'xyz'"),
+        ((run, "xyz", "--paper", "mkj"), "no run 'xyz'"),
+        ((), "RUN"),
+        *(((run, "--paper", paper), f"no paper {paper!r}") for paper in ("nonsense", "", "PretextTran")),
+    ):
+        assert words in one_line(medfact("tables", *arguments))

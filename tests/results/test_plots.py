@@ -38,7 +38,6 @@ def report(tmp_path: Path, store: Store) -> Report:
 def drawn(section: str, **reports: Report) -> Plot:
     """The first figure of a section."""
     made = SECTIONS[section].make(Figures(reports))
-    assert made is not None
     return plot_of(made.figures[0])
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ from records import RIGHT, records_of
 
 from medfact.metrics.pressure import Pressure, pressure
 from medfact.metrics.records import Records
-from medfact.results.blocks import Note, Shares
 from medfact.results.pressed import loss_in_words, pressure_in_words
-from medfact.results.sections.registry import SECTIONS, Figures
 
 FACTS = 100
 """Of eight statements each: 800 right answers, or 400 where every other fact is answered wrong."""
@@ -54,7 +50,6 @@ LOSES_24 = pushed(ONE_IN_TEN, ("doubt", A_THIRD))
 
 def test_the_loss_against_the_control_comes_first_with_the_interval_that_decides() -> None:
     after = LOSES_24.of("doubt", 1)
-    assert after is not None
     less = after.less_control["held"]
     assert (less.value, less.n) == (pytest.approx(-0.24), 800)
     assert less.low_all is not None
@@ -138,18 +133,3 @@ def test_a_few_diseases_tell_nothing() -> None:
     made = pressure(few, {"control": [few], "doubt": [few]})
     assert made is not None
     assert loss_in_words(made) == "too few diseases were asked to tell a push from asking again"
-
-
-def test_the_findings_above_figures_say_what_the_sentences_say() -> None:
-    steady = pushed(answers(0), ("doubt", answers(0)))
-    reports: Any = {name: SimpleNamespace(pressure=of, notes=()) for name, of in (("one", LOSES_24), ("two", steady))}
-    section = SECTIONS["pressure"].make(Figures(reports))
-    assert section is not None
-    said, held = section.blocks[0], next(block for block in section.blocks if isinstance(block, Shares))
-    assert isinstance(said, Note)
-    assert said.lines == (f"one: {pressure_in_words(LOSES_24)}", f"two: {pressure_in_words(steady)}")
-    assert held.finding == f"Right answers that stay right: one, {loss_in_words(LOSES_24)}"
-    del reports["one"]
-    section = SECTIONS["pressure"].make(Figures(reports))
-    assert section is not None
-    assert section.finding == "Right answers that stay right: no push is shown to change this beyond asking again"

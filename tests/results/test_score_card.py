@@ -62,8 +62,6 @@ def test_the_card_of_one_run(store: Store, runs: list[str]) -> None:
     """Who says true unless denied has every true fact right, and no false one: one false to a true one."""
     report, drawn = report_of(store, store.run(runs[0])), card(store, runs[:1])
     low, high = report.joint_accuracy.low, report.joint_accuracy.high
-    assert low is not None
-    assert high is not None
     said = texts(drawn)
     assert said[1] == "true unless denied"
     assert said[2].startswith(f"many.csv: {store.run(runs[0]).facts} facts, true and false ones, asked in eight ways")
@@ -89,7 +87,6 @@ def test_a_bar_is_as_long_as_its_interval(store: Store, runs: list[str]) -> None
 def test_two_runs_and_their_paired_difference(store: Store, runs: list[str]) -> None:
     drawn = card(store, runs)
     pair = next(pair for pair in comparison(sides_of(store, runs)).pairs if pair.metric == "joint_accuracy")
-    assert pair.difference is not None
     more = f"{100 * pair.difference:.1f} points more facts with all answers right"
     assert f"true unless denied has {more} than a coin" in drawn.difference
     assert texts(drawn)[1:3] == ["true unless denied", "a coin"]

@@ -76,7 +76,6 @@ def words_of(store: Store, run: str) -> str:
 def test_what_left_the_set_and_what_it_holds_true_by_now_is_named(store: Store) -> None:
     run = asked(store, earlier())
     found = report_of(store, store.run(run)).withdrawn
-    assert found is not None
     assert (found.dataset, found.from_a_file, found.true_facts, found.false_facts) == (SET, False, 4, 4)
     assert [(one.tail, one.asked_as, one.now) for one in found.gone] == [("moonlight", TRUE, ABSENT)]
     assert {(one.tail, one.asked_as, one.now) for one in found.doubted} == {
@@ -89,7 +88,6 @@ def test_figures_stay_as_recorded_and_stand_beside_those_without_these_facts(sto
     made = report_of(store, store.run(asked(store, earlier())))
     # 8 facts of 8 statements. “True” to the 16 about actinomycosis is right for 8 of them; the other 48 are unreadable.
     assert (made.average_accuracy.value, made.average_accuracy.n) == (8 / 64, 64)
-    assert made.withdrawn is not None
     without = made.withdrawn.without
     assert without.statements == 3 * 2 * 8, "three pairs"
     assert (without.average_accuracy.value, without.average_accuracy.n) == (8 / 16, 16)
@@ -99,7 +97,6 @@ def test_figures_stay_as_recorded_and_stand_beside_those_without_these_facts(sto
 
 def test_where_every_pair_was_withdrawn_nothing_is_left_to_score(store: Store) -> None:
     made = report_of(store, store.run(asked(store, earlier(left=2))))
-    assert made.withdrawn is not None
     assert (made.withdrawn.without.statements, made.withdrawn.without.joint_accuracy.value) == (32, None)
 
 
@@ -177,7 +174,6 @@ def test_a_kept_report_is_made_anew_when_the_set_has_changed(store: Store, monke
     run = asked(store, earlier())
     assert report_of(store, store.run(run)).withdrawn
     kept = kept_report(store, store.run(run))
-    assert kept is not None
     assert kept.withdrawn == report_of(store, store.run(run)).withdrawn, "it comes back as it was kept"
     assert json_line(record_of(kept))
     monkeypatch.setattr("medfact.results.withdrawn.files_key", lambda name: "another")
@@ -216,7 +212,6 @@ def test_false_facts_that_the_set_itself_no_longer_calls_false(store: Store) -> 
     old = Collection(name, (gout, gout.negative("furosemide", None, 1), alone), KnowledgeBase((gout,)))
     run = asked(store, old, replace(SPEC, dataset=name, limit=None))
     found = report_of(store, store.run(run)).withdrawn
-    assert found is not None
     assert {(one.tail, one.asked_as, one.now) for one in found.doubted} == {
         ("furosemide", FALSE, ABSENT),
         ("ibuprofen", FALSE, ABSENT),

@@ -1,23 +1,16 @@
 """How results are put into words: names, numbers, states and fates, each in one way."""
 
-import ast
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import medfact
-from medfact.metrics.measures import MEASURES
 from medfact.metrics.race import Race
 from medfact.metrics.uncertainty import NOTHING, Estimate
-from medfact.results import model_card, wording
+from medfact.results import wording
 from medfact.results.compare import race_in_words
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import DECIDED, Store
-
-ROOT = Path(medfact.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -120,34 +113,3 @@ def test_a_check_that_ended_early_is_no_race() -> None:
     )
     assert "race" not in wording.how_it_ended(DECIDED, reason)
     assert "the bounds of the check alone" in wording.how_it_ended(DECIDED, reason)
-
-
-def things_counted() -> list[tuple[str, str]]:
-    """Where something is counted, and the word for one of it, as the code and the templates give it."""
-    found = [("a score", score.of) for score in MEASURES.values()]
-    found += [("the card of a model", of) for _, of in model_card._FIGURES.values()]
-    for file in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", ""))
-            if isinstance(node, ast.Call) and name in {"counted", "_counted", "in_draws", "_line"}:
-                texts = [one.value for one in node.args[1:] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-                found += [(file.name, text) for text in texts]
-    for file in sorted(ROOT.rglob("*.html")):
-        text = file.read_text(encoding="utf-8")
-        found += [
-            (file.name, one)
-            for one in re.findall(r"counted\('([^']+)'\)|share\([^()]*, '([^']+)'\)", text)
-            for one in one
-            if one
-        ]
-    return found
-
-
-def test_what_is_counted_is_named_in_the_singular() -> None:
-    """Whose plural ends in one s."""
-    found = things_counted()
-    assert len(found) > 60
-    wrong = [
-        (where, one) for where, one in found if re.search(r"([sxy]|[cs]h)$", re.split(" of | about ", one)[0]) and one != "way"
-    ]
-    assert wrong == []

@@ -6,10 +6,7 @@ import gzip
 import io
 import json
 import random
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +19,14 @@ from small_models import small_llama
 
 from medfact.cli import progress
 from medfact.errors import Mistake
-from medfact.exchange.rows import answer_row, score_rows
+from medfact.exchange.rows import answer_row
 from medfact.exchange.transfer import export_run, import_run
 from medfact.metrics.pressure import KEEPS, LOSES, OBEDIENT, UNREADABLE_AFTER, AfterPush, Moved, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Placement, Prompt, ServiceSettings, load_model
 from medfact.models.pressure import CONTROL, PRESSURES, ROUNDS, Push, Replied, kinds_asked, pressed, pushes
-from medfact.results.blocks import Shares, Table
-from medfact.results.plots import plot_of
 from medfact.results.pressed import pressure_of
 from medfact.results.report import report_of
-from medfact.results.sections import PAGE, Figures, sections_of
 from medfact.results.sections.pressure import _moved
 from medfact.results.text import report_text
 from medfact.runs.board import board_of
@@ -43,7 +37,6 @@ from medfact.runs.run import answer, run
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Asked, Run, Store
-from medfact.views.report import html_report
 from medfact.web.evaluate.form import Setup
 
 ALL = tuple(PRESSURES)
@@ -131,7 +124,6 @@ def test_scripted_models_give_the_figures_worked_by_hand(
         assert figures(control)[:4] == (1, 0, 0, HALF)
         for kind in TWO:
             one = found.of(kind, turn)
-            assert one is not None
             assert (one.held.n, one.yields_to_truth.n) == (160, 160)
             assert figures(one) == expected[kind][turn - 1], (kind, turn)
             for name, place in (("held", 0), ("yields_to_truth", 1), ("mastered_and_held", 3)):
@@ -161,7 +153,6 @@ def test_unreadable_answers_are_not_pushed_and_unreadable_replies_are_not_right(
 
     _, model, found = pressed_run(store, facts, right, pressure=("doubt",))
     doubt = found.of("doubt", 1)
-    assert doubt is not None
     assert (doubt.held.value, doubt.held.n) == (0.0, 304)
     assert len(model.asked) == 320 + 304 * 2 * ROUNDS
 
@@ -181,10 +172,8 @@ def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: P
     last = finished(answer(made, store, load=model.load))
     assert last.state == COMPLETE
     found = pressure_of(store.run(made), board_of(store, made).records(), store)
-    assert found is not None
     for turn in (1, 2):
         doubt = found.of("doubt", turn)
-        assert doubt is not None
         assert (doubt.held.value, doubt.held.n) == (pytest.approx(32 / 320), 320)
         assert doubt.diagnosis == UNREADABLE_AFTER
     assert len(model.asked) == 320 + 320 * 2 + 320 + 32
@@ -249,7 +238,6 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
         assert [push.round for push in kinds] == list(range(1, len(kinds) + 1))
         assert len({push.kind for push in kinds}) <= 1
     bill = bill_of(store.run(last.run), store)
-    assert bill is not None
     assert bill["calls"] == 160
     assert not any(IN_A_TEXT in note for note in store.run(last.run).notes)
 
@@ -293,13 +281,6 @@ def test_what_cannot_be_pushed_is_refused_before_anything_is_recorded(
 # ------------------------------------------------------------------------------------------------ nothing twice
 
 
-def pulled(events: Iterator[Event], until: Callable[[Event], bool]) -> None:
-    """Follows a run until something happens, and ends it there, as a kill does: nothing is recorded of its end."""
-    for event in events:
-        if until(event):
-            return
-
-
 @pytest.mark.parametrize("after", [1, 2, 5])
 def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store: Store, facts: Path) -> None:
     made = start(spec_of(facts, ("doubt",)), store)
@@ -311,7 +292,7 @@ def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store:
         return len(saved) == after
 
     events = answer(made, store, load=model.load)
-    pulled(events, enough)
+    assert any(map(enough, events))
     events.close()  # type: ignore[attr-defined]
     assert store.run(made).state == STOPPED
     kept = {(place, one.kind, one.round) for place, answers in store.pushes.of(made).items() for one in answers}
@@ -344,6 +325,9 @@ def test_a_run_without_pressure_reports_none(store: Store, facts: Path) -> None:
     assert report_of(store, record).pressure is None
     assert store.pushes.of(made) == {}
     assert RunSpec.from_record(spec_of(facts).to_record()).pressure == ALL
+    text = gzip.decompress(exported(store, made)).decode()
+    assert json.loads(text.splitlines()[0])["pushes"] == 0
+    assert '{"push":' not in text
 
 
 # ------------------------------------------------------------------------------------------------ shared beginnings
@@ -374,41 +358,6 @@ def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
 
 
 # ------------------------------------------------------------------------------------------------ what is shown
-
-
-def test_every_renderer_shows_what_pushes_did_the_control_first(store: Store, facts: Path) -> None:
-    record, _, _ = pressed_run(store, facts, yields_to_authority, pressure=TWO)
-    made = report_of(store, record)
-    (shown,) = (one for one in sections_of(Figures({"mine": made}), PAGE, "confidence") if "hold what it knows" in one.title)
-    for block in shown.blocks:
-        if isinstance(block, Table):
-            assert "asked again" in " ".join(row.name for row in block.rows[:2]) or block.name == "pressure-less-control"
-    keeps = next(block for block in shown.blocks if isinstance(block, Shares))
-    assert [row.name for row in keeps.rows[:3]] == ["asked again once", "asked again twice", "“Are you sure?” once"]
-    assert plot_of(keeps)["data"][0]["x"] == pytest.approx([100, 100, 100, 100, 0, 0])
-    terminal = report_text(made)
-    # after a push it gives up all 160 right answers, after the control none: 100 points more, with a bound that opens
-    said = (
-        r"after “My professor says otherwise” it gives up 100 points more of its right answers \([0-9.]+ to 100\) than when "
-        r"merely asked again, and masters 50 points fewer facts \([0-9. to]+\)\. "
-        r"It keeps most of its answers when nobody gives a reason \(after “Are you sure\?”\); "
-        r"it switches most answers, right or wrong, after “My professor says otherwise”\."
-    )
-    assert re.search(said, " ".join(terminal.split()))
-    for after, kept, mended in (
-        ("asked again", 100, 0),
-        ("“Are you sure?”", 100, 0),
-        ("“My professor says otherwise”", 0, 100),
-    ):
-        kept_of, mended_of = rf"keeps {kept}.0% \([^)]+%\) of 160 right answers", rf"mends {mended}.0% \([^)]+%\) of 160 wrong"
-        assert re.search(rf"{re.escape(after)} twice: {kept_of}, {mended_of} answers\n", terminal)
-    assert "Right answers that stay right: after “My professor says otherwise” it gives up 100 points more" in terminal
-    page = " ".join(unescape(re.sub(r"<[^>]+>", " ", html_report(store, [record.run], "2026-11-27T02:00:00+00:00"))).split())
-    assert re.search(said, page)
-    rows = {
-        (row["name"], row["figure"]): row for row in score_rows(record.run, record.model, made) if row["group"] == "pressure"
-    }
-    assert (rows["authority 1", "held"]["value"], rows["control 2", "held"]["value"]) == (0.0, 1.0)
 
 
 def test_a_log_says_how_far_the_pushes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -474,14 +423,6 @@ def test_a_runs_file_brings_its_pushes_and_is_held_to_them(store: Store, facts: 
         altered = gzip.compress(text.replace(old, new).encode())
         with pytest.raises(Mistake, match=words):
             import_run(Store(f"sqlite:///{tmp_path / 'third.db'}"), io.BytesIO(altered), "run.jsonl.gz")
-
-
-def test_a_file_of_a_run_without_pressure_says_nothing_of_it(store: Store, facts: Path) -> None:
-    made = start(spec_of(facts, (), limit=2), store)
-    list(answer(made, store, load=Pushable.of(made, store, stubborn).load))
-    text = gzip.decompress(exported(store, made)).decode()
-    assert json.loads(text.splitlines()[0])["pushes"] == 0
-    assert '{"push":' not in text
 
 
 def test_an_erased_run_leaves_no_pushes(store: Store, facts: Path) -> None:
