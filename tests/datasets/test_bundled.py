@@ -11,10 +11,8 @@ import pytest
 from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, name_key
 from medfact.negatives import NEAR
-from medfact.prototypes import load_pool
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
-RELATIONS = {"symptoms", "affected sites", "therapeutic drugs", "surgical procedures"}
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -69,11 +67,6 @@ def test_names_are_tidy() -> None:
             assert not re.search(r"[\[\]<>{}$|_]|\b(disorder|finding|procedure)\)", name)
             assert name.count("(") == name.count(")")
             assert not re.search(r"\b(not|no|cannot|never|unlikely|unspecified|unknown|other)\b", name, re.IGNORECASE), name
-
-
-def test_both_pools_have_its_relations() -> None:
-    for pool in ("medfact", "pretexttrans-disek"):
-        assert {load_pool(pool).canonical(relation) for relation in RELATIONS} == RELATIONS
 
 
 def names_of_one_thing() -> dict[str, set[str]]:

@@ -90,12 +90,6 @@ def test_the_papers_pool_has_nothing_else_and_says_what_is_wrong_with_it() -> No
         assert relation.defects
 
 
-def test_both_pools_are_listed() -> None:
-    assert {"medfact", "pretexttrans-disek"} <= set(pool_names())
-    for name in pool_names():
-        assert load_pool(name).name == name
-
-
 # ------------------------------------------------------------------------- the project's own
 
 

@@ -52,25 +52,7 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
     assert told.code == 0
     made = json.loads(told.out)
     assert {pair["metric"] for pair in made["pairs"]} == {"average_accuracy", "joint_accuracy", "pair_joint_accuracy"}
-    for pair in made["pairs"]:
-        assert set(pair) == {
-            "a",
-            "b",
-            "metric",
-            "difference",
-            "low",
-            "high",
-            "p",
-            "p_holm",
-            "only_a",
-            "only_b",
-            "n",
-            "low_all",
-            "high_all",
-            "share_a",
-            "share_b",
-        }
-        assert (pair["a"], pair["b"], pair["p_holm"]) == (cue, always, pair["p"])
+    assert {(pair["a"], pair["b"], pair["p_holm"] == pair["p"]) for pair in made["pairs"]} == {(cue, always, True)}
     average = of_metric(made, "average_accuracy")
     assert (average["difference"], average["n"]) == (0.0, 16 * PAIRS)
     # Of a true fact the four denied statements, of a false one the four denied ones too: there always true is wrong, or right.

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from recorded import recorded
 from small_facts import Answerer, facts_of, rows_of_facts, write_csv
 
 from medfact.answers import Demonstration, read_answer
@@ -15,7 +16,7 @@ from medfact.errors import Mistake, ModelError, UnknownName
 from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
 from medfact.runs.ask import BATCH
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Started
+from medfact.runs.events import AnswersSaved, Failed, Finished, Started
 from medfact.runs.plan import plan
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
@@ -30,10 +31,6 @@ KNOWN = {(row["head"], row["tail"]) for row in rows_of_facts()}
 def spec(facts_file: Path) -> RunSpec:
     """27 positive and 27 negative facts under test: 432 statements."""
     return RunSpec(model="baseline:negation-cue", facts=str(facts_file), shots=0)
-
-
-def everything(events: object) -> list[Event]:
-    return list(events)
 
 
 INTERRUPTED_LOADING = """
@@ -64,7 +61,7 @@ def test_an_interrupted_process_waits_for_its_loading_model(patience: float, sai
 
 
 def test_a_run_tells_its_start_its_answers_and_its_end(spec: RunSpec, store: Store) -> None:
-    started, *batches, finished = everything(run(spec, store))
+    started, *batches, finished = list(run(spec, store))
     assert isinstance(started, Started)
     assert isinstance(finished, Finished)
     assert (started.statements, started.answered) == (432, 0)
@@ -95,7 +92,7 @@ def test_answers_are_on_disk_before_they_are_told(spec: RunSpec, store: Store) -
 def test_what_was_loaded_is_recorded(spec: RunSpec, store: Store) -> None:
     run_id = start(spec, store)
     assert store.run(run_id).model_revision is None
-    everything(answer(run_id, store))
+    list(answer(run_id, store))
     record = store.run(run_id)
     assert (record.model_revision, record.chat, record.decoding) == ("1", False, {"seed": 0})
     assert record.versions["medfact"]
@@ -105,7 +102,7 @@ def test_what_was_loaded_is_recorded(spec: RunSpec, store: Store) -> None:
 def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) -> None:
     replies = ["True, it is.\n", "No", "I would rather not say.", ""]
     run_id = start(spec, store)
-    everything(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.statement) % 4]).load))
+    list(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.statement) % 4]).load))
     given = [item.answer for item in store.answers.asked(run_id)]
     assert {a.raw for a in given} == set(replies)
     assert all(a.answer is read_answer(a.raw) for a in given)
@@ -115,7 +112,7 @@ def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) ->
 def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store) -> None:
     def keys(model: Answerer, given: RunSpec = spec) -> list[str]:
         run_id = start(given, store)
-        everything(answer(run_id, store, load=model.load))
+        list(answer(run_id, store, load=model.load))
         return [item.answer.key for item in store.answers.asked(run_id)]
 
     first = keys(Answerer())
@@ -140,7 +137,7 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
     assert len(model.asked) == 2 * BATCH
 
     later = Answerer(lambda prompt: "False")
-    started, *_, finished = everything(answer(run_id, Store(store.url), load=later.load))
+    started, *_, finished = list(answer(run_id, Store(store.url), load=later.load))
     assert (started.answered, finished.state) == (2 * BATCH, COMPLETE)
     assert len(later.asked) == 432 - 2 * BATCH
     assert {p.content for p in later.asked}.isdisjoint(p.content for p in model.asked)
@@ -151,10 +148,10 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
 
 
 def test_a_finished_run_is_left_as_it_is(spec: RunSpec, store: Store) -> None:
-    run_id = everything(run(spec, store))[0].run
+    run_id = recorded(spec, store)
     before = store.run(run_id), store.answers.asked(run_id)
     model = Answerer()
-    started, finished = everything(answer(run_id, store, load=model.load))
+    started, finished = list(answer(run_id, store, load=model.load))
     assert (started.answered, finished.state, model.asked) == (432, COMPLETE, [])
     assert (store.run(run_id), store.answers.asked(run_id)) == before
 
@@ -164,7 +161,7 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
         return Completion(None, failure="timed out") if "disease03" in prompt.statement else "True"
 
     run_id = start(spec, store)
-    finished = everything(answer(run_id, store, load=Answerer(reply).load))[-1]
+    finished = list(answer(run_id, store, load=Answerer(reply).load))[-1]
     failed = [item for item in store.answers.asked(run_id) if "disease03" in item.statement.text]
     assert failed
     assert (finished.state, finished.failed) == (COMPLETE, len(failed))
@@ -172,7 +169,7 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
         assert (item.answer.answer, item.answer.raw, item.answer.failure) == (None, None, "timed out")
 
     again = Answerer()
-    started, *_, finished = everything(answer(run_id, store, load=again.load))
+    started, *_, finished = list(answer(run_id, store, load=again.load))
     assert (started.answered, finished.failed) == (432 - len(failed), 0)
     assert len(again.asked) == len(failed)
     assert all(item.answer.failure is None for item in store.answers.asked(run_id))
@@ -180,10 +177,10 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
 
 def test_a_run_that_is_stopped_says_so_and_goes_on_later(spec: RunSpec, store: Store) -> None:
     turns = iter([False, False, True])
-    *_, finished = everything(run(spec, store, stopped=lambda: next(turns)))
+    *_, finished = list(run(spec, store, stopped=lambda: next(turns)))
     assert finished.state == store.run(finished.run).state == STOPPED
     assert sum(item.answer is not None for item in store.answers.asked(finished.run)) == 2 * BATCH
-    assert everything(answer(finished.run, store))[-1].state == store.run(finished.run).state == COMPLETE
+    assert list(answer(finished.run, store))[-1].state == store.run(finished.run).state == COMPLETE
 
 
 def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, store: Store) -> None:
@@ -191,12 +188,12 @@ def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, stor
         raise ModelError("The folder has no weights.", "Choose another.")
 
     run_id = start(spec, store)
-    started, failed = everything(answer(run_id, store, load=load))
+    started, failed = list(answer(run_id, store, load=load))
     assert isinstance(failed, Failed)
     assert str(failed.error) == "The folder has no weights. Choose another."
     assert (store.run(run_id).state, store.run(run_id).reason) == (FAILED_RUN, str(failed.error))
     assert started.answered == 0
-    assert everything(answer(run_id, store))[-1].state == store.run(run_id).state == COMPLETE
+    assert list(answer(run_id, store))[-1].state == store.run(run_id).state == COMPLETE
     assert store.run(run_id).reason is None
 
 
@@ -210,14 +207,14 @@ def test_what_was_answered_is_kept_when_a_model_breaks(spec: RunSpec, store: Sto
 
     model.reply = reply
     run_id = start(spec, store)
-    *_, batch, failed = everything(answer(run_id, store, load=model.load))
+    *_, batch, failed = list(answer(run_id, store, load=model.load))
     assert isinstance(failed, Failed)
     assert len(batch.answers) == sum(item.answer is not None for item in store.answers.asked(run_id)) == BATCH
 
 
 def test_baselines_of_one_seed_say_the_same_and_of_another_do_not(spec: RunSpec, store: Store) -> None:
     def answers(seed: int) -> list[bool | None]:
-        made = everything(run(RunSpec(model="baseline:random", facts=spec.facts, shots=0, seed=seed), store))
+        made = list(run(RunSpec(model="baseline:random", facts=spec.facts, shots=0, seed=seed), store))
         return [given.answer for event in made if isinstance(event, AnswersSaved) for given in event.answers]
 
     assert answers(0) == answers(0) != answers(1)
@@ -336,18 +333,10 @@ def test_no_demonstration_has_a_head_under_test(seed: int, facts_file: Path) -> 
         assert tested[group].isdisjoint(heads)
 
 
-def test_no_demonstration_has_a_head_under_test_where_a_relation_is_written_in_two_ways(tmp_path: Path) -> None:
-    rows = [row | {"relation": "Symptom" if i % 2 else row["relation"]} for i, row in enumerate(rows_of_facts())]
-    made = planned(write_csv(tmp_path / "facts.csv", [row for row in rows if "sign" in row["tail"]]))
-    tested = {one.statement.fact.head for one in made.statements}
-    for shots in made.demonstrations.values():
-        assert tested.isdisjoint(heads_in(shots))
-
-
 def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) -> None:
     run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5}), store)
     model = Answerer()
-    everything(answer(run_id, store, load=model.load))
+    list(answer(run_id, store, load=model.load))
     prefixes: defaultdict[str, set[str]] = defaultdict(set)
     for item, prompt in zip(store.answers.asked(run_id), model.asked, strict=True):
         prefix, _, last = prompt.content.rpartition("\n")
@@ -362,7 +351,7 @@ def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) 
 def test_a_chat_model_gets_messages(spec: RunSpec, store: Store) -> None:
     run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5, "limit": 1}), store)
     model = Answerer(chat=True)
-    everything(answer(run_id, store, load=model.load))
+    list(answer(run_id, store, load=model.load))
     assert len(model.asked) == 16
     for prompt in model.asked:
         assert [message["role"] for message in prompt.content] == ["user", "assistant"] * 5 + ["user"]
@@ -390,18 +379,6 @@ def test_the_protocol_decides_on_shots_and_negatives_unless_they_are_given(facts
     assert {one.statement.pool for one in made.statements} == {"medfact"}
     disek = planned(facts_file, limit=2, pool="pretexttrans-disek").statements
     assert {one.statement.pool for one in disek} == {"pretexttrans-disek"}
-
-
-def test_shots_are_borrowed_from_the_bundled_facts_and_that_is_said(tmp_path: Path) -> None:
-    rows = [{"head": f"illness{i}", "relation": "Symptom", "tail": f"sign{i}"} for i in range(3)]
-    made = planned(write_csv(tmp_path / "facts.csv", rows))
-    assert len(made.statements) == 3 * 2 * 8
-    assert any("its shots come from the bundled facts" in note for note in made.notes)
-    for group, shots in made.demonstrations.items():
-        assert group.startswith("symptoms / ")
-        assert len(shots) == 5
-        assert sum(shot.label for shot in shots) in {2, 3}
-        assert not any("illness" in shot.text for shot in shots)
 
 
 def test_selection_and_plan_agree(facts_file: Path, store: Store) -> None:
