@@ -158,7 +158,7 @@ def read_committed_answer(reply: str, shortened: tuple[str, Sequence[int]] | Non
     "Correct." or "No."; else a vote of clauses. Clauses that name the statement precede those with "it" or without a subject,
     and those precede clauses that restate its content. Of equally firm ones those after the last "but" or "so" must agree.
 
-    shortened: result of `ends_of(reply)`, if it is known.
+    shortened: result of `truncate_reply(reply)`, if it is known.
     """
     text, indices = shortened or truncate_reply(reply)
     for begin, end in boxes(text):

@@ -121,7 +121,7 @@ def scoped_relation(fact: Fact) -> str:
 
 
 def triplet_key(head: str, relation: str, tail: str) -> tuple[str, str, str]:
-    """A triplet with normalized names. relation: as `relation_within_bounds` returns it."""
+    """A triplet with normalized names. relation: as `scoped_relation` returns it."""
     return name_key(head), name_key(relation), name_key(tail)
 
 

@@ -200,7 +200,7 @@ def strip_control_characters(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Like `printable`, on one line."""
+    """Like `strip_control_characters`, on one line."""
     return text if text.isprintable() else _CONTROL.sub("", _SPACE.sub(" ", text))
 
 

@@ -244,7 +244,7 @@ def problems_by_form(
     """Form → the first rule that its sentence breaks; valid forms are absent.
 
     Args:
-        operators: as in `problem_of_denial`.
+        operators: as in `negation_problem`.
         rule: a further check of a form and its sentence, which returns a problem or None.
     """
     problems: dict[str, str] = {}

@@ -43,7 +43,7 @@ from medfact.web.services import demonstration_run, keep_up, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
 
 MOST_AT_ONCE = 200
-"""Requests that each have a thread. `computing` decides who of them comes next; of more, whoever came first."""
+"""Requests that each have a thread. `compute_slot` decides who of them comes next; of more, whoever came first."""
 
 KEEP_ALIVE_SECONDS = 30
 """How long a connection stays open after an answer."""

@@ -19,7 +19,7 @@ def collection(*facts: Fact) -> Collection:
 
 
 def chosen(given: Collection, limit: int | None = None, **options: object) -> Selection:
-    settings = {"negatives": 1, "heads_aside": 5, "seed": 0, "limit": limit} | options
+    settings = {"negatives": 1, "held_out_heads": 5, "seed": 0, "limit": limit} | options
     return select(given, **settings)
 
 

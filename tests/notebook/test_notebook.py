@@ -460,7 +460,7 @@ def test_the_progress_bar_counts_statements(frame: pandas.DataFrame, url: str, c
 
 def test_a_part_that_is_missing_is_named() -> None:
     with (
-        pytest.raises(NotInstalled, match=r"Tables, figures and pictures need pandas, .*\. Install it: pip install"),
+        pytest.raises(NotInstalled, match=r"Tables and figures need pandas, .*\. Install it: pip install"),
         named_if_missing(),
     ):
         raise ModuleNotFoundError("No module named 'pandas'", name="pandas.core")

@@ -15,7 +15,19 @@ import medfact
 ROOT = Path(medfact.__file__).resolve().parent
 
 FLOORS = [
-    ["errors", "assets", "extras", "setting", "limits", "caching", "concurrency", "proxies", "table_formats", "version"],
+    [
+        "errors",
+        "log_setup",
+        "assets",
+        "extras",
+        "setting",
+        "limits",
+        "caching",
+        "concurrency",
+        "proxies",
+        "table_formats",
+        "version",
+    ],
     ["facts", "negatives", "models", "retrieval", "references"],
     ["statements", "spec"],
     ["datasets", "prototypes", "answers", "languages"],

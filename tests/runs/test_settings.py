@@ -89,7 +89,7 @@ import medfact
 from medfact.errors import MedfactError
 from medfact.exchange.rows import portable
 from medfact.spec import RunSpec
-from medfact.views.report import command_of
+from medfact.views.report import repeat_command
 
 def refused(**settings):
     try:
@@ -104,7 +104,7 @@ print(json.dumps({
     "recorded": spec.to_record()["hedge"],
     "read": RunSpec.from_record(spec.to_record()) == spec,
     "refused": [refused(hedge=3), refused(hedge="loud"), refused(rounds=0), refused(lexicon=1)],
-    "command": command_of(spec),
+    "command": repeat_command(spec),
     "differs": medfact.compare(*runs).comparison.differs,
     "handed on": portable(RunSpec("m", retrieval="sparse", hedge="firm", lexicon="/home/me/words.txt")).to_record(),
 }))

@@ -225,7 +225,7 @@ class Setup(AsTold):
     pending: why nothing can be evaluated yet.
     rows: models beside these: on this machine or behind services, each at an address of its own.
     agreed: to which services own facts and documents may go (`consent_of`).
-    shots: −1 for the usual number (`shots_of`).
+    shots: −1 for the usual number (`shot_count`).
     difficulty: which false partners come first; "" for the method's own.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the
     facts are those of the first.
