@@ -52,36 +52,3 @@ def test_the_review_takes_no_keys_where_they_are_off(page: Page, address: str) -
     page.locator("#fact h2").click()
     page.keyboard.press("1")
     expect(first).to_be_checked()
-
-
-def test_the_game_takes_no_letters_where_they_are_off(game: Page, address: str) -> None:
-    switch_keys(game, address, on=False)
-    game.locator("[data-key=game-start-calm]").click()
-    up = game.locator("#game [data-question]:visible")
-    expect(up).to_contain_text("1 of 8")
-    game.keyboard.press("t")
-    expect(up).to_contain_text("1 of 8")
-    up.get_by_role("button", name="True").click()
-    expect(up).to_contain_text("2 of 8")
-
-
-def keys_on(page: Page, ready: str, kind: str = "hotkey") -> set[str]:
-    """The single keys that do something on a page."""
-    expect(page.locator(ready).first).to_be_visible()
-    return set(page.evaluate(f"[...document.querySelectorAll('[data-{kind}]')].map((node) => node.dataset.{kind})"))
-
-
-def test_docs_explain_every_single_key(game: Page, address: str) -> None:
-    used = keys_on(game, "#game-start")
-    game.locator("[data-key=game-start-calm]").click()
-    used |= keys_on(game, "#game [data-answer]", "answer")
-    for path, ready in (("", "#hero h1"), ("review", "[data-hotkey='1']")):
-        game.goto(f"{address}{path}")
-        used |= keys_on(game, ready)
-    game.goto(f"{address}docs")
-    expect(game.locator("[data-keys]")).to_be_visible()
-    told = set(game.locator("#docs kbd").all_inner_texts())
-    digits = {str(number) for number in range(int(min(told & set("123456789"))), int(max(told & set("123456789"))) + 1)}
-    assert used >= {"b", "n", "o", "t", "f", "1", "s", "a", "p", "u", "j"}
-    assert used - told - digits == set()
-    assert digits <= used

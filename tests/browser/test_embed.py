@@ -146,6 +146,8 @@ def test_the_share_menu_has_the_snippet(browser: Browser, runs: tuple[str, str],
         elsewhere = page.context.new_page()
         elsewhere.goto(other)
         expect(elsewhere.frame_locator("iframe").locator("#verdict")).to_be_visible()
+    page.goto(f"{address}runs?of=published")
+    expect(page.locator("#runs")).to_contain_text("<b>the first</b>")
     page.goto(f"{address}evaluate?run={runs[1]}")
     expect(page.locator("[data-key=copy-link]")).to_have_text("Share")
     assert page.locator("#embed").count() == 0

@@ -10,7 +10,6 @@ from browser import choose_models, choose_pairs
 from pages import tab, upload
 from playwright.sync_api import Page, expect
 from small_facts import write_csv
-from visitors import Visitor
 
 pytestmark = pytest.mark.browser
 
@@ -90,23 +89,3 @@ def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete")
     tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
-
-
-def test_documents_of_another_visitor_cannot_be_used(page: Page, address: str) -> None:
-    with Visitor(address) as one, Visitor(address) as other:
-        path = one.upload("private.txt", b"A private note on asthma.\n")
-        kept = one.act("take_documents", path)
-        assert "1 passage read" in str(kept)
-        refused = other.evaluate("baseline:random", retrieval="sparse", corpus=path, pairs=10)
-        assert isinstance(refused, str)
-        assert "not here, or not yours" in refused
-        for wrong in ("/etc/passwd", "../../etc/passwd", "a" * 10_000):
-            assert "not here, or not yours" in str(
-                other.evaluate("baseline:random", retrieval="sparse", corpus=wrong, pairs=10)
-            )
-        for wrong in (
-            {"retrieval": "telepathy"},
-            {"retrieval": "sparse", "settings": []},
-            {"retrieval": "sparse", "settings": ["x"]},
-        ):
-            assert "No setting of the retrieved passages" in str(other.evaluate("baseline:random", pairs=10, **wrong))

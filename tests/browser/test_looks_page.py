@@ -3,7 +3,6 @@ cut."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,18 +160,3 @@ def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("true unless denied", timeout=120_000)
     expect(page.locator("#scores [data-key=race]").first).to_be_visible(timeout=120_000)
-
-
-def test_a_race_is_offered_for_a_model_that_is_typed(page: Page) -> None:
-    choose_models(page, "a coin")
-    expect(page.locator("#race")).to_have_count(0)
-    page.get_by_role("button", name="+ Add model").click()
-    page.get_by_label("on this machine").check()
-    field = page.get_by_label("Hugging Face repository")
-    field.fill("owner/name")
-    field.press("Tab")
-    expect(page.locator("#race")).to_be_visible()
-
-
-def test_the_style_of_the_page_is_that_of_the_file() -> None:
-    assert style() == (Path(__file__).parents[2] / "assets" / "page" / "medfact.css").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas
 import pytest
-from browser import choose_models, choose_pairs, show_demonstration
+from browser import choose_models, choose_pairs
 from mock_service import Behaviour, MockService
 from pages import HOSTILE, tab, upload, write_facts
 from playwright.sync_api import Browser, Page, Request, expect
@@ -32,48 +32,10 @@ def has_ended(page: Page) -> None:
     expect(page.locator("#progress [role=status]")).to_have_text(re.compile(r"^([\d,]+) of \1 statements · complete$"))
 
 
-def unfold(page: Page, accordion: str) -> None:
-    """Opens what is folded away: "method" or "evidence-inputs"."""
-    page.locator(f"#{accordion}").get_by_role("button").first.click()
-    page.wait_for_timeout(500)  # it unfolds
-
-
 def evaluate(page: Page) -> None:
     page.wait_for_timeout(200)  # what was chosen last is told
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.locator("#evaluate").click()
-
-
-def test_first_visitor_finds_the_story_and_a_demonstration(page: Page, address: str) -> None:
-    page.goto(address)
-    hero = page.locator("#hero")
-    expect(hero).to_contain_text("Does a language model know a medical fact, or only one way of saying it?")
-    expect(hero).to_contain_text(re.compile(r"\d+\.\d% right\s*of 120 statements[\s\S]*\d+ of 120 facts"), timeout=60_000)
-    expect(hero.locator(".mf-living .mf-cell")).to_have_count(8)
-    expect(page.get_by_text("Not for clinical use").first).to_be_visible()
-    show_demonstration(page, address)
-    expect(page.locator("#scores")).to_contain_text("A demonstration")
-    expect(page.locator("#progress")).to_contain_text(re.compile("medfact-tiny[\\s\\S]*complete"))
-    assert re.fullmatch(r"\d+\.\d%", figure(page, "average_accuracy"))
-    page.locator("#ways").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
-    expect(page.locator("#ways .plotly .scatterlayer path").first).to_be_attached()
-
-
-def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> None:
-    go = page.locator("#go")
-    expect(go).to_contain_text("60 true and 60 false facts, 8 sentences each")
-    choose_models(page, "a coin", "true unless denied")
-    expect(go).to_contain_text("60 true and 60 false facts, 8 sentences each × 2 models")
-    choose_models(page)
-    expect(go).to_contain_text("0 models are chosen")
-    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
-    choose_models(page, "a coin")
-    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
-    upload(page, write_facts(tmp_path / "sixteen.csv", rows, ("head", "relation", "tail")))
-    expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on sixteen.csv"))
-    expect(go).to_contain_text("16 true")  # and no more than the file has; none is kept for demonstrations that are not shown
-    page.get_by_role("button", name="Use the bundled facts instead").click()
-    expect(page.locator("#evaluate")).to_have_text(re.compile("Evaluate 1 model on clinical-core"))
 
 
 def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Page, tmp_path: Path) -> None:
@@ -283,24 +245,6 @@ def saved(page: Page, link: Any) -> Path:
     )
 
 
-def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
-    evaluate_with_baseline(page, 20)
-
-    def downloaded(what: str, kind: str) -> Path:
-        page.locator("[data-key=download]").click()  # the menu closes after each choice
-        return saved(page, page.locator(".mf-downloads li").filter(has_text=what).get_by_role("link", name=kind))
-
-    csv_rows = pandas.read_csv(downloaded("Answers one row", "CSV"))
-    parquet = pandas.read_parquet(downloaded("Answers one row", "Parquet"))
-    excel = pandas.read_excel(downloaded("Answers one row", "XLSX"))
-    for rows in (csv_rows, parquet, excel):
-        assert len(rows) == 320
-        assert (rows["variant"] == "none").sum() == 40  # and no missing value
-    scores = pandas.read_csv(downloaded("scores", "CSV"))
-    joint = scores[scores["figure"] == "joint_accuracy"].iloc[0]
-    assert (joint["value"], joint["n"]) == (0.5, 40)
-
-
 def test_curves_are_drawn_and_saved(page: Page) -> None:
     evaluate_with_baseline(page, 20)
     open_papers(page)
@@ -318,33 +262,6 @@ def test_curves_are_drawn_and_saved(page: Page) -> None:
     expect(page.locator("#ways .plot-container")).to_be_visible()
     picture = saved(page, page.locator("[data-svg=ways]")).read_text(encoding="utf-8")
     assert "plain" in picture
-
-
-POOL = """
-name: mine
-forms: [none, dn]
-relations:
-  symptoms:
-    sentences:
-      none: "Whoever has [X] may well have [Y]."
-      dn: "Nobody with [X] has [Y]."
-"""
-
-
-def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path, address: str) -> None:
-    unfold(page, "method")
-    file = tmp_path / "mine.yaml"
-    file.write_text(POOL.replace("[Y].", "[Y] and [Y].", 1))
-    upload(page, file, "Your own templates")
-    expect(page.locator("#pool-said")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] occurs 2 times")
-    file.write_text(POOL)
-    upload(page, file, "Your own templates")
-    expect(page.locator("#pool-said")).to_contain_text("mine.yaml is in use: 1 relation, 2 ways of asking")
-    evaluate_with_baseline(page, 10)
-    expect(page.locator("#scores")).to_contain_text("all 2 right")
-    page.goto(f"{address}facts")
-    page.locator("#cards .mf-fact button").first.click()
-    expect(page.locator("#cards .mf-fact-opened")).to_contain_text("Whoever has myocardial infarction may well have")
 
 
 SECRET = "sk-typed-into-the-page-0123456789"

@@ -176,22 +176,6 @@ def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -
     other.context.close()
 
 
-def test_without_a_name_or_a_verdict_nothing_is_kept(page: Page, address: str) -> None:
-    page.goto(f"{address}review?place=999999999&relation=nonsense&data=<b>")
-    expect(page.locator("#fact")).to_contain_text("No fact matches")
-    page.goto(f"{address}review")
-    expect(page.locator("#fact h2")).to_be_visible()
-    page.get_by_role("button", name="Save and next").click()
-    expect(page.locator("#said")).to_contain_text("Say who you are first")
-    open_review(page, address, "dora")
-    page.keyboard.press("s")
-    expect(page.locator("#said")).to_contain_text("Say first whether the fact is true")
-    fold(page, "What you review")
-    page.locator("input[name=number]").fill("100000")
-    page.get_by_role("button", name="Go").click()
-    expect(page.locator("#said")).to_contain_text("There is no fact of that number")
-
-
 def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_path: Path) -> None:
     """The adjudicator sees what both said, with comments, decides, and the fact leaves the queue; nobody else sees it."""
     with served(tmp_path, MEDFACT_ADJUDICATORS="Dora, emil") as address:

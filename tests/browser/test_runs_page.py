@@ -1,9 +1,7 @@
 """The page Runs in a real browser: what a visitor sees of runs and does to them, and no other visitor. Needs Chromium."""
 
-import contextlib
 import re
 import secrets
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -190,12 +188,6 @@ def test_runs_are_chosen_over_pages_and_compared(visitor: Visitor) -> None:
     expect(visitor.row(runs[0]).get_by_role("checkbox")).not_to_be_checked()
 
 
-def write(app_home: Path, statement: str, *values: str) -> None:
-    """Writes into the app's database what no door of the store writes."""
-    with contextlib.closing(sqlite3.connect(app_home / "medfact.db", timeout=30)) as database, database:
-        database.execute(statement, values)
-
-
 def answers(store: Store, run: str, first: int, last: int) -> list[Answer]:
     asked = store.answers.asked(run, positions=range(first, last))
     reply = Completion("True")
@@ -228,22 +220,6 @@ def test_a_run_that_goes_on_moves_and_disturbs_nothing(visitor: Visitor) -> None
     expect(row.locator("[data-figure=state]")).to_contain_text("complete", timeout=120_000)
     expect(row.locator(".mf-events").first).to_contain_text(": complete")
     expect(row.get_by_role("link", name="Open")).to_be_focused()
-
-
-def test_what_a_run_was_made_from_and_whether_that_has_changed(visitor: Visitor, facts_file: Path) -> None:
-    run = visitor.ended(seed=7)
-    visitor.look()
-    visitor.press(run, "What happened")
-    told = visitor.row(run).locator(".mf-told")
-    expect(told).to_contain_text("Its data and sentences are unchanged.")
-    expect(told).to_contain_text(visitor.store.run(run).dataset_fingerprint)
-    expect(told.locator("dd").nth(4)).to_have_text("7")
-    visitor.press(run, "What happened")
-    expect(told).to_have_count(0)
-    with facts_file.open("a", encoding="utf-8") as file:
-        file.write("one more,symptoms,fever\n")
-    visitor.press(run, "What happened")
-    expect(told).to_contain_text("The data facts.csv has changed since this run.")
 
 
 def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path) -> None:

@@ -75,24 +75,6 @@ def test_two_services_are_chosen_tested_and_compared_in_eight_clicks(page: Page,
         expect(page.locator("#progress")).to_contain_text("second")
 
 
-def test_a_table_that_says_treats_is_turned_and_what_is_unknown_can_be_told(page: Page, address: str, tmp_path: Path) -> None:
-    drugs = {"gout": "allopurinol", "asthma": "salbutamol", "hypertension": "lisinopril", "hypothyroidism": "levothyroxine"}
-    rows = [*((drug, "treats", disease) for disease, drug in drugs.items()), ("febuxostat", "cures", "gout")]
-    page.goto(f"{address}evaluate")
-    upload(page, write_facts(tmp_path / "drugs.csv", rows, ("head", "relation", "tail")))
-    told = page.locator(".mf-note", has_text="4 facts say 'treats': they are read as 'therapeutic drugs', the other way round.")
-    expect(told).to_have_count(1)
-    expect(page.locator(".mf-preview")).to_contain_text("Medications used to treat")
-    unknown = page.locator(".mf-unknown", has_text="cures")
-    expect(unknown.locator(".mf-readings").first.get_by_role("button")).to_have_count(3)
-    unknown.get_by_role("button", name="“febuxostat” is a drug that treats the disease “gout”").click()
-    expect(page.locator(".mf-chip", has_text="cures is asked as “treats”")).to_have_count(1)
-    expect(page.locator(".mf-unknown")).to_have_count(0)
-    expect(page.locator(".mf-note", has_text="5 facts say 'treats'")).to_have_count(1)
-    page.get_by_role("button", name="Read it as it stands").click()
-    expect(page.locator(".mf-chip", has_text="treats is asked as “therapeutic drugs”")).to_have_count(1)
-
-
 def test_a_wrong_key_never_leaves_the_form(page: Page) -> None:
     with MockService(Behaviour(key=ONE)) as service:
         add_service(page, service.base_url, OTHER, "first")

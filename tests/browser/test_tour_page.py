@@ -11,10 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import watched
 from playwright.sync_api import Browser, Page, expect
 
-from medfact.runs.run import answer
-from medfact.runs.start import start
-from medfact.spec import LOCAL_OWNER, RunSpec
-from medfact.store import COMPLETE, Store
+from medfact.spec import LOCAL_OWNER
+from medfact.store import Store
 
 pytestmark = pytest.mark.browser
 
@@ -86,36 +84,6 @@ def test_the_buttons_keep_the_focus_and_the_browser_goes_back_and_forth(page: Pa
         expect(heading).to_contain_text(f"{step}.")
 
 
-def test_a_link_opens_a_step_whose_answers_are_the_models_own(page: Page, address: str, app_home: Path) -> None:
-    page.goto(f"{address}tour?step=5")
-    tour = page.locator(".mf-tour")
-    expect(tour.locator("h1")).to_have_text("5. A false partner", timeout=120_000)
-    store = store_of(app_home)
-    demonstration = next(run for run in store.runs("demonstration") if run.state == COMPLETE)
-    asked = {item.statement.text: item for item in store.answers.asked(demonstration.run)}
-    lines = tour.locator(".mf-tour-said li").all()
-    assert len(lines) == 5
-    for line in lines:
-        sentence = line.locator(".mf-sentence").text_content() or ""
-        item = asked[sentence]
-        said = "true" if item.answer and item.answer.answer else "false"
-        right = item.answer is not None and item.answer.answer == item.statement.label
-        whole = line.locator(".mf-tour-whole")
-        expect(whole).to_contain_text(f"The model says {said}: {'right' if right else 'wrong'}.")
-        expect(whole.locator(".mf-badge")).to_have_text("true" if item.statement.label else "FALSE (test statement)")
-    fact = asked[tour.locator(".mf-sentence").first.text_content() or ""].statement.fact
-    expect(tour.locator(".mf-tour-fact")).to_contain_text(f"{fact.head} — {fact.relation} → {fact.tail}")
-    own = [item for item in asked.values() if item.statement.fact == fact]
-    right = sum(item.answer is not None and item.answer.answer == item.statement.label for item in own)
-    expect(tour.locator("table tr").last.locator("td").first).to_have_text(f"{right} of 8: not mastered")
-
-
-def test_a_step_that_is_none_is_the_first(page: Page, address: str) -> None:
-    for step in ("7", "x"):
-        page.goto(f"{address}tour?step={step}")
-        expect(page.locator(".mf-tour h1")).to_have_text("1. Asked plainly", timeout=120_000)
-
-
 def test_the_tour_looks_right_and_axe_finds_nothing(opened: Page, address: str) -> None:
     for step in (1, 4, 5, 6):
         opened.goto(f"{address}tour?step={step}")
@@ -161,36 +129,3 @@ def test_two_models_are_asked_live_and_their_card_can_be_posted(
     stranger.goto(f"{address}tour?step=6&pair={','.join(runs)}")
     expect(stranger.locator(".mf-posted img")).to_be_visible()
     stranger.context.close()
-
-
-def test_published_runs_are_found_once_there_are_some(opened: Page, address: str, app_home: Path) -> None:
-    store = store_of(app_home)
-    for one in store.publications.published():
-        store.publications.withdraw(one.run)
-    opened.wait_for_timeout(3_100)  # for so long the page may know what was published before
-    opened.goto(f"{address}runs")
-    expect(opened.locator("#runs > *").first).to_be_visible()
-    link = opened.get_by_role("link", name="Published runs")
-    expect(link).to_have_count(0)
-    asked = [("negation-cue", 20), ("random", 20), ("random", 15)]  # the last one stands in a list of its own
-    made = [start(RunSpec(model=f"baseline:{name}", limit=limit, shots=0), store) for name, limit in asked]
-    for run in made:
-        list(answer(run, store))
-        store.publications.publish(run, f"${{alert(1)}} <i>{run[:4]}</i>")
-    opened.wait_for_timeout(3_100)
-    opened.goto(f"{address}runs?of=published")
-    opened.get_by_role("link", name="Your runs").click()
-    link.click()
-    expect(opened).to_have_title("Published runs · medfact")
-    shown = opened.locator("#runs")
-    expect(shown.locator("tbody tr")).to_have_count(3)
-    expect(shown.locator("table")).to_have_count(2)
-    expect(shown).to_contain_text(f"${{alert(1)}} <i>{made[0][:4]}</i>")
-    expect(shown).to_contain_text("1 (shared)")
-    shown.locator("summary").click()
-    assert fits(opened)
-    assert violations(opened) == []
-    opened.locator(f"[data-key=open-{made[0]}]").click()
-    expect(opened.locator("#scores tbody tr").first).to_be_visible()
-    opened.locator("[data-key=download]").click()
-    expect(opened.locator("[data-key=download-card]")).to_have_attribute("href", f"download/{made[0]}/card.svg")

@@ -131,17 +131,6 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
     expect(said).to_have_text("")
 
 
-def test_a_link_to_nothing_says_so(opened: Opened) -> None:
-    for nothing in ("<img src=x onerror=alert(1)>", "%00"):
-        page = opened(f"evaluate?run={nothing}")
-        expect(page.locator("#notice")).to_contain_text("There is no run of that link", timeout=PATIENT)
-        choose_models(page, "a coin")
-        begin(page, 10)
-        expect(page.locator("#progress")).to_contain_text("a coin", timeout=PATIENT)
-        expect(page.locator("#notice")).not_to_contain_text("There is no run of that link")
-        page.context.close()
-
-
 def test_four_visitors_at_once(opened: Opened, store: Store) -> None:
     """Each starts a run of 50 facts and clicks about; all finish, and nobody's list shows another's run."""
     pages = [opened() for _ in range(4)]

@@ -21,11 +21,14 @@ GROUPED = {
 
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "Llama": ("llama", {}),
+    "Llama": ("llama", {"bos": True}),
     "Qwen3": ("qwen3", {}),
+    "Gemma 2": ("gemma2", {"bos": True}),
     "Gemma 3": ("gemma3_text", {**GROUPED, "head_dim": 12, "sliding_window": 4096}),
     "Mistral with a short window": ("mistral", {"sliding_window": 80}),
     "GPT-2": ("gpt2", {"n_positions": 1024}),
+    "Phi": ("phi", {"padding_side": "right"}),
+    "GPT-NeoX": ("gpt_neox", {}),
     "OPT": (
         "opt",
         {

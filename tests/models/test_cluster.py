@@ -180,18 +180,6 @@ def test_a_stopped_run_sends_nothing_more() -> None:
     assert len(arrived) == len(sleepers.asked) < 400
 
 
-def test_64_workers_reach_nine_tenths_of_linear() -> None:
-    """64 models that take 20 ms a statement answer 3,200 a second; one of them is half as fast, so 3,175."""
-    prompts = prompts_of(16_000, groups=80)
-    shares = []
-    for _ in range(2):
-        sleepers = Sleepers([0.02] * 63 + [0.04])
-        begun = time.monotonic()
-        assert len(distributed(prompts, sleepers, [])) == 16_000
-        shares.append(16_000 / (63 / 0.02 + 1 / 0.04) / (time.monotonic() - begun))
-    assert max(shares) >= 0.9
-
-
 # ------------------------------------------------------------------------- the command line
 
 

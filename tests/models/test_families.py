@@ -1,4 +1,4 @@
-"""Twelve families of architectures as very small random models: replies and P(True) are those of one prompt at a time."""
+"""Fifteen families of architectures as very small random models: replies and P(True) are those of one prompt at a time."""
 
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from medfact.models.local import decoding, packing
 
 pytestmark = pytest.mark.model
 
+PACKED = {"Llama", "Qwen3", "Gemma 2", "Phi", "GPT-2", "GPT-NeoX"}
+"""Families whose prompts are computed together in a row."""
 
 ONE_AT_A_TIME = {"RWKV", "MiniMax"}
 """Families whose padded batches give other answers."""
@@ -37,6 +39,7 @@ def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
     folder = made(family, tmp_path, chat=chat)
     model = load_model(f"hf:{folder}")
     assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)
+    assert model.packs_well or family not in PACKED  # type: ignore[attr-defined]
     prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY]
     prompts += [make_prompt(text, FIVE, chat=model.chat, question="mkj", reading="last-word") for text in FAMILY[::5]]
     monkeypatch.setattr(model, "together", 400)

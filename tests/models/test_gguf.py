@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gguf
-import numpy as np
 import pytest
-from gguf import GGUFReader
 from llama_server import written_as_gguf
 
 from medfact.answers import make_prompt
@@ -45,22 +43,6 @@ def test_a_file_answers_as_the_folder_does(file: Path) -> None:
     assert len(from_folder) == 10 * 2 * 8
     assert answers(f"hf:{file}") == from_folder
     assert answers(f"hf:{file.parent}") == from_folder, "the only file of its folder"
-
-
-def test_a_file_is_read_once_while_its_model_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    usual = GGUFReader.__init__
-
-    def counted(self: GGUFReader, path: str, *more: Any) -> None:
-        read.append(path)
-        usual(self, path, *more)
-        assert type(self.data) is np.ndarray, "pieces of a mapped file take three times as long"
-
-    monkeypatch.setattr(GGUFReader, "__init__", counted)
-    for times in (1, 2):
-        load_model(f"hf:{file}")
-        assert len(read) == times, "nothing is kept for the next model: its file may have changed"
-    assert gguf.GGUFReader is GGUFReader
 
 
 def test_a_run_records_which_file_it_was(file: Path, tmp_path: Path) -> None:

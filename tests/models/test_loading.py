@@ -4,30 +4,26 @@ import importlib.util
 import json
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
-from small_hub import COMMIT, Hub, served
+from small_hub import COMMIT, Hub
+from small_hub import hub as hub
 from small_models import small_llama, small_model, small_tokenizer
 from transformers import BertConfig, BertModel, Blip2Config, Blip2ForConditionalGeneration
 
-from medfact.answers import Demonstration, make_prompt
+from medfact.answers import make_prompt
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model, takes_messages
 from medfact.models.local.memory import SMALLEST, sizes, tokens_together, working_memory
 from medfact.models.local.placement import bytes_of, in_bytes
 
+__all__ = ["hub"]
+
 pytestmark = pytest.mark.model
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with served() as made:
-        made.is_the_hub(tmp_path / "cache", monkeypatch)
-        yield made
 
 
 def refusal(spec: str, placement: Placement | None = None) -> str:
@@ -279,16 +275,6 @@ def test_the_reason_of_a_refused_configuration_is_said(tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": "many"}))
     assert "'max_position_embeddings' expected int, got str" in refusal(f"hf:{folder}")
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_numbers_are_of_the_kind_that_was_asked_for(tmp_path: Path, dtype: str) -> None:
-    model = load_model(f"hf:{small_llama(tmp_path, lean=4.0)}", placement=Placement(dtype=dtype))
-    assert model.info["decoding"]["dtype"] == dtype
-    assert str(model.model.dtype) == f"torch.{dtype}"
-    prompt = make_prompt("fever is a symptom of influenza.", (Demonstration("x is y.", True),), chat=False)
-    ((_, completion),) = model.complete([prompt])
-    assert completion.p_true is not None
 
 
 def test_loading_does_not_touch_other_threads(tmp_path: Path) -> None:

@@ -3,19 +3,16 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from naive import FAMILY, SHOTS, TEXTS, expected, greedy, loaded, make_prompt, product, says_the_same
+from naive import FAMILY, SHOTS, TEXTS, expected, greedy, make_prompt, says_the_same
 from psutil import Process
-from small_models import ARCHITECTURES, cores, small_llama, small_model
+from small_models import small_llama, small_model
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from medfact.answers import CHOICES, read_answer
-from medfact.errors import MedfactError
-from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
-from medfact.models.local import decoding, packing
+from medfact.answers import read_answer
+from medfact.models import Completion, Model, Placement, Prompt, load_model
 from medfact.models.local.memory import working_memory
 
 pytestmark = pytest.mark.model
@@ -66,11 +63,6 @@ def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) 
     assert cut >= 2
 
 
-def test_chat_template_decides_the_shape_of_prompts(folder: Path) -> None:
-    chat = AutoTokenizer.from_pretrained(folder).chat_template is not None
-    assert takes_messages(f"hf:{folder}") == chat == load_model(f"hf:{folder}").chat
-
-
 def test_prompt_longer_than_the_context_fails_alone(tmp_path: Path) -> None:
     model = load_model(f"hf:{small_llama(tmp_path, context=128)}")
     long = make_prompt("fever " * 200, (), chat=False)
@@ -88,57 +80,7 @@ def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
     assert one == same != other
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty folder", "no weights", "nonsense name", "long name"])
-def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    name = {"missing": "nobody/nothing-at-all", "nonsense name": "a b/../c$", "long name": "a" * 300}.get(kind, str(tmp_path))
-    if kind == "no weights":
-        small_llama(tmp_path)
-        (tmp_path / "model.safetensors").unlink()
-    with pytest.raises(MedfactError) as caught:
-        load_model(f"hf:{name}")
-    assert "\n" not in str(caught.value)
-    assert caught.value.hint
-
-
 # ------------------------------------------------------------------------- packs
-
-
-@pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
-@pytest.mark.parametrize("kind", ARCHITECTURES)
-def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P(True) and the reply of every prompt, from packs, against the whole prompt alone: replies that end at their first token,
-    and those that are decoded to their end. Packs are computed two at once, in blocks shorter than a prompt.
-    """
-    monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
-    monkeypatch.setattr(decoding, "LEAST_WIDTH", 1)
-    bos, right = kind in {"llama", "gemma2", "gpt2"}, kind in {"phi", "qwen2"}
-    folder = small_model(tmp_path, kind, bos=bos, padding_side="right" if right else "left", chat=chat)
-    model = load_model(f"hf:{folder}")
-    assert model.packs_well == (kind != "mamba"), "a state that runs on cannot be packed"
-    assert bool(model.info["notes"]) == (kind == "mamba"), "what takes longer is said"
-    prompts = [
-        *(make_prompt(text, shots, chat=model.chat) for shots in ((), SHOTS) for text in FAMILY),
-        *(make_prompt(text, SHOTS, chat=model.chat, reading="keyword") for text in FAMILY[::5]),
-    ]
-    monkeypatch.setattr(model, "together", 400)
-    with cores(2):
-        completions = completed(model, prompts)
-    for prompt, completion in zip(prompts, completions, strict=True):
-        text, p_true, mass = expected(prompt, greedy(folder, prompt))
-        assert completion.p_true == pytest.approx(p_true, abs=1e-4)
-        assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert says_the_same(prompt, completion, text)
-
-
-def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model(f"hf:{folder}")
-    prompts = [make_prompt(text, SHOTS, chat=model.chat) for text in FAMILY]
-    whole = completed(model, prompts)
-    monkeypatch.setattr(model, "together", 150)
-    for one, other in zip(whole, completed(model, prompts), strict=True):
-        assert one.text == other.text
-        assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
 
 
 def test_half_the_memory_changes_nothing_but_the_speed(tmp_path: Path) -> None:
@@ -190,51 +132,23 @@ def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Pat
 # ------------------------------------------------------------------------- words of several tokens, encoder and decoder
 
 
-def test_words_of_several_tokens_are_forced(tmp_path: Path) -> None:
-    """A tokenizer that knows letters alone: "True" is five tokens with its space, "False" is six."""
-    folder = small_model(tmp_path, "llama", letters=True)
-    model = load_model(f"hf:{folder}")
-    tokenizer, _ = loaded(folder)
-    words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
-    assert [len(word) for word in words] == [5, 6]
-    prompts = [make_prompt(text, (), chat=False) for text in FAMILY[:4]]
-    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        true, false = (product(folder, tokenizer(prompt.content).input_ids, [], word) for word in words)
-        assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
-        assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
-        said = greedy(folder, prompt)[-1].so_far  # of any characters, also of those that end a text in C
-        assert completion.text == (said.partition(prompt.stop)[0] if prompt.stop else said)
-
-
 @pytest.mark.parametrize("kind", ["t5", "bart"])
-@pytest.mark.parametrize("letters", [False, True], ids=["words", "letters"])
-def test_encoder_and_decoder_are_asked_whole(kind: str, letters: bool, tmp_path: Path) -> None:
-    folder = small_model(tmp_path, kind, letters=letters)
+def test_words_of_several_tokens_are_forced_in_a_decoder(kind: str, tmp_path: Path) -> None:
+    """The tokenizer knows letters alone. `test_families.py` has a T5 whose words are tokens."""
+    folder = small_model(tmp_path, kind, letters=True)
     model = load_model(f"hf:{folder}")
     assert "computed whole" in model.info["notes"][0]
     tokenizer, plain = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)
     prompts = [make_prompt(text, SHOTS[:n], chat=False) for n, text in enumerate(FAMILY[:3])]
     words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
-    said = [tokenizer.decode([token]).strip().lower() for token in range(len(tokenizer))]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         ids = tokenizer(prompt.content, return_tensors="pt").input_ids
 
-        def next_(so_far: list[int], ids: Any = ids) -> Any:
+        def probability(word: list[int], ids: torch.Tensor = ids) -> float:
             with torch.inference_mode():
-                logits = plain(input_ids=ids, decoder_input_ids=torch.tensor([[0, *so_far]])).logits
-            return logits[0, -1].softmax(dim=-1)
+                logits = plain(input_ids=ids, decoder_input_ids=torch.tensor([[0, *word[:-1]]])).logits
+            return float(logits[0].softmax(dim=-1)[range(len(word)), word].prod())
 
-        if letters:
-            true, false = (
-                float(torch.stack([next_(word[:n])[token] for n, token in enumerate(word)]).prod()) for word in words
-            )
-        else:
-            first = next_([])
-            true, false = (
-                float(sum(first[token] for token, text in enumerate(said) if text in {w.lower() for w in side}))
-                for side in CHOICES
-            )
-            if not {said[int(first.argmax())]} & {w.lower() for side in CHOICES for w in side}:
-                continue  # P(True) is read at a later token
+        true, false = map(probability, words)
         assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
         assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)

@@ -77,14 +77,6 @@ def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load: Lo
     assert done.failure
 
 
-def test_a_long_reply_is_kept_in_part_and_says_so(load: Load) -> None:
-    with MockService(Behaviour(says="True. " + "x" * 900_000)) as service:
-        ((_, done),) = load(service).complete(prompts_of(1))
-    assert done.text is not None
-    assert len(done.text) < MAX_REPLY_CHARACTERS + 100
-    assert done.text.endswith("… [cut here: the reply has 900,006 characters]")
-
-
 def test_a_reply_that_shows_the_key_is_kept_without_it(load: Load) -> None:
     with MockService(Behaviour(says=f"True, says {KEY}.")) as service:
         ((_, done),) = load(service).complete(prompts_of(1))
@@ -314,14 +306,6 @@ def test_a_slow_service_that_takes_one_call_after_the_other_loses_nothing(load: 
         assert len(service.calls) <= 26
 
 
-def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) -> None:
-    """Those that were overtaken are broken off, and fewer are sent at once: no prompt is lost."""
-    prompts = prompts_of(40)
-    with MockService(Behaviour(latency=0.05, sticky={"slow": 0.5}, slow=0.45, at_once=6)) as service:
-        got = dict(load(service, timeout=1.0, tries=6).complete(prompts))
-    assert {done.failure for done in got.values()} == {None}
-
-
 @pytest.mark.parametrize("dies", ["gone", "nothing", "html"])
 def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -380,21 +364,6 @@ def test_a_run_that_paused_goes_on_when_the_service_is_back(
         again = medfact("resume", outcome.rows[0]["run"], "--db", store.url)
     assert again.code == 0, again.err
     assert (again.rows[0]["state"], again.rows[0]["answered"]) == (COMPLETE, again.rows[0]["statements"])
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        (400, {"error": {"message": "/chat/completions: Invalid model name passed in model=gpt-x. Call `/v1/models` to view"}}),
-        (400, {"error": {"message": "The model `gpt-x` does not exist"}}),
-        (422, {"detail": "unknown model gpt-x"}),
-        (400, {"object": "error", "message": "model gpt-x not found, try pulling it first"}),
-    ],
-)
-def test_an_unknown_model_is_told_however_a_service_says_it(status: int, body: object) -> None:
-    failure = failure_from_status(status, json.dumps(body).encode(), {}, Endpoint("h", "gpt-x", KEY))
-    assert failure.action is Action.END_RUN
-    assert str(failure.error).startswith("h has no model 'gpt-x'.")
 
 
 @pytest.mark.parametrize(
@@ -480,16 +449,6 @@ def test_turns_cannot_be_completed() -> None:
 
 
 # ------------------------------------------------------------------------- replies that were cut off
-
-
-@pytest.mark.parametrize("completions", [False, True], ids=["chat", "completions"])
-def test_five_shots_end_at_their_line_also_at_a_service(load: Load, completions: bool) -> None:
-    """A chat is never told where to stop: it would stop within its thinking."""
-    prompt = Prompt("a\nb", CHOICES, stop="\n")
-    with MockService(Behaviour(says="True\nfever is a symptom of gout")) as service:
-        ((_, done),) = load(service, completions=completions).complete([prompt])
-        assert service.calls[0].body.get("stop") == (["\n"] if completions else None)
-    assert done.text == "True"
 
 
 def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load: Load) -> None:

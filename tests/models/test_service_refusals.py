@@ -148,24 +148,6 @@ def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
     assert model.notes == ("The service allows at most 128 tokens in a reply.",)
 
 
-def test_a_reasoning_model_that_refuses_everything_in_turn_is_asked(load: Load) -> None:
-    refusals = {
-        "max_tokens": "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
-        "logprobs": "You are not allowed to request logprobs from this model",
-    }
-
-    def replies(request: Request) -> Reply:
-        refused = next((words for name, words in refusals.items() if request.body.get(name) is not None), None)
-        return Reply(error(refused), 403) if refused else Reply(said("False"))
-
-    with OddService(replies) as service:
-        model = load(service.base_url)
-        got = dict(model.complete(prompts_of(40)))
-        assert {done.text for done in got.values()} == {"False"}
-    assert len(model.notes) == 3
-
-
 @pytest.mark.parametrize(
     "reply",
     [

@@ -15,13 +15,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from asked_updates import OWNER, look
+from asked_updates import OWNER
 from asked_updates import services as services
 from odd_service import OddService, Reply, said
 from recorded import finished, recorded
 from service_models import KEY, Load, prompts_of
 from service_models import load as load
-from waiting import HANG_SECONDS, until
+from waiting import HANG_SECONDS
 
 import medfact as package
 from medfact.errors import MedfactError, Mistake, ModelError
@@ -110,18 +110,6 @@ def test_what_is_no_address_is_refused_in_one_sentence(address: str) -> None:
 def test_an_address_is_taken_apart(address: str, base: str, host: str) -> None:
     parsed = parsed_address(address)
     assert (parsed.base, parsed.host, host_of(ServiceSettings(base_url=address))) == (base, host, host)
-
-
-@pytest.mark.parametrize(
-    "tail", ["/chat/completions", "/completions/", "/responses", "/embeddings", "/chat/completions?api-version=1"]
-)
-def test_the_address_of_one_kind_of_calls_is_taken(tail: str, url: str, facts_file: Path, medfact: Callable[..., Any]) -> None:
-    with OddService(Reply(said("True"))) as service:
-        common = ("--facts", facts_file, "--shots", 0, "--limit", 1, "--db", url)
-        outcome = medfact("run", *common, "--model", "openai:m", "--base-url", f"{service.base_url}{tail}")
-        assert outcome.code == 0
-        query = tail.partition("?")[2]
-        assert {request.path for request in service.requests} == {f"/v1/chat/completions{f'?{query}' if query else ''}"}
 
 
 SHOWN = [
@@ -448,11 +436,3 @@ def test_the_page_records_no_wrong_address(address: str, services: Services) -> 
     with pytest.raises(Mistake, match="The base URL"):
         start_writing(visitor, show, Action("start", fields={"key": KEY}))
     assert len(services.store.runs()) == before
-
-
-def test_the_page_shows_that_replies_cannot_be_read(services: Services) -> None:
-    with OddService(Reply(said("I am a language model."))) as service:
-        rows = [ModelRow(model="m", address=service.base_url)]
-        (run,) = begin(services, OWNER, Setup(models=[], rows=rows, pairs=1), lambda _: KEY)
-        until(lambda: services.store.run(run).state == COMPLETE)
-    assert "16 of the first 16 replies cannot be read and count as wrong" in str(look(services, run=run)["fragments"])

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -163,15 +162,3 @@ def test_a_run_of_which_half_can_be_read_says_nothing(unreadable: int, facts_fil
     with OddService(reply) as service:
         events = list(run(settings_of(service, facts_file, {"shots": 0}), store))
     assert not any("cannot be read" in event.note for event in events if isinstance(event, Noted))
-
-
-def test_the_warning_is_on_the_terminal(facts_file: Path, tmp_path: Path, medfact: Callable[..., Any]) -> None:
-    with OddService(Reply(said("I am a language model."))) as service:
-        outcome = medfact(
-            "run", "--facts", facts_file, "--shots", 0, "--limit", 1, "--db", f"sqlite:///{tmp_path / 'x.db'}",
-            "--model", "openai:m", "--base-url", service.base_url,
-        )  # fmt: skip
-    assert outcome.code == 0
-    assert "openai:m: note: 16 of the first 16 replies cannot be read" in outcome.err
-    report = medfact("report", outcome.rows[0]["run"], "--db", f"sqlite:///{tmp_path / 'x.db'}")
-    assert "note: 16 of the first 16 replies cannot be read" in report.out

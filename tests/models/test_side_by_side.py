@@ -1,4 +1,4 @@
-"""Packs in two threads and in blocks of tokens: what is computed where. `test_local.py` tests that answers are the same."""
+"""Packs in two threads and in blocks of tokens: what is computed where. `test_families.py` tests that answers are the same."""
 
 from collections.abc import Iterator
 from pathlib import Path
