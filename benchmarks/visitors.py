@@ -25,11 +25,13 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "helpers")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 from browser import choose_models, choose_pairs, chromium
 from mock_service import Behaviour, MockService
+
+ROOT = Path(__file__).resolve().parents[1]
 
 LATENCY = 0.2
 """Seconds per call of the service."""

@@ -1,7 +1,7 @@
 """Logging of the command line and the server by the standard `logging` module: one logger a package, below `medfact`.
 
-Lines name ids, places and kinds of errors. Texts of facts, prompts and keys stay out: what an error quotes is masked, and an
-error of a client of services is named by its class alone, since services repeat in their errors what they were sent.
+Lines name ids, places and kinds of errors. Texts of facts, prompts and keys stay out: quotations in
+errors are masked. Errors of a service's client are named by their class alone: services repeat what they were sent.
 """
 
 from __future__ import annotations

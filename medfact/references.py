@@ -32,17 +32,21 @@ _BUSY = frozenset({429, 500, 502, 503, 504})
 class Reference:
     """An outside database that answers GET requests with JSON.
 
-    Answers are kept in a file, one JSON object a line, so that nothing is asked twice, whatever happens in between. What is
-    private (a key) is sent, and neither kept nor shown.
+    Answers are cached in a file, one JSON array a line, so that a killed process repeats no request. Private parameters (a key)
+    are sent, and neither cached nor shown.
 
-    name, hint: what people call it, and what to do where it is away. base_url: an https address, or one on this machine.
-    pause: seconds between two requests. kept: the file of its answers; None keeps them in memory.
+    Args:
+        name: name in messages.
+        base_url: an https address, or one on this machine.
+        pause: seconds between two requests.
+        hint: remedy in messages if the database is down.
+        cache: file of its answers; None caches them in memory.
     """
 
-    def __init__(self, name: str, base_url: str, pause: float, hint: str, kept: Path | None = None) -> None:
+    def __init__(self, name: str, base_url: str, pause: float, hint: str, cache: Path | None = None) -> None:
         self.name, self.base_url, self.hint = name, base_url.rstrip("/"), hint
-        self._pause, self._kept, self._next = pause, kept, 0.0
-        self._answers = _read(kept) if kept else {}
+        self._pause, self._cache, self._next = pause, cache, 0.0
+        self._answers = _read(cache) if cache else {}
         self.asked = 0
 
     def get(
@@ -52,9 +56,9 @@ class Reference:
         private: Mapping[str, str] | None = None,
         usable: Callable[[Any], bool] = lambda _: True,
     ) -> Any:
-        """The JSON at a path. An answer that is not usable (an error in JSON) is returned and not kept.
+        """Returns the JSON at a path. An answer that is not usable (an error in JSON) is returned and not cached.
 
-        Raises ReferenceDown where there is none: no network, an error, no JSON; Mistake where a proxy cannot be used.
+        Raises ReferenceDown without network, on an error status and on invalid JSON; Mistake if a proxy cannot be used.
         """
         question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
         if question not in self._answers:
@@ -82,7 +86,7 @@ class Reference:
         raise ReferenceDown(f"{self.name} cannot be reached.", self.hint)
 
     def _wait(self, attempt: int) -> None:
-        """Until the next request is due; longer before each further try."""
+        """Sleeps until the next request is due; longer before each retry."""
         due = max(self._next, time.monotonic() + (self._pause * 2**attempt if attempt else 0.0))
         time.sleep(max(0.0, due - time.monotonic()))
         self._next = time.monotonic() + self._pause
@@ -100,22 +104,22 @@ class Reference:
             raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
 
     def _keep(self, question: str, answer: Any) -> None:
-        if self._kept is None:
+        if self._cache is None:
             return
-        self._kept.parent.mkdir(parents=True, exist_ok=True)
-        with self._kept.open("ab") as file:
+        self._cache.parent.mkdir(parents=True, exist_ok=True)
+        with self._cache.open("ab") as file:
             file.write(json.dumps([question, answer]).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
 
-def _read(kept: Path) -> dict[str, Any]:
+def _read(cache: Path) -> dict[str, Any]:
     """The answers in a file. A last line that was cut off is left out, and its place taken by the next."""
     answers: dict[str, Any] = {}
-    if not kept.is_file():
+    if not cache.is_file():
         return answers
     whole = 0
-    with kept.open("r+b") as file:
+    with cache.open("r+b") as file:
         for line in file:
             try:
                 question, answer = json.loads(line)
@@ -141,21 +145,23 @@ PUBMED_HINT = "Counts so far are kept. Try again later, or bring frequencies as 
 class PubMed:
     """PubMed, asked politely: each term once, no faster than NCBI allows.
 
-    kept: the file of its answers; None keeps them in memory. Its address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror).
-    `NCBI_API_KEY` lets it ask faster; the key is sent, and neither kept nor shown.
-    asked, from_file: how many terms were asked about, and of how many the count was known already.
+    The address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror). `NCBI_API_KEY` raises the rate; the key is sent, and
+    neither cached nor shown. Attribute `asked` counts terms, `from_file` those whose count was cached.
+
+    Args:
+        cache: file of its answers; None caches them in memory.
     """
 
-    def __init__(self, kept: Path | None = None) -> None:
+    def __init__(self, cache: Path | None = None) -> None:
         key = os.environ.get("NCBI_API_KEY", "").strip()
         self._private = {"api_key": key} if key else {}
         pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
-        self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, kept)
+        self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, cache)
         self.asked = self.from_file = 0
 
     @property
     def host(self) -> str:
-        """Who is asked."""
+        """Network host of the database."""
         return urlsplit(self._reference.base_url).netloc or self._reference.base_url
 
     def count(self, term: str) -> int:
@@ -172,18 +178,18 @@ class PubMed:
         A phrase outside its index would be searched as single words: such phrases are asked by words beside each other.
         """
         phrases = [*map(_phrase, terms)]
-        found = self._search(" AND ".join(phrases))
-        if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
-            found = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))
-        return int(found["count"])
+        result = self._search(" AND ".join(phrases))
+        if (result.get("warninglist") or {}).get("quotedphrasesnotfound"):
+            result = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))
+        return int(result["count"])
 
     def _search(self, query: str) -> Mapping[str, Any]:
         params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
         answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
-        found = _result(answer)
-        if found is None:
+        result = _result(answer)
+        if result is None:
             raise ReferenceDown("PubMed answered without a count.", PUBMED_HINT)
-        return found
+        return result
 
 
 def _phrase(term: str) -> str:
@@ -191,12 +197,12 @@ def _phrase(term: str) -> str:
 
 
 def _result(answer: Any) -> Mapping[str, Any] | None:
-    """What a search found, if the answer says how many."""
-    found = answer.get("esearchresult") if isinstance(answer, dict) else None
-    if not isinstance(found, dict) or not isinstance(found.get("warninglist") or {}, dict):
+    """Returns the result of a search; None unless it holds a count."""
+    result = answer.get("esearchresult") if isinstance(answer, dict) else None
+    if not isinstance(result, dict) or not isinstance(result.get("warninglist") or {}, dict):
         return None
-    count = str(found.get("count", ""))
-    return found if count.isascii() and count.isdigit() and len(count) < 16 else None
+    count = str(result.get("count", ""))
+    return result if count.isascii() and count.isdigit() and len(count) < 16 else None
 
 
 UMLS_ADDRESS = "https://uts-ws.nlm.nih.gov"
@@ -218,7 +224,7 @@ class Concept(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What a concept has to another, as the API names it (`may_be_treated_by`)."""
+    """A concept's relation to another, named as in the API (`may_be_treated_by`)."""
 
     relation: str
     cui: str
@@ -226,14 +232,14 @@ class Relation(NamedTuple):
 
 
 class UmlsApi:
-    """Asks the API, or the mirror that MEDFACT_UMLS_URL names. kept: the file of its answers: nothing is asked twice."""
+    """Client of the API, or of the mirror in MEDFACT_UMLS_URL. cache: file of its answers, so that no request is repeated."""
 
-    def __init__(self, kept: Path | None = None) -> None:
+    def __init__(self, cache: Path | None = None) -> None:
         self._key = os.environ.get("UMLS_API_KEY", "").strip()
         if not self._key:
             raise ReferenceDown("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", UMLS_HINT)
         self.reference = Reference(
-            "The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", UMLS_ADDRESS), PAUSE, UMLS_HINT, kept
+            "The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", UMLS_ADDRESS), PAUSE, UMLS_HINT, cache
         )
 
     def _get(self, path: str, **params: str) -> Any:
@@ -243,8 +249,8 @@ class UmlsApi:
     def search(self, term: str) -> str | None:
         """The CUI that the API finds first for a term; None where it finds none."""
         result = self._get("search/current", string=term, pageSize="1")
-        found = result.get("results") if isinstance(result, dict) else None
-        first = found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
+        hits = result.get("results") if isinstance(result, dict) else None
+        first = hits[0] if isinstance(hits, list) and hits and isinstance(hits[0], dict) else {}
         cui = first.get("ui")
         return cui if isinstance(cui, str) and _is_cui(cui) else None
 
@@ -254,7 +260,7 @@ class UmlsApi:
         if not isinstance(result, dict) or not isinstance(result.get("name"), str):
             return None
         types = result.get("semanticTypes")
-        names = (one.get("name") for one in types if isinstance(one, dict)) if isinstance(types, list) else ()
+        names = (entry.get("name") for entry in types if isinstance(entry, dict)) if isinstance(types, list) else ()
         return Concept(cui, result["name"], tuple(sorted(name for name in names if isinstance(name, str))))
 
     def relations(self, cui: str) -> Iterator[Relation]:
@@ -262,8 +268,8 @@ class UmlsApi:
         for page in range(1, MOST_PAGES + 1):
             result = self._get(f"content/current/CUI/{cui}/relations", pageNumber=str(page), pageSize=str(PAGE_SIZE))
             listed = result if isinstance(result, list) else []
-            for one in listed:
-                relation, name, address = (one.get(key) for key in ("additionalRelationLabel", "relatedIdName", "relatedId"))
+            for entry in listed:
+                relation, name, address = (entry.get(key) for key in ("additionalRelationLabel", "relatedIdName", "relatedId"))
                 other = address.rstrip("/").rpartition("/")[2] if isinstance(address, str) else ""
                 if isinstance(relation, str) and relation and isinstance(name, str) and _is_cui(other):
                     yield Relation(relation, other, name)

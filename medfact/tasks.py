@@ -142,7 +142,8 @@ def _some(planned: Plan) -> Iterator[str]:
     """Statements of both labels; a false one carries its mark."""
     statements = [item.statement for item in planned.statements]
     for label in (True, False):
-        yield from (_line(one) for one in [one for one in statements if one.label is label][: SHOWN // 2])
+        matching = [statement for statement in statements if statement.label is label]
+        yield from map(_line, matching[: SHOWN // 2])
 
 
 def _line(statement: Statement) -> str:
