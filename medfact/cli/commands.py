@@ -118,7 +118,7 @@ COMMANDS = (
     ),
     Command(
         "write",
-        "evaluate:start_writer",
+        "write:start_writer",
         "have a language model rephrase the prototypes, write statements itself, or draft templates",
         argument(
             "kind",
@@ -185,10 +185,10 @@ COMMANDS = (
         DATABASE,
         OUTPUT,
     ),
-    Command("written", "evaluate:written", "list what was written, and why some of it was stopped", RUN, DATABASE, OUTPUT),
+    Command("written", "write:written", "list what was written, and why some of it was stopped", RUN, DATABASE, OUTPUT),
     Command(
         "drafts",
-        "evaluate:save_drafts",
+        "write:save_drafts",
         "save drafted templates as a pool file, for a person to read and to accept",
         RUN,
         argument("-o --output", "FILE", "a .yaml file; otherwise prints it"),

@@ -139,7 +139,7 @@ def test_two_runs_say_what_differs(store: Store) -> None:
 
 
 def test_entries_have_what_bibtex_needs() -> None:
-    assert len(entries()) == 15
+    assert len(entries()) == 13
     for key, entry in entries().items():
         fields = dict(re.findall(r"^  (\w+) = {(.*)},?$", entry, re.M))
         assert fields["author"]

@@ -108,11 +108,17 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     assert re.fullmatch(r"[1-9]\d?% · always says true on clinical-core · medfact", meanwhile["title"])
     for _ in events:
         pass
-    end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
+    looks = []
+
+    def has_the_last_figures() -> bool:
+        looks.append(look(services, run=run, drawn=drawn | meanwhile["drawn"]))
+        return looks[-1]["again"] is None
+
+    until(has_the_last_figures)
+    end = looks[-1]
     assert services.store.run(run).state == COMPLETE
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
     assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
-    assert end["again"] is None
     assert "Run again" in end["fragments"]["progress"]
     assert end["title"] == "always says true on clinical-core · medfact"
 
@@ -202,28 +208,6 @@ def test_whether_a_run_is_there_needs_no_new_figures(services: Services, run: st
     monkeypatch.setattr(Reports, "_make", made_again)
     assert services.asked(run)
     assert services.reports.latest(run).behind
-
-
-def test_a_page_looks_when_the_figures_of_the_end_should_be_made(
-    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """How long those of runs that have ended took lately: after one that took 0.8 s an eighth of that is expected."""
-    job = replace(Snapshot(1, RUNNING, None, 640, 0, None, None), seconds_of_answering=0.3)
-    begun = services.reports.live(run)
-    going = replace(begun, job=job, run=replace(begun.run, state=RUNNING))
-    assert services.reports.pace(going) == 0.3, "those of a run that has only begun do not count"
-    now = [100.0]
-
-    def slowly(*of: Any) -> Report:
-        now[0] += 0.8
-        return report(*of)
-
-    for _ in answer(run, services.store):
-        pass
-    monkeypatch.setattr("medfact.results.live.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("medfact.results.live.report", slowly)
-    assert services.reports.settled(run).state == COMPLETE
-    assert services.reports.pace(going) == pytest.approx(0.3 + 0.1)
 
 
 def test_what_is_taken_away_has_the_figures_of_all_answers(
