@@ -125,7 +125,6 @@ def test_every_page_opens_and_its_links_stay_under_the_prefix(page: Page, front:
         "studio",
         "write",
         "runs",
-        "compare",
         "evaluate",
         "tour",
         "game",
