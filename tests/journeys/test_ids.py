@@ -23,6 +23,7 @@ from recorded import recorded
 from strangers import TABLE, store_of
 from visitors import Visitor
 
+from medfact.answers.prompts import RETRY
 from medfact.curation.checks import RULES
 from medfact.results.logs import LOGS
 from medfact.runs.start import start, start_planned
@@ -33,7 +34,6 @@ from medfact.web.evaluate.form import Setup
 from medfact.web.guard import is_used
 from medfact.web.pages.every import PAGES
 from medfact.web.visitors import COOKIE, owner_of_cookie
-from medfact.writing.guards import AGAIN
 from medfact.writing.runs import planned_writing
 
 ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
@@ -94,7 +94,7 @@ def writing_in(store: Store) -> list[str]:
     """A writing of two attempts, whose model nobody asks."""
     spec, planned = planned_writing("rephrase", RunSpec(model="openai:writer", limit=2, shots=0))
     first = start_planned(spec, planned, store)
-    return [first, start_planned(spec.override(task=AGAIN, writing=first), planned, store)]
+    return [first, start_planned(spec.override(task=RETRY, writing=first), planned, store)]
 
 
 def orphan_in(store: Store) -> str:

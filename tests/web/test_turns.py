@@ -350,7 +350,7 @@ def test_without_a_server_who_reads_waits_for_a_place() -> None:
 def test_what_fails_again_is_kept_and_what_takes_too_long_is_not() -> None:
     tried: list[str] = []
 
-    @shared_cache(4, fails=isolated.fails_again)
+    @shared_cache(4, is_permanent=isolated.fails_again)
     def read(name: str) -> str:
         tried.append(name)
         raise (isolated.TooMuch if name == "slow" else FactsError)(f"{name} cannot be read.", "Save it again.")
