@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -213,14 +214,15 @@ os._exit(0)
 """
 
 
-def addresses() -> list[str]:
+def addresses(home: Path) -> list[str]:
     """Those of files, exports, frames and all else that this server answers itself, as they are declared."""
-    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True, cwd=ROOT)
+    environment = {**os.environ, "MEDFACT_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
     return [path for path in sorted(done.stdout.split()) if "{" in path and is_used(re.sub(r"{\w+}", WRONG, path))]
 
 
 def test_no_file_tells_one(stranger: Stranger, sought: dict[str, str], home: Path) -> None:
-    declared = addresses()
+    declared = addresses(home)
     assert {"/export/{run}", "/embed/{run}", "/download/{runs}/report.html"} <= set(declared)
     for path, wanted in product(declared, sought.values()):
         parts = re.findall(r"{(\w+)}", path)
