@@ -16,7 +16,7 @@ from medfact.results.compare import sides_of
 from medfact.results.fact_table import OverModels, over_models
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.text import lines_of
-from medfact.reviews.game import contradicted
+from medfact.reviews.queues import contradicted
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec

@@ -19,7 +19,8 @@ from medfact.datasets import load_bundled
 from medfact.facts import Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
-from medfact.reviews.game import at_random, packets
+from medfact.reviews.game import packets
+from medfact.reviews.queues import at_random
 from medfact.reviews.reliability import reliability
 from medfact.reviews.verdicts import is_blind, opinions, show_labels
 from medfact.spec import LOCAL_OWNER

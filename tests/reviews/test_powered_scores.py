@@ -10,7 +10,7 @@ import pytest
 from recorded import recorded
 
 from medfact.facts import Fact
-from medfact.reviews.game import at_random
+from medfact.reviews.queues import at_random
 from medfact.reviews.scores import draws_of
 from medfact.reviews.text import Summary, summary
 from medfact.reviews.verdicts import ADJUDICATOR, CHOSEN, CONTESTED, DEPENDS, FALSE, GAME, TRUE, UNCLEAR, WITHDRAWN

@@ -18,7 +18,7 @@ from small_facts import facts_of, rows_of_facts
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.results.report import board_of
-from medfact.reviews.game import at_random, contested, disputed, shuffled
+from medfact.reviews.queues import at_random, contested, disputed, shuffled
 from medfact.reviews.reliability import by_origin, ceiling, most_wrong, reliability, statements_to_check
 from medfact.reviews.scores import reviewed_scores
 from medfact.reviews.text import changes, reviewed_in_words, summary, told_once

@@ -16,7 +16,7 @@ from recorded import recorded
 from strangers import store_of
 from visitors import Visitor
 
-from medfact.reviews.game import at_random
+from medfact.reviews.queues import at_random
 from medfact.reviews.verdicts import RANDOM, opinions
 from medfact.runs.start import start
 from medfact.spec import RunSpec

@@ -23,7 +23,6 @@ from medfact.facts import Fact
 from medfact.languages import names_in
 from medfact.limits import is_public_server
 from medfact.results.wording import duration, share
-from medfact.reviews.game import disputed, disputed_or_wrong, shuffled
 from medfact.reviews.guidelines import Guidelines, guidelines, is_absolute
 from medfact.reviews.invitations import (
     ASKED_DAYS,
@@ -35,6 +34,7 @@ from medfact.reviews.invitations import (
     invited_by,
     progress,
 )
+from medfact.reviews.queues import disputed, disputed_or_wrong, shuffled
 from medfact.reviews.reliability import statements_to_check
 from medfact.reviews.text import changes
 from medfact.reviews.transfer import LONGEST_NAME, LONGEST_TEXT

@@ -16,8 +16,8 @@ from medfact.models import provider_of
 from medfact.prototypes import orient_facts
 from medfact.results.fact_table import against_in_words
 from medfact.results.wording import short_name
-from medfact.reviews.game import at_random, contested, contradicted
 from medfact.reviews.invitations import OWNERS, invited_by
+from medfact.reviews.queues import at_random, contested, contradicted
 from medfact.reviews.verdicts import REVIEWER, Opinion, opinions
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
