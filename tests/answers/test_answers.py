@@ -306,7 +306,7 @@ def test_a_long_reply_takes_no_longer_than_its_length(part: str, reading: str) -
 )
 def test_no_reply_holds_its_reader_up(reply: str) -> None:
     """Each is read in about 0.02 s; "simply" 22 times took a second, and twice as long with each more."""
-    assert slow_texts.seconds(lambda: read_answer(reply, "committed"), 1.0) < 1.0
+    assert slow_texts.measure_seconds(lambda: read_answer(reply, "committed"), 1.0) < 1.0
 
 
 # ------------------------------------------------------------------------- replies by kind

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import small_llama, small_tokenizer
+from small_models import train_small_tokenizer, write_small_llama
 from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
@@ -85,7 +85,7 @@ def test_p_true_is_read_at_the_word_that_decides(tokens: list[str], reading: str
 
 def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
     """ "Answer: True There is no doubt": the last answer word is "no", but True is what is read."""
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     text = "Answer: True There is no doubt"
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     vocabulary = Vocabulary(tokenizer, [tokenizer.eos_token_id])
@@ -103,7 +103,7 @@ def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
 
 
 def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
-    tokenizer = small_tokenizer(letters=True)
+    tokenizer = train_small_tokenizer(letters=True)
     text = "Ärzte — 죷: true"
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     pieces = Vocabulary(tokenizer, []).pieces(tokens)
@@ -115,7 +115,7 @@ def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
 
 def test_a_character_of_several_tokens_stands_at_its_first() -> None:
     """A word begins where its first byte is chosen. A byte that never becomes a character stands alone."""
-    tokenizer = small_tokenizer(letters=True)
+    tokenizer = train_small_tokenizer(letters=True)
     vocabulary = Vocabulary(tokenizer, [])
     word, after = (tokenizer(text, add_special_tokens=False).input_ids for text in ("错误", " a"))
     assert vocabulary.pieces(word) == ["错", "", "", "误", "", ""]
@@ -144,7 +144,7 @@ def test_beginnings_are_read_in_other_languages_alone() -> None:
 @pytest.mark.model
 def test_a_prompt_that_leaves_room_for_its_answer_alone_is_asked(tmp_path: Path) -> None:
     """Five shots want 16 tokens of a reply, but one settles it; a reading of the whole reply needs all of them."""
-    folder = small_llama(tmp_path, context=96, lean=4.0)
+    folder = write_small_llama(tmp_path, context=96, lean=4.0)
     model = load_model(f"hf:{folder}")
     shots = (Demonstration("pain is a symptom of gout.", True),)
     texts = ["fever " * number for number in range(1, 60)]
@@ -172,7 +172,7 @@ ASKED = ({"role": "user", "content": "fever is a symptom of gout, true or false?
 
 
 def with_template(template: str) -> PreTrainedTokenizerFast:
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     tokenizer.chat_template = template
     return tokenizer
 
@@ -202,7 +202,7 @@ def test_template_arguments_reach_the_template() -> None:
 @pytest.mark.model
 def test_a_thinking_model_is_read_after_its_thoughts(tmp_path: Path) -> None:
     """The template opens a thought: what the model says belongs to it until it is closed."""
-    folder = small_llama(tmp_path, chat=True)
+    folder = write_small_llama(tmp_path, chat=True)
     model = load_model(f"hf:{folder}", placement=Placement(thinking=True, max_tokens=12))
     model.tokenizer.chat_template = OPENS
     ((_, done),) = model.complete([make_prompt("fever is a symptom of gout.", (), chat=True)])
@@ -212,7 +212,7 @@ def test_a_thinking_model_is_read_after_its_thoughts(tmp_path: Path) -> None:
 
 
 def test_p_true_is_read_after_the_thoughts() -> None:
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     text = "true</think>\nFalse"
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     vocabulary = Vocabulary(tokenizer, [tokenizer.eos_token_id])
@@ -232,7 +232,7 @@ def test_a_reply_of_no_tokens_is_a_mistake() -> None:
 
 @pytest.mark.model
 def test_a_local_reply_takes_as_many_tokens_as_are_wanted(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     prompt = make_prompt("fever is a symptom of gout.", (), chat=False, reading=KEYWORD)
     lengths = {}
     for tokens in (None, 3):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from mock_service import Behaviour, MockService
-from pages import half, violations
+from pages import accessibility_violations, rephrase_or_negate
 from playwright.sync_api import Browser, Page, expect
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.models import ServiceSettings
 from medfact.reviews.verdicts import FALSE, TRUE
@@ -27,7 +27,7 @@ MODELS = ("baseline:negation-cue", "baseline:always-true", "baseline:random")
 def runs(app_home: Path, address: str) -> str:
     """Three runs of the same ten pairs, eight facts of them reviewed by two, as an address names them."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = [recorded(RunSpec(model=model, limit=10, shots=0), store) for model in MODELS]
+    made = [complete_run(RunSpec(model=model, limit=10, shots=0), store) for model in MODELS]
     judged = list(dict.fromkeys(item.statement.fact for item in store.answers.asked(made[0])))[:8]
     for reviewer in ("ada", "ben"):
         verdict = TRUE if reviewer == "ada" else FALSE
@@ -39,7 +39,7 @@ def runs(app_home: Path, address: str) -> str:
 def written(app_home: Path, address: str) -> str:
     """A rephrasing, half of it stopped."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    with MockService(Behaviour(writes=half)) as service:
+    with MockService(Behaviour(write_reply=rephrase_or_negate)) as service:
         spec = RunSpec(model="openai:writer", limit=5, shots=0, service=ServiceSettings(base_url=service.base_url))
         writing = start_writing("rephrase", spec, store)
         assert list(write(writing, store))
@@ -92,7 +92,7 @@ def test_axe_finds_nothing_and_every_control_shows_its_focus(
     if view == "the game":
         visited.locator("[data-key=game-start-calm]").click()
         expect(visited.locator("#game [data-question]")).to_have_count(8)
-        assert violations(visited) == []
+        assert accessibility_violations(visited) == []
         for number in range(8):
             up = visited.locator("#game [data-question]:visible")
             expect(up).to_contain_text(f"{number + 1} of 8")
@@ -106,12 +106,12 @@ def test_axe_finds_nothing_and_every_control_shows_its_focus(
         assert controls_without_a_visible_focus(visited) == []
     visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((fold) => (fold.open = true))")
     visited.wait_for_timeout(1000)  # it unfolds; figures are drawn
-    assert violations(visited) == []
+    assert accessibility_violations(visited) == []
     visited.get_by_role("button", name="Light or dark colours").dispatch_event("click")  # an open drawer may lie over it
     expect(visited.locator("body")).to_have_class(re.compile(r"\bdark\b"))
-    assert violations(visited) == []
+    assert accessibility_violations(visited) == []
     visited.set_viewport_size({"width": 390, "height": 844})
-    assert violations(visited) == []
+    assert accessibility_violations(visited) == []
 
 
 WITH_FOCUS = {

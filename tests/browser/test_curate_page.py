@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import watched
-from pages import violations
+from browser import open_checked_page
+from pages import accessibility_violations
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.datasets import load_file
@@ -30,7 +30,7 @@ PROPOSALS = [
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page of a browser of its own."""
-    with watched(browser, address) as opened:
+    with open_checked_page(browser, address) as opened:
         yield opened
 
 
@@ -47,7 +47,7 @@ def test_proposals_are_decided_by_keyboard_and_become_a_file(page: Page, address
     page.set_viewport_size({"width": 390, "height": 800})
     for dark in (False, True):
         page.evaluate("dark => document.body.classList.toggle('dark', dark)", dark)
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(button.bounding_box()["height"] >= 24 for button in card.locator("button:visible").all())  # type: ignore[index]
     expect(card.locator("mark.mf-of-tail").first).to_have_text("colchicine")
@@ -73,7 +73,7 @@ def test_proposals_are_decided_by_keyboard_and_become_a_file(page: Page, address
     page.keyboard.press("r")
     expect(card).to_contain_text("2 facts where all who checked it accept the same fact")
     expect(card).to_contain_text("ada: accepts 66.7%")
-    assert violations(page) == []
+    assert accessibility_violations(page) == []
     with page.expect_download() as given:
         card.get_by_role("link", name="CSV").first.click()
     file = tmp_path / "facts.csv"

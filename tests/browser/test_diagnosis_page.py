@@ -6,10 +6,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from pages import tab
+from pages import open_tab
 from playwright.sync_api import Page, expect
-from recorded import recorded
-from small_facts import Answerer
+from recorded import complete_run
+from small_facts import StubModel
 
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import Store
@@ -23,10 +23,10 @@ ALWAYS_YES = "It says “true” to all 50 true facts and all "
 def run(app_home: Path, address: str) -> str:
     """A run of dangerous falsehoods, to which a model says True throughout."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    return recorded(
+    return complete_run(
         RunSpec(model="always-yes", dataset="not-indicated", limit=50, shots=0),
         store,
-        load=Answerer(lambda prompt: "True").load,
+        load=StubModel(lambda prompt: "True").load,
     )
 
 
@@ -36,7 +36,7 @@ def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> Non
     page.locator("[data-key=table-diagnoses]").click()
     table = page.get_by_role("region", name="share of facts with each diagnosis")
     expect(table.locator("tbody tr")).to_have_count(9)
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     page.locator("[data-key=choose-only]").select_option("always-yes")
     expect(page.locator(".mf-pager").first).to_contain_text("facts 1 to")
     page.locator(".mf-pair").first.click()

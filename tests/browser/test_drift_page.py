@@ -6,11 +6,11 @@ import secrets
 from pathlib import Path
 
 import pytest
-from browser import watched
-from pages import violations
+from browser import open_checked_page
+from pages import accessibility_violations
 from playwright.sync_api import Browser, Page, expect
-from served_runs import run_on
-from small_facts import rows_of_facts, write_csv
+from served_runs import complete_run_on
+from small_facts import make_fact_rows, write_csv
 
 from medfact.models.prompt import Served
 from medfact.spec import RunSpec
@@ -36,13 +36,13 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
 ) -> None:
     cookie = secrets.token_hex(16)
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(owner_of_cookie(cookie))
-    facts = str(write_csv(tmp_path / "facts.csv", rows_of_facts()))
+    facts = str(write_csv(tmp_path / "facts.csv", make_fact_rows()))
     for model in ("openai:model", f"openai:{LONG}"):
         spec = RunSpec(model=model, facts=facts, shots=0)
         for week, day in enumerate(WEEKS):
             served = Served(f"{model[7:]}-2026-{'08' if week < 2 else '09'}", f"fp_{week // 2}")
-            run_on(store, spec, day, served, range(0, 70, 7) if week < 2 else range(0, 70, 3))
-    with watched(browser, address) as page:
+            complete_run_on(store, spec, day, served, range(0, 70, 7) if week < 2 else range(0, 70, 3))
+    with open_checked_page(browser, address) as page:
         page.context.add_cookies([{"name": "medfact-visitor", "value": cookie, "url": address}])
         for width, scheme in ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")):
             look(page, address, scheme, width)
@@ -70,6 +70,6 @@ def test_a_model_is_followed_over_time_by_keyboard_and_on_a_phone(
             expect(table.locator("tbody tr").nth(2)).to_contain_text("▲ served otherwise")
             expect(table.locator("tbody tr").nth(1)).to_contain_text("not shown")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
         page.locator("#drift button[aria-expanded]").first.click()
         expect(page.locator("#drift .mf-plot")).to_have_count(1)

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import trouble_of
+from browser import collect_page_errors
 from playwright.sync_api import Browser, Page, expect
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -39,7 +39,9 @@ def site(folder: Path) -> Iterator[str]:
 def runs(app_home: Path) -> tuple[str, str]:
     """A run that is published, and one that is not."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}")
-    made = [recorded(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")]
+    made = [
+        complete_run(RunSpec(model=f"baseline:{name}", limit=12, shots=0), store) for name in ("negation-cue", "always-true")
+    ]
     store.publications.publish(made[0], "<b>the first</b>")
     return made[0], made[1]
 
@@ -135,7 +137,7 @@ def test_colours_follow_the_visitors(browser: Browser, runs: tuple[str, str], ad
 
 def test_the_share_menu_has_the_snippet(browser: Browser, runs: tuple[str, str], address: str, tmp_path: Path) -> None:
     page = browser.new_context().new_page()
-    trouble = trouble_of(page, address)
+    trouble = collect_page_errors(page, address)
     page.goto(f"{address}evaluate?run={runs[0]}")
     page.locator("[data-key=share]").click()
     expect(page.locator(".mf-menu[open]")).to_contain_text("To show it on another site, paste this there.")
@@ -178,7 +180,7 @@ def test_a_static_space_asks_nobody_else(
         page = browser.new_context(offline=way == "file").new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        trouble = trouble_of(page, begin)
+        trouble = collect_page_errors(page, begin)
         page.goto(f"{begin}index.html")
         expect(page.locator("h1")).to_contain_text("true unless denied")
         links = page.locator("a[href$='.csv'], a[href$='.svg']").evaluate_all("(all) => all.map((one) => one.href)")

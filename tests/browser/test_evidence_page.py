@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import choose_models, choose_pairs
-from pages import tab, upload
+from browser import choose_models, type_pair_count
+from pages import open_tab, upload_file
 from playwright.sync_api import Page, expect
 from small_facts import write_csv
 
@@ -20,7 +20,7 @@ def open_inputs(page: Page) -> None:
 
 def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     choose_models(page, "a coin")
-    choose_pairs(page, 10)
+    type_pair_count(page, 10)
     open_inputs(page)
     page.get_by_label("by shared words (BM25)").check()
     page.get_by_label("with passages that do not").check()
@@ -31,7 +31,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     rows = page.locator("#scores tbody tr")
     expect(rows.filter(has_text="160 of 160 statements · complete")).to_have_count(3)
     expect(rows.filter(has_text="sparse passages without the answer")).to_have_count(1)
-    tab(page, "With passages")
+    open_tab(page, "With passages")
     found = page.get_by_role("region", name="recall of the fact")
     expect(found.locator("tbody tr")).to_have_count(2)
     expect(found.locator("tbody tr").nth(0)).to_contain_text("passages that may contain the answer")
@@ -63,29 +63,29 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
 
 def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
     choose_models(page, "a coin")
-    choose_pairs(page, 10)
+    type_pair_count(page, 10)
     open_inputs(page)
     rows = [{"number": n, "abstract": f"Note {n} on <b>asthma</b> and ${{wheezing}}. It is short."} for n in range(30)]
-    upload(page, write_csv(tmp_path / "notes.csv", rows), "Your own documents")
+    upload_file(page, write_csv(tmp_path / "notes.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("notes.csv: 30 passages, of 100 words at most.")
     expect(page.locator("#documents-said")).to_contain_text("notes.csv: 30 passages read.")
     rows = [{"left": f"left {n}", "right": f"right {n}"} for n in range(5)]
-    upload(page, write_csv(tmp_path / "two.csv", rows), "Your own documents")
+    upload_file(page, write_csv(tmp_path / "two.csv", rows), "Your own documents")
     page.get_by_label("Which column of two.csv holds the text?").select_option("right")
     page.get_by_role("button", name="Use it").click()
     expect(page.locator("#documents")).to_contain_text("two.csv: 5 passages")
     broken = tmp_path / "broken.txt"
     broken.write_bytes(bytes(range(256)) * 40)
-    upload(page, broken, "Your own documents")
+    upload_file(page, broken, "Your own documents")
     expect(page.locator("#documents-said")).to_contain_text("broken.txt")
     expect(page.locator("#documents-said")).to_contain_text("The documents chosen before stay in use.")
     expect(page.locator("#documents")).to_contain_text("two.csv")
     page.get_by_role("button", name="Use the known facts instead").click()
     expect(page.locator("#documents")).to_contain_text("Passages come from the facts of the data set")
     rows = [{"text": f"Note {n} on <b>asthma</b> and ${{wheezing}} of the patient."} for n in range(3)]
-    upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
+    upload_file(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
     expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
     page.locator("#evaluate").click()
     expect(page.locator("#progress [role=status]")).to_have_text("320 of 320 statements · complete")
-    tab(page, "With passages")
+    open_tab(page, "With passages")
     expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import watched
-from pages import upload, write_facts
+from browser import open_checked_page
+from pages import upload_file, write_facts
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """The list of facts."""
-    with watched(browser, address, height=800) as opened:
+    with open_checked_page(browser, address, height=800) as opened:
         opened.goto(f"{address}facts")
         expect(opened.locator(".mf-fact")).to_have_count(20)
         yield opened
@@ -102,7 +102,7 @@ def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(pa
 
 def test_a_file_of_ones_own_is_brought_here(page: Page, tmp_path: Path) -> None:
     rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(12)]
-    upload(page, write_facts(tmp_path / "own.csv", rows, ("head", "relation", "tail")))
+    upload_file(page, write_facts(tmp_path / "own.csv", rows, ("head", "relation", "tail")))
     expect(page.locator("#said")).to_contain_text("own.csv: 12 true facts read")
     expect(page.locator(".mf-fact")).to_have_count(12)
     page.reload()

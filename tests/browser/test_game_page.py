@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import watched
+from browser import open_checked_page
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
@@ -22,7 +22,7 @@ UP = "#game .mf-question:visible"
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """The game, open."""
-    with watched(browser, address) as opened:
+    with open_checked_page(browser, address) as opened:
         opened.goto(f"{address}game")
         expect(opened.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
         yield opened

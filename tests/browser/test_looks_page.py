@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import choose_models, choose_pairs, show_demonstration, watched
+from browser import choose_models, open_checked_page, open_demonstration, type_pair_count
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.web.layout import style
@@ -123,7 +123,7 @@ CUT = """() => [...document.querySelectorAll('mf-part table')]
 def test_pages_fit_their_screen_and_have_one_width(browser: Browser, address: str, width: int) -> None:
     """The navigation has one place on all of them, and every control looks like what it is."""
     places: dict[str, Any] = {}
-    with watched(browser, address, width) as page:
+    with open_checked_page(browser, address, width) as page:
         for path, there in PAGES.items():
             visit(page, address, path, there)
             for _ in range(40):  # what opens scrolls and settles
@@ -136,7 +136,7 @@ def test_pages_fit_their_screen_and_have_one_width(browser: Browser, address: st
         visit(page, address, "evaluate", PAGES["evaluate"])
         page.locator("[data-key=relations]").click()
         assert page.evaluate(CUT) == []
-        show_demonstration(page, address)
+        open_demonstration(page, address)
         for tab in ("Summary", "Facts", "Confidence", "Groups", "Statistics"):
             page.get_by_role("tab", name=tab).click()
             expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
@@ -156,7 +156,7 @@ def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:
     choose_models(page, "a coin", "true unless denied")
     expect(box).to_be_visible()
     box.locator("input").check()
-    choose_pairs(page, 60)
+    type_pair_count(page, 60)
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("true unless denied", timeout=120_000)
     expect(page.locator("#scores [data-key=race]").first).to_be_visible(timeout=120_000)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browser import watched
-from pages import upload, violations
+from browser import open_checked_page
+from pages import accessibility_violations, upload_file
 from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -37,15 +37,15 @@ def test_a_table_is_matched_and_asked_in_own_sentences(
     browser: Browser, address: str, tmp_path: Path, width: int, more: dict[str, object]
 ) -> None:
     (tmp_path / "ward.csv").write_text(TABLE)
-    with watched(browser, address, width, 900, **more) as page:
+    with open_checked_page(browser, address, width, 900, **more) as page:
         page.goto(f"{address}evaluate")
         expect(page.locator("#models input").first).to_be_visible()
-        upload(page, tmp_path / "ward.csv")
+        upload_file(page, tmp_path / "ward.csv")
         expect(page.locator("#personal-heading")).to_have_text("Is ward.csv about patients?")
         assert "Jane Doe" not in page.content()
         assert "Koplik spots" not in page.content()
         expect(page.locator("#evaluate")).to_have_text("Evaluate 1 model")
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
         page.reload()
         press(page, page.get_by_role("button", name="Leave this column out"))
         expect(page.locator("#map-head")).to_have_value("Krankheit")
@@ -61,7 +61,7 @@ def test_a_table_is_matched_and_asked_in_own_sentences(
         expect(card).to_contain_text("it cannot be denied by one word")
         page.reload()
         expect(plain).to_have_value("[Y] goes with [X].")
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
         press(page, card.get_by_role("button", name="Use these sentences"))
         expect(page.locator("#facts-said")).to_contain_text("cannot be used")
         plain.fill("[X] has the typical sign [Y].")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas
 import pytest
-from browser import choose_models, choose_pairs
+from browser import choose_models, type_pair_count
 from mock_service import Behaviour, MockService
-from pages import HOSTILE, tab, upload, write_facts
+from pages import HOSTILE, open_tab, upload_file, write_facts
 from playwright.sync_api import Browser, Page, Request, expect
 
 pytestmark = pytest.mark.browser
@@ -40,14 +40,14 @@ def evaluate(page: Page) -> None:
 
 def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Page, tmp_path: Path) -> None:
     (tmp_path / "broken.xlsx").write_bytes(b"PK\x03\x04 not a workbook")
-    upload(page, tmp_path / "broken.xlsx")
+    upload_file(page, tmp_path / "broken.xlsx")
     expect(page.locator("#setup")).to_contain_text("is not an Excel workbook")
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
     rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
-    upload(page, write_facts(tmp_path / "two.CSV", rows, ("head", "relation", "tail")))
+    upload_file(page, write_facts(tmp_path / "two.CSV", rows, ("head", "relation", "tail")))
     expect(page.locator("#evaluate")).to_have_text(re.compile("on two.CSV"))
     (tmp_path / "pic.png").write_bytes(b"no table")
-    upload(page, tmp_path / "pic.png")
+    upload_file(page, tmp_path / "pic.png")
     expect(page.locator("mf-part[name=offline]")).to_contain_text("pic.png is not in use: choose a file that ends in .csv")
     expect(page.locator("#go")).to_contain_text("16 true")
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
@@ -60,13 +60,13 @@ def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, addres
     page.set_viewport_size({"width": 390, "height": 844})
     choose_models(page, "a coin")
     rows = [(f"{'W' * 150}{n}", "symptoms", f"{'Q' * 150}{n}") for n in range(8)]
-    upload(page, write_facts(tmp_path / f"l{'o' * 150}ng.csv", rows, ("head", "relation", "tail")))
+    upload_file(page, write_facts(tmp_path / f"l{'o' * 150}ng.csv", rows, ("head", "relation", "tail")))
     button = page.locator("#evaluate")
     expect(button).to_have_text(re.compile("ooo.csv"))
     fits = "(node) => node.scrollWidth <= node.clientWidth"
     assert button.evaluate(fits)
     evaluate(page)
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     expect(page.locator(".mf-pair").first).to_be_visible()
     assert page.locator("html").evaluate(fits)
     page.goto(f"{address}facts")
@@ -107,7 +107,7 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
     choose_models(page, "a coin")
     for name, count in (("first.csv", 20), ("second.csv", 12)):
         rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(count)]
-        upload(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
+        upload_file(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
         page.wait_for_timeout(300)
     expect(page.locator("#evaluate")).to_have_text(re.compile("on second.csv"))
     evaluate(page)
@@ -117,7 +117,7 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
-    choose_pairs(page, 150)  # more than the demonstration asked, whose replies the model remembers
+    type_pair_count(page, 150)  # more than the demonstration asked, whose replies the model remembers
     expect(page.locator("#go")).to_contain_text("× 2 models")
     page.locator("#evaluate").focus()
     page.keyboard.press("Enter")
@@ -138,7 +138,7 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     expect(page.locator("#scores progress")).to_have_count(0)
     expect(rows.nth(0)).to_contain_text("true unless denied")  # whoever masters most stands first
     expect(rows.nth(0).locator("td").first).to_contain_text("50.0%")  # half of the facts are true: it masters these alone
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     drawer = page.locator(".mf-drawer")
     expect(drawer).to_be_focused()
@@ -200,7 +200,7 @@ def test_facts_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
     choose_models(page, "true unless denied")
     evaluate(page)
     has_ended(page)
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     facts = page.locator(".mf-pair")
     facts.first.focus()
     page.keyboard.press("ArrowDown")
@@ -224,7 +224,7 @@ def test_facts_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
 
 def evaluate_with_baseline(page: Page, pairs: int) -> None:
     choose_models(page, "true unless denied")
-    choose_pairs(page, pairs)
+    type_pair_count(page, pairs)
     evaluate(page)
     has_ended(page)
     expect(page.locator("#progress h1")).to_contain_text("true unless denied on ")
@@ -232,7 +232,7 @@ def evaluate_with_baseline(page: Page, pairs: int) -> None:
 
 def open_papers(page: Page) -> None:
     """Opens the papers' tables, which are a part of the tab Statistics."""
-    tab(page, "Statistics")
+    open_tab(page, "Statistics")
     page.get_by_role("button", name="The papers’ tables").click()
     expect(page.get_by_label("Tables and curves of")).to_be_visible()
 
@@ -257,7 +257,7 @@ def test_curves_are_drawn_and_saved(page: Page) -> None:
     rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
     assert len(rows) == 4 * 25  # a coin, 12 models on two data sets; the run is of another method
     assert rows["column"].notna().all()
-    tab(page, "Summary")
+    open_tab(page, "Summary")
     page.locator("#ways").scroll_into_view_if_needed()
     expect(page.locator("#ways .plot-container")).to_be_visible()
     picture = saved(page, page.locator("[data-svg=ways]")).read_text(encoding="utf-8")
@@ -290,7 +290,7 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
         page.locator("#stop").click()
         expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
         assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {SECRET}"}
-        came = len(service.answered) - 1  # the first call tried the service
+        came = len(service.answer_counts) - 1  # the first call tried the service
     expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=120_000)
     page.reload()
     expect(page.locator("#progress")).to_contain_text("stopped")
@@ -307,11 +307,11 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
 def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: str) -> None:
     rows = [(head, "symptoms", f"sign {number}") for number, head in enumerate(HOSTILE * 2)]
     choose_models(page, "a coin")
-    upload(page, write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail")))
+    upload_file(page, write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail")))
     expect(page.locator("#facts-said")).to_contain_text("12 true facts read")
     evaluate(page)
     expect(page.locator("#progress")).to_contain_text("complete")
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     expect(page.locator("#tab")).to_contain_text("<img src=x onerror=alert(1)>")
     for number in range(6):
         page.locator(".mf-pair").nth(number).click()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import watched
-from pages import upload, violations, write_facts
+from browser import open_checked_page
+from pages import accessibility_violations, upload_file, write_facts
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.browser
@@ -28,9 +28,9 @@ ROWS = [
 def test_partners_are_read_from_the_upload_to_the_end(browser: Browser, address: str, tmp_path: Path, look: str) -> None:
     is_phone = look == "phone"
     device: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True} if is_phone else {}
-    with watched(browser, address, **device, color_scheme="light" if is_phone else look) as page:
+    with open_checked_page(browser, address, **device, color_scheme="light" if is_phone else look) as page:
         page.goto(f"{address}evaluate")
-        upload(page, write_facts(tmp_path / f"{look}.csv", ROWS, ("head", "relation", "tail")))
+        upload_file(page, write_facts(tmp_path / f"{look}.csv", ROWS, ("head", "relation", "tail")))
         expect(page.locator(".mf-unchecked")).to_contain_text("Nobody has checked 6 of 6 false facts.")
         both = page.locator(".mf-preview .mf-variant:not(.mf-head)")
         expect(both).to_have_count(8)
@@ -43,7 +43,7 @@ def test_partners_are_read_from_the_upload_to_the_end(browser: Browser, address:
         page.get_by_role("link", name="Are these really false?").click()
         count, sentence = page.locator(".mf-packet b"), page.locator(".mf-partner-card .mf-sentence")
         expect(count).to_have_text("1 of 6")
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
 
         def say(button: str, key: str, then: str) -> None:
             if is_phone:
@@ -72,7 +72,7 @@ def test_partners_are_read_from_the_upload_to_the_end(browser: Browser, address:
         else:
             page.keyboard.press("F")
         expect(page.locator("#partners")).to_contain_text(re.compile(r"6 kept as false, 1 rejected: 1 of them drawn anew\."))
-        assert violations(page) == []
+        assert accessibility_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
         page.get_by_role("link", name="Go on to Evaluate").click()
         expect(page.locator(".mf-preview .mf-badge").first).to_be_visible()

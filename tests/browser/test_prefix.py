@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from browser import choose_models, served, trouble_of
-from pages import upload
+from browser import choose_models, collect_page_errors, serve_app
+from pages import upload_file
 from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -75,7 +75,7 @@ def proxied(behind: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("proxied")
-    with served(home, GRADIO_ROOT_PATH=PREFIX) as behind, proxied(behind) as url:
+    with serve_app(home, GRADIO_ROOT_PATH=PREFIX) as behind, proxied(behind) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -85,7 +85,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
     """Whatever it asks for outside the prefix is trouble: the proxy answers 404 there, and the console says so."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
-    trouble = trouble_of(opened, front)
+    trouble = collect_page_errors(opened, front)
     opened.on("response", lambda answer: trouble.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
     opened.goto(f"{front}evaluate")
     expect(opened.locator("#models input").first).to_be_visible()
@@ -99,7 +99,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
 def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: str, tmp_path: Path) -> None:
     rows = [f"disease {n},symptoms,sign {n}" for n in range(14)]
     (tmp_path / "own.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n")
-    upload(page, tmp_path / "own.csv")
+    upload_file(page, tmp_path / "own.csv")
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
     page.locator("#evaluate").click()

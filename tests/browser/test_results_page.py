@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import trouble_of
+from browser import collect_page_errors
 from playwright.sync_api import Browser, Page, expect
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.models import BUNDLED_FOLDERS
 from medfact.spec import LOCAL_OWNER, RunSpec
@@ -24,7 +24,7 @@ PATIENT = 120_000
 def runs(app_home: Path, address: str) -> str:
     """The two bundled models and a coin, about the same 60 facts and their false partners."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = [recorded(RunSpec(model=name, limit=60, shots=0), store) for name in (*BUNDLED_FOLDERS, "baseline:random")]
+    made = [complete_run(RunSpec(model=name, limit=60, shots=0), store) for name in (*BUNDLED_FOLDERS, "baseline:random")]
     return ",".join(made)
 
 
@@ -39,7 +39,7 @@ def opened(browser: Browser, address: str, runs: str) -> Iterator[Opened]:
     def open_(query: str = "", width: int = 1280, height: int = 800, **more: object) -> Page:
         contexts.append(browser.new_context(viewport={"width": width, "height": height}, **more))  # type: ignore[arg-type]
         page = contexts[-1].new_page()
-        troubles.append(trouble_of(page, address))
+        troubles.append(collect_page_errors(page, address))
         page.goto(f"{address}evaluate?run={runs}{query}")
         expect(page.locator("[role=tablist]")).to_be_visible(timeout=PATIENT)
         return page

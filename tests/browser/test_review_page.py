@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import served, watched
-from pages import HOSTILE, SLOWLY
+from browser import open_checked_page, serve_app
+from pages import HOSTILE, SLOW_FETCH_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.store import Store
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page of a browser of its own."""
-    with watched(browser, address) as opened:
+    with open_checked_page(browser, address) as opened:
         yield opened
 
 
@@ -178,7 +178,7 @@ def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -
 
 def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_path: Path) -> None:
     """The adjudicator sees what both said, with comments, decides, and the fact leaves the queue; nobody else sees it."""
-    with served(tmp_path, MEDFACT_ADJUDICATORS="Dora, emil") as address:
+    with serve_app(tmp_path, MEDFACT_ADJUDICATORS="Dora, emil") as address:
         for name, key, words in (("ada", "1", "Surely."), ("ben", "2", f"Never. {HOSTILE[1]}")):
             one = browser.new_context().new_page()
             open_review(one, address, name)
@@ -229,7 +229,7 @@ def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_h
 
 def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(browser: Browser, tmp_path: Path) -> None:
     """The demonstration's statements: one fact is held false, so that eight labels are flipped. Nobody else has reviewed."""
-    with served(tmp_path) as address:
+    with serve_app(tmp_path) as address:
         page = browser.new_context().new_page()
         page.goto(address)
         shown = page.locator("a[href*='evaluate?run=']").first
@@ -261,7 +261,7 @@ def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(bro
 def test_what_is_ticked_while_the_name_is_on_its_way_stays_ticked(page: Page, address: str) -> None:
     page.goto(f"{address}review")
     page.get_by_label("Your name or initials").fill("quick")
-    page.evaluate(SLOWLY)
+    page.evaluate(SLOW_FETCH_SCRIPT)
     page.keyboard.press("Enter")
     page.locator(".mf-verdicts input").first.check()
     expect(page.locator(".mf-packet")).to_contain_text("reviewed by quick")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import trouble_of
+from browser import collect_page_errors
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
-from recorded import finished
+from recorded import finished_event
 
 from medfact.exchange import export_run, import_run
 from medfact.models import Completion
@@ -53,7 +53,7 @@ class Visitor:
 
     def ended(self, **more: Any) -> str:
         """A run that is complete."""
-        last = finished(run_all(replace(self.spec, **more), self.store))
+        last = finished_event(run_all(replace(self.spec, **more), self.store))
         return last.run
 
     def row(self, run: str) -> Locator:
@@ -82,7 +82,7 @@ def arrive(browser: Browser, address: str, app_home: Path, facts_file: Path) -> 
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.add_cookies([{"name": "medfact-visitor", "value": cookie, "url": address}])
     page = context.new_page()
-    trouble = trouble_of(page, address)
+    trouble = collect_page_errors(page, address)
     store = Store(f"sqlite:///{app_home / 'medfact.db'}", owner_of_cookie(cookie))
     spec = RunSpec(model="baseline:always-true", facts=str(facts_file), limit=2, shots=0)
     return Visitor(page, address, store, context, spec, trouble)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import choose_models, choose_pairs, served, trouble_of
+from browser import choose_models, collect_page_errors, serve_app, type_pair_count
 from mock_service import Behaviour, MockService
-from pages import SLOWLY, upload, write_facts
+from pages import SLOW_FETCH_SCRIPT, upload_file, write_facts
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -58,7 +58,7 @@ def test_two_services_are_chosen_tested_and_compared_in_eight_clicks(page: Page,
     page.add_init_script(COUNT)
     page.goto(f"{address}evaluate")
     with MockService(Behaviour(key=ONE)) as one, MockService(Behaviour(key=OTHER)) as other:
-        upload(page, own(tmp_path))
+        upload_file(page, own(tmp_path))
         expect(page.locator(".mf-preview .mf-variant:not(.mf-head)")).to_have_count(8)
         expect(page.locator(".mf-preview").get_by_text("FALSE (test statement)")).to_have_count(8)
         page.locator("#models").get_by_role("checkbox", name="medfact-tiny", exact=True).click()
@@ -105,13 +105,13 @@ def is_as_chosen(page: Page) -> None:
 def test_nothing_is_lost_by_leaving_reloading_or_a_restart(browser: Browser, tmp_path: Path) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    with served(tmp_path) as address:
-        trouble = trouble_of(page, address)
+    with serve_app(tmp_path) as address:
+        trouble = collect_page_errors(page, address)
         page.goto(f"{address}evaluate")
-        upload(page, own(tmp_path))
+        upload_file(page, own(tmp_path))
         expect(page.locator("#choice .mf-own")).to_contain_text("own12.csv")
         choose_models(page, "a coin")
-        choose_pairs(page, 10)
+        type_pair_count(page, 10)
         add_service(page, "http://127.0.0.1:9/v1", ONE, "far")
         page.get_by_role("link", name="Facts", exact=True).click()  # at once: the last word is told as the page is left
         expect(page.locator("#cards")).to_contain_text("disease 0")
@@ -124,7 +124,7 @@ def test_nothing_is_lost_by_leaving_reloading_or_a_restart(browser: Browser, tmp
         is_as_chosen(page)
         expect(page.locator(".mf-row").get_by_label("key for")).to_have_attribute("placeholder", re.compile("kept until"))
         assert trouble == []
-    with served(tmp_path) as address:
+    with serve_app(tmp_path) as address:
         page.goto(f"{address}evaluate")
         is_as_chosen(page)
         expect(page.locator(".mf-row")).to_contain_text("Enter the key for 127.0.0.1 again")
@@ -175,7 +175,7 @@ def test_the_bar_is_in_sight_and_covers_nothing_at_the_end(browser: Browser, add
 def test_back_leads_to_the_form_and_forward_to_the_run(page: Page, address: str) -> None:
     form = f"{address}evaluate"
     choose_models(page, "a coin")
-    choose_pairs(page, 10)
+    type_pair_count(page, 10)
     page.locator("#evaluate").click()
     expect(page).to_have_url(re.compile(r"\?run=[0-9a-f]{32}$"))
     of_run = page.url
@@ -192,7 +192,7 @@ def test_evaluate_pressed_while_a_choice_is_on_its_way_goes_once_it_has_arrived(
     """The server is slow to hear of the model; the press is not lost."""
     choose_models(page)
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
-    page.evaluate(SLOWLY)
+    page.evaluate(SLOW_FETCH_SCRIPT)
     page.get_by_role("checkbox", name="a coin").check()
     page.locator("#evaluate").click()
     expect(page.locator("#progress h1")).to_have_text("a coin on clinical-core")

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from mock_service import MockService
-from pages import upload, write_facts
+from pages import upload_file, write_facts
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -45,7 +45,7 @@ def test_a_link_chooses_what_is_written_and_fills_nothing_else(page: Page, addre
 
 
 def test_what_is_agreed_to_is_one_host_and_one_file(page: Page, tmp_path: Path) -> None:
-    upload(page, facts(tmp_path, "own.csv", ROWS))
+    upload_file(page, facts(tmp_path, "own.csv", ROWS))
     expect(page.locator("#facts-said")).to_contain_text("14 true facts read")
     page.get_by_role("button", name="+ Add model").click()
     page.get_by_label("model's name").fill("m")
@@ -63,7 +63,7 @@ def test_what_is_agreed_to_is_one_host_and_one_file(page: Page, tmp_path: Path) 
     page.keyboard.press("Tab")
     box.check()
     expect(box).to_be_checked()
-    upload(page, facts(tmp_path, "next.csv", [*ROWS, ("gout", "symptoms", "pain")]))
+    upload_file(page, facts(tmp_path, "next.csv", [*ROWS, ("gout", "symptoms", "pain")]))
     expect(page.locator("#facts-said")).to_contain_text("15 true facts read")
     expect(page.get_by_label("My own facts may go to models.example: next.csv")).not_to_be_checked()
     expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages import HOSTILE, upload
+from pages import HOSTILE, upload_file
 from playwright.sync_api import Page, expect
-from writers import FORMS, NEW, RELATION
+from writers import FORMS, RELATION, TYPED_SENTENCES
 
 from medfact.prototypes import load_pool
 from medfact.store import Store
@@ -24,7 +24,7 @@ def facts_file(folder: Path) -> Path:
 def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     page: Page, address: str, app_home: Path, tmp_path: Path
 ) -> None:
-    upload(page, facts_file(tmp_path))
+    upload_file(page, facts_file(tmp_path))
     expect(page.locator("#facts")).to_contain_text("mine.csv")
     page.goto(f"{address}facts")
     page.get_by_role("link", name="edit the sentences").click()
@@ -33,13 +33,13 @@ def test_a_relation_of_ones_own_is_stated_signed_off_exported_and_evaluated(
     card = page.locator("#relation")
     expect(card.get_by_role("heading")).to_contain_text("new")
     for number, form in enumerate(FORMS):
-        card.locator(f"[data-set=s{number}]").fill("[X] always needs [Y]." if form == "dn" else NEW[form])
+        card.locator(f"[data-set=s{number}]").fill("[X] always needs [Y]." if form == "dn" else TYPED_SENTENCES[form])
     expect(card).to_contain_text("Remedy 0 is used to relieve disease 0.")
     expect(card).to_contain_text("Not usable: it differs from the affirmed sentence by more than the negation.")
     card.get_by_role("button", name="Save").click()
     expect(page.locator("#said")).to_contain_text("not in use yet: 1 of 8 sentences")
     expect(page.locator("#edited")).to_contain_text("not yet: 1 problem")
-    card.locator("[data-set=s4]").fill(NEW["dn"])
+    card.locator("[data-set=s4]").fill(TYPED_SENTENCES["dn"])
     expect(card).not_to_contain_text("Not usable")
     card.get_by_role("button", name="Save").click()
     expect(page.locator("#said")).to_contain_text("Saved the sentences of")

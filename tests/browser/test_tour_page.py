@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import watched
+from browser import open_checked_page
 from playwright.sync_api import Browser, Page, expect
 
 from medfact.spec import LOCAL_OWNER
@@ -36,7 +36,7 @@ def fits(page: Page) -> bool:
 @pytest.fixture(params=LOOKS)
 def opened(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
     scheme, width = LOOKS[request.param]
-    with watched(browser, address, width, 844, color_scheme=scheme, reduced_motion="reduce") as page:
+    with open_checked_page(browser, address, width, 844, color_scheme=scheme, reduced_motion="reduce") as page:
         yield page
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import choose_models, choose_pairs, trouble_of
+from browser import choose_models, collect_page_errors, type_pair_count
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
-from records import reported
+from records import report_record
 
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -39,7 +39,7 @@ def opened(browser: Browser, address: str) -> Iterator[Opened]:
     def open_(path: str = "evaluate") -> Page:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
-        troubles.append(trouble_of(page, address))
+        troubles.append(collect_page_errors(page, address))
         contexts.append(context)
         page.goto(address + path)
         return page
@@ -62,7 +62,7 @@ def begin_at(page: Page, service: MockService, facts: int) -> str:
 
 
 def begin(page: Page, facts: int) -> str:
-    choose_pairs(page, facts)
+    type_pair_count(page, facts)
     page.locator("#evaluate").click()
     page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)
     return "evaluate?" + page.url.partition("?")[2]
@@ -93,7 +93,7 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
     kept = sum(item.answer is not None for item in store.answers.asked(run))
     assert before < kept < 1600
     assert store.run(run).state == STOPPED
-    made = reported(store, run)
+    made = report_record(store, run)
     for watching in (one, other):
         expect(watching.locator("#progress")).to_contain_text(f"{kept:,} of 1,600 statements", timeout=PATIENT)
         shown = watching.locator("#scores td[data-figure=average_accuracy]")
@@ -114,7 +114,7 @@ def test_a_run_of_the_command_line_is_resumed_on_the_page(opened: Opened, store:
     page.locator("#resume").click()
     expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
     expect(page.locator("#resume")).to_have_count(0)
-    assert reported(store, run)["joint_accuracy"]["value"] == 0.5
+    assert report_record(store, run)["joint_accuracy"]["value"] == 0.5
 
 
 def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, store: Store) -> None:

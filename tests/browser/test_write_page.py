@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from mock_service import Behaviour, MockService
-from pages import HOSTILE, half, tab, upload, write_facts
+from pages import HOSTILE, open_tab, rephrase_or_negate, upload_file, write_facts
 from playwright.sync_api import Page, expect
-from writers import GOOD, statement_in
+from writers import DRAFTED_SENTENCES, parse_statement
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +35,7 @@ def start(page: Page) -> None:
 
 
 def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -> None:
-    with MockService(Behaviour(writes=half, latency=0.05)) as service:
+    with MockService(Behaviour(write_reply=rephrase_or_negate, latency=0.05)) as service:
         choose(page, address, service)
         expect(page.locator("#write-price")).to_contain_text(f"{STATEMENTS} texts to write, about")
         expect(page.locator("#write-price")).to_contain_text("at the list price of")
@@ -48,7 +48,7 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
         expect(opened).to_contain_text("sentences are rephrased")
         expect(opened).to_contain_text(re.compile(rf"of {STATEMENTS} sentences are rephrased"))
         expect(page.get_by_role("link", name="Evaluate with these sentences")).to_be_visible()
-        assert max(service.asked().values()) == 1
+        assert max(service.call_counts().values()) == 1
     expect(opened).to_contain_text("it denies what the prototype affirms")
     page.get_by_label("Show").select_option("rephrased")
     row = opened.locator(".mf-rewritten > li").first
@@ -70,7 +70,7 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     for asked in ("rephrased", "templates"):
         expect(page.locator("#scores tbody tr").filter(has_text=asked)).to_have_count(1)
     expect(page.locator("#tab")).to_contain_text("gpt-4o-mini")
-    tab(page, "Statistics")
+    open_tab(page, "Statistics")
     page.get_by_role("button", name="The papers’ tables").click()
     table = page.locator("section[aria-label='PretextTrans, Table 13']")
     first = table.locator("tbody tr").first
@@ -79,10 +79,12 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
 
 def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_path: Path) -> None:
     rows = [(f"deficiency {n}", relation, f"{relation} {n}") for n in range(12) for relation in ("avoided with", "revealed by")]
-    broken = "\n".join(text.replace("[Y] is not used to prevent", "[Y] is used to prevent") for text in GOOD)
-    upload(page, write_facts(tmp_path / "vitamins.csv", rows, ("head", "relation", "tail")))
+    broken = "\n".join(text.replace("[Y] is not used to prevent", "[Y] is used to prevent") for text in DRAFTED_SENTENCES)
+    upload_file(page, write_facts(tmp_path / "vitamins.csv", rows, ("head", "relation", "tail")))
     expect(page.locator("#facts-said")).to_contain_text("24 true facts read")
-    with MockService(Behaviour(writes=lambda prompt: broken if "revealed" in prompt else "\n".join(GOOD))) as service:
+    with MockService(
+        Behaviour(write_reply=lambda prompt: broken if "revealed" in prompt else "\n".join(DRAFTED_SENTENCES))
+    ) as service:
         choose(page, address, service, "templates", None)
         expect(page.locator("#write-price")).to_contain_text("2 texts to write")
         expect(page.get_by_label("My own facts may go")).to_have_count(0)  # nor is one asked for
@@ -111,14 +113,14 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
     expect(page.locator("#tab")).to_contain_text("accepted on the page Rewrite")
-    tab(page, "Facts")
+    open_tab(page, "Facts")
     page.locator(".mf-pair").first.click()
     expect(page.locator("#drawer")).to_contain_text("is given to prevent deficiency")
 
 
 def test_what_models_write_stays_text(page: Page, address: str) -> None:
     """A writer that answers with markup: it is shown, and nothing of it acts."""
-    with MockService(Behaviour(writes=lambda prompt: HOSTILE[1] + statement_in(prompt) + HOSTILE[3])) as service:
+    with MockService(Behaviour(write_reply=lambda prompt: HOSTILE[1] + parse_statement(prompt) + HOSTILE[3])) as service:
         choose(page, address, service, pairs=1)
         expect(page.locator("#write-price")).to_contain_text("16 texts to write")
         start(page)
@@ -129,7 +131,7 @@ def test_what_models_write_stays_text(page: Page, address: str) -> None:
 
 
 def test_another_visitor_reads_a_writing_and_changes_nothing(page: Page, address: str) -> None:
-    with MockService(Behaviour(writes=half)) as service:
+    with MockService(Behaviour(write_reply=rephrase_or_negate)) as service:
         choose(page, address, service, pairs=1)
         expect(page.locator("#write-price")).to_contain_text("16 texts to write")
         start(page)

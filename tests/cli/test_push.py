@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from recorded import recorded
-from small_facts import rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import make_fact_rows, write_csv
 
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -96,7 +96,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
 
 def asked(store: Store, **spec: Any) -> str:
-    return recorded(RunSpec(**{"model": "baseline:negation-cue", "limit": 10, "shots": 0, **spec}), store)
+    return complete_run(RunSpec(**{"model": "baseline:negation-cue", "limit": 10, "shots": 0, **spec}), store)
 
 
 def test_without_yes_nothing_is_sent(hub: Hub, store: Store, medfact: Callable[..., Any], url: str) -> None:
@@ -140,7 +140,7 @@ def test_a_page_that_is_there_stays(hub: Hub, store: Store, medfact: Callable[..
 def test_nothing_of_a_file_of_ones_own_goes_unasked(
     hub: Hub, store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path
 ) -> None:
-    rows = [{**row, "relation": "symptoms"} for row in rows_of_facts()]
+    rows = [{**row, "relation": "symptoms"} for row in make_fact_rows()]
     file = write_csv(tmp_path / "secret-name.csv", rows)
     run = asked(store, facts=str(file))
     done = medfact("push", run, "--to", "me/results", "--yes", "--db", url)

@@ -29,9 +29,9 @@ def checked(medfact: Medfact, service: MockService, url: str, *more: object) -> 
 def test_a_service_that_answers_alike_in_any_company(medfact: Medfact, url: str) -> None:
     with MockService(Behaviour(latency=0.05)) as service:
         row = checked(medfact, service, url)
-        assert service.most_in_flight > 3
-        assert set(service.asked().values()) == {4}
-        assert len(service.asked()) == row["prompts"] == 32
+        assert service.peak_in_flight > 3
+        assert set(service.call_counts().values()) == {4}
+        assert len(service.call_counts()) == row["prompts"] == 32
     assert (row["calls"], row["failed"]) == (128, 0)
     assert row["usd"] > 0
     for name in ("load", "order"):
@@ -53,7 +53,7 @@ def test_a_service_whose_answers_depend_on_its_load(medfact: Medfact, url: str) 
 
 
 def test_a_service_that_never_repeats_itself(medfact: Medfact, url: str) -> None:
-    with MockService(Behaviour(latency=0.01, sampled=True, no_logprobs=True)) as service:
+    with MockService(Behaviour(latency=0.01, is_sampled=True, ignores_logprobs=True)) as service:
         row = checked(medfact, service, url)
     assert row["load"]["largest"] is None
     assert "whatever its company" in row["said"]

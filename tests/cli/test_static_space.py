@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from huggingface_hub import SpaceCard
-from recorded import recorded
-from small_facts import rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import make_fact_rows, write_csv
 
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -22,8 +22,8 @@ FILES = {".medfact-static", "README.md", "answers.csv", "card.svg", "index.html"
 @pytest.fixture
 def run(store: Store, tmp_path: Path) -> str:
     (tmp_path / "secret-folder").mkdir()
-    file = write_csv(tmp_path / "secret-folder" / "mine.csv", rows_of_facts())
-    return recorded(RunSpec(model="baseline:negation-cue", facts=str(file), limit=10, shots=0), store.of("secret-owner"))
+    file = write_csv(tmp_path / "secret-folder" / "mine.csv", make_fact_rows())
+    return complete_run(RunSpec(model="baseline:negation-cue", facts=str(file), limit=10, shots=0), store.of("secret-owner"))
 
 
 def test_a_space_has_the_run_and_nothing_of_whoever_made_it(

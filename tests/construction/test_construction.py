@@ -19,9 +19,9 @@ from app_builders import quick_processes as quick_processes
 from hypothesis import given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
-from processes import Command
-from umls_files import atom, link, umls
-from waiting import until
+from processes import CommandProcess
+from umls_files import mrconso_row, mrrel_row, write_umls
+from waiting import wait_until
 
 from medfact.cli.construct import read_questions
 from medfact.construction import templates
@@ -57,16 +57,16 @@ def write_rrf(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     names, links, types = [], [], []
     for n in range(QUESTIONS):
-        names += [atom(cui(1, n), f"Disease{n} syndrome"), atom(cui(1, n), f"Morbus {n}", preferred="S PF N")]
-        names += [atom(cui(2, n), f"drug{n}"), atom(cui(3, n), f"GENE{n} gene")]
+        names += [mrconso_row(cui(1, n), f"Disease{n} syndrome"), mrconso_row(cui(1, n), f"Morbus {n}", preferred="S PF N")]
+        names += [mrconso_row(cui(2, n), f"drug{n}"), mrconso_row(cui(3, n), f"GENE{n} gene")]
         types += [f"{cui(1, n)}|T047|B2|{DISEASE}||", f"{cui(2, n)}|T121|A1|{DRUG}||", f"{cui(3, n)}|T028|A1|{GENE}||"]
-        links += [link(cui(1, n), "may_be_prevented_by", cui(2, n)), link(cui(2, n), "may_prevent", cui(1, n))]
-        links += [link(cui(1, n), "may_be_worsened_by", cui(2, (n + 1) % QUESTIONS))]
+        links += [mrrel_row(cui(1, n), "may_be_prevented_by", cui(2, n)), mrrel_row(cui(2, n), "may_prevent", cui(1, n))]
+        links += [mrrel_row(cui(1, n), "may_be_worsened_by", cui(2, (n + 1) % QUESTIONS))]
         links += [
-            link(cui(1, n), "related_to_genetic_biomarker", cui(3, n)),
-            link(cui(1, n), "isa", cui(1, (n + 1) % QUESTIONS)),
+            mrrel_row(cui(1, n), "related_to_genetic_biomarker", cui(3, n)),
+            mrrel_row(cui(1, n), "isa", cui(1, (n + 1) % QUESTIONS)),
         ]
-    return umls(folder, links, names, MRSTY=types)
+    return write_umls(folder, links, names, MRSTY=types)
 
 
 def writes(prompt: str) -> str:
@@ -110,7 +110,7 @@ def test_twenty_questions_become_a_data_set(
     predicates of MKJ's pool and a drafted one; 60 true statements with 3 false ones each.
     """
     folder = tmp_path / "made"
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         outcome = medfact(*arguments(questions, rrf, folder, service, url))
         assert outcome.code == 0, outcome.err
         steps = {row["step"]: (row["made"], row["problems"]) for row in map(json.loads, outcome.out.splitlines())}
@@ -172,31 +172,31 @@ def die_before(name: str) -> None:
 
 @pytest.mark.usefixtures("quick_processes")
 def test_killed_at_each_step_it_goes_on(questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         given = arguments(questions, rrf, tmp_path / "made", service, url)
         for name in KILLED_AT:
-            process = Command(tmp_path / "out", *given, before=partial(die_before, name)).ended()
+            process = CommandProcess(tmp_path / "out", *given, before=partial(die_before, name)).wait()
             assert process.code == -9, f"{name}: {process.err}"
-        last = Command(tmp_path / "out", *given).ended()
+        last = CommandProcess(tmp_path / "out", *given).wait()
         assert last.code == 0, last.err
-        assert max(service.asked().values()) == 1
+        assert max(service.call_counts().values()) == 1
         other = f"sqlite:///{tmp_path / 'other.db'}"
-        undisturbed = Command(tmp_path / "out", *arguments(questions, rrf, tmp_path / "other", service, other)).ended()
+        undisturbed = CommandProcess(tmp_path / "out", *arguments(questions, rrf, tmp_path / "other", service, other)).wait()
         assert undisturbed.code == 0, undisturbed.err
     assert contents(tmp_path / "made") == contents(tmp_path / "other")
 
 
 @pytest.mark.usefixtures("quick_processes")
 def test_killed_while_a_model_is_asked_it_asks_the_rest(questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
-    with MockService(Behaviour(writes=writes, latency=0.2)) as service:
+    with MockService(Behaviour(write_reply=writes, latency=0.2)) as service:
         given = [*arguments(questions, rrf, tmp_path / "made", service, url), "--in-flight", 2]
-        process = Command(tmp_path / "out", *given)
-        until(lambda: len(service.calls) >= 9)
+        process = CommandProcess(tmp_path / "out", *given)
+        wait_until(lambda: len(service.calls) >= 9)
         assert process.kill()
         before = len(service.calls)
-        last = Command(tmp_path / "out", *given).ended()
+        last = CommandProcess(tmp_path / "out", *given).wait()
         assert last.code == 0, last.err
-        asked_twice = sum(count - 1 for count in service.asked().values())
+        asked_twice = sum(count - 1 for count in service.call_counts().values())
         assert asked_twice <= 7, "those in flight, and those of the last half second, which were not on disk"
         assert before < QUESTIONS
 
@@ -212,7 +212,7 @@ def test_what_a_service_writes_badly_are_problem_rows(
         return bad.get(number, writes(prompt))
 
     folder = tmp_path / "made"
-    with MockService(Behaviour(writes=badly)) as service:
+    with MockService(Behaviour(write_reply=badly)) as service:
         outcome = medfact(*arguments(questions, rrf, folder, service, url))
     assert outcome.code == 0, outcome.err
     assert "Traceback" not in outcome.err
@@ -232,7 +232,7 @@ def test_what_a_service_writes_badly_are_problem_rows(
 
 def test_drafts_wait_for_a_person(medfact: Callable[..., Any], questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
     folder = tmp_path / "made"
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         given = arguments(questions, rrf, folder, service, url)[:-1]
         medfact(*given)
         assert sum(f.positive for f in load(RunSpec(model="", facts=str(folder))).facts) == 40
@@ -256,18 +256,18 @@ def test_failed_calls_are_asked_again(
     medfact: Callable[..., Any], questions: Path, rrf: Path, tmp_path: Path, url: str
 ) -> None:
     folder = tmp_path / "made"
-    with MockService(Behaviour(writes=writes, sticky={"500": 0.4})) as service:
+    with MockService(Behaviour(write_reply=writes, prompt_faults={"500": 0.4})) as service:
         given = arguments(questions, rrf, folder, service, url)
         first = medfact(*given, "--tries", 1)
         assert first.code == 3, first.err
-        service.does = Behaviour(writes=writes)
+        service.behaviour = Behaviour(write_reply=writes)
         last = medfact(*given, "--tries", 1)
     assert last.code == 0, last.err
     assert sum(f.positive for f in load(RunSpec(model="", facts=str(folder))).facts) == 60
 
 
 def test_mistakes_end_with_one_line(medfact: Callable[..., Any], questions: Path, rrf: Path, tmp_path: Path, url: str) -> None:
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         given = arguments(questions, rrf, tmp_path / "made", service, url)
         medfact(*given)
         (tmp_path / "full").mkdir()
@@ -346,14 +346,14 @@ def test_no_reply_breaks_the_reading(reply: str | None) -> None:
 
 def test_the_concept_that_prefers_a_name_wins(tmp_path: Path) -> None:
     names = [
-        atom("C0000001", "Cold", preferred="S VC N"),
-        atom("C0000002", "cold"),
-        atom("C0000003", "Rhinovirus"),
-        atom("C0000004", "Cold", suppress="O"),
+        mrconso_row("C0000001", "Cold", preferred="S VC N"),
+        mrconso_row("C0000002", "cold"),
+        mrconso_row("C0000003", "Rhinovirus"),
+        mrconso_row("C0000004", "Cold", suppress="O"),
     ]
-    links = [link("C0000002", "caused_by", "C0000003"), link("C0000002", "caused_by", "C0000003", sab="X")]
+    links = [mrrel_row("C0000002", "caused_by", "C0000003"), mrrel_row("C0000002", "caused_by", "C0000003", sab="X")]
     types = ["C0000002|T047|B2|Disease||", "C0000003|T005|A1|Virus||"]
-    (found, none) = link_locally(["COLD", "absent"], umls(tmp_path, links, names, MRSTY=types), "ENG", (), 0, 20)
+    (found, none) = link_locally(["COLD", "absent"], write_umls(tmp_path, links, names, MRSTY=types), "ENG", (), 0, 20)
     assert found.concept is not None
     assert (found.concept.cui, found.concept.semantic_type) == ("C0000002", "Disease")
     assert [(one.predicate, one.object.name, one.object.semantic_type) for one in found.links] == [
@@ -427,7 +427,7 @@ def test_without_key_or_network_the_api_says_so_in_one_sentence(
     with pytest.raises(ReferenceDown, match="rejected this key"):
         list(link_remotely(["gout"], UmlsApi(), 0, 20))
     monkeypatch.delenv("UMLS_API_KEY")
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         given = ["construct", questions, "--into", tmp_path / "made", "--umls-api", "--model", "openai:m", "--db", url]
         outcome = medfact(*given, "--base-url", service.base_url)
         assert outcome.code == 2

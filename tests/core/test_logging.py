@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import serve_app
 from hypothesis import given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
-from small_facts import rows_of_facts
+from small_facts import make_fact_rows
 from visitors import Visitor
 
 from medfact.log_setup import VARIABLE, masked
@@ -34,13 +34,13 @@ def test_a_retried_call_and_a_failed_run_are_logged_without_prompt_and_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     asked = ("--facts", str(facts_file), "--limit", "2", "--model", "openai:m", "--base-url")
-    with MockService(Behaviour(first=("500",), sticky={"echo": 0.3})) as service:
+    with MockService(Behaviour(first_faults=("500",), prompt_faults={"echo": 0.3})) as service:
         log = lines_of(medfact("run", *asked, service.base_url).err)
-    with MockService(Behaviour(sticky={"401": 1.0})) as service:
+    with MockService(Behaviour(prompt_faults={"401": 1.0})) as service:
         log += lines_of(medfact("run", *asked, service.base_url).err)
     assert "next try in" in log
     assert " is failed. " in log, log
-    named = {name for head, _, tail in rows_of_facts() for name in (head, tail)}
+    named = {name for head, _, tail in make_fact_rows() for name in (head, tail)}
     assert [secret for secret in (KEY, KEY[:12], "True or false", *named) if secret in log] == []
 
 
@@ -71,7 +71,7 @@ def test_a_level_that_there_is_not_is_refused(medfact: Callable[..., Any], monke
 
 
 def test_lines_of_one_request_share_an_id_and_hold_no_query(tmp_path: Path) -> None:
-    with served(tmp_path, MEDFACT_LOG="debug") as url, Visitor(url) as visitor:
+    with serve_app(tmp_path, MEDFACT_LOG="debug") as url, Visitor(url) as visitor:
         visitor.http.get("/healthz?private=gout")
     lines = [line for line in (tmp_path / "log.txt").read_text(encoding="utf-8").splitlines() if "/healthz" in line]
     assert "[request " in lines[-1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_documents import DISEASES, denied, disease, states, treats, write_documents, write_lists
+from small_documents import DISEASES, disease_name, is_stated, negated_remedy, stated_remedies, write_documents, write_lists
 
 from medfact.curation.checks import (
     ACCEPTED,
@@ -138,7 +138,7 @@ def scripted(curation: Curation, candidates: list[Candidate], name: str, rule: R
 def careful(slips: int, seed: int = 0) -> Rule:
     """Accepts what the documents state and refuses the rest, but for some slips."""
     numbers = set(random.Random(seed).sample(range(60), slips))
-    return lambda one: REFUSED if states(one.head, one.tail) == (one.position in numbers) else ACCEPTED
+    return lambda one: REFUSED if is_stated(one.head, one.tail) == (one.position in numbers) else ACCEPTED
 
 
 @pytest.fixture
@@ -243,7 +243,9 @@ def test_what_all_have_finished_is_shown_and_stands(
     assert medfact(*of, "--export", file, "--by", "majority").code == 0
     with file.open(encoding="utf-8", newline="") as text:
         rows = list(csv.DictReader(text))
-    assert {(row["head"], row["tail"]) for row in rows} == {(disease(n), tail) for n in range(DISEASES) for tail in treats(n)}
+    assert {(row["head"], row["tail"]) for row in rows} == {
+        (disease_name(n), tail) for n in range(DISEASES) for tail in stated_remedies(n)
+    }
     assert all(row["tail"] in row["sentence"] and row["source"] == "Ward notes" for row in rows)
     assert rows[0]["accepted_by"] == "ada; ben; cy; dan"
     assert len(load_file(file).facts) == 40
@@ -252,7 +254,7 @@ def test_what_all_have_finished_is_shown_and_stands(
     assert "Decisions stand" in late.err
     run = start(RunSpec(model="baseline:random", facts=str(file), limit=4), store)
     assert store.run(run).facts > 0
-    assert denied(0) not in {row["tail"] for row in rows if row["head"] == disease(0)}
+    assert negated_remedy(0) not in {row["tail"] for row in rows if row["head"] == disease_name(0)}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_documents import DISEASES, denied, disease, states, treats, write_documents, write_lists
+from small_documents import DISEASES, disease_name, is_stated, negated_remedy, stated_remedies, write_documents, write_lists
 
 from medfact.curation.beginning import RELATIONS, Begun, begin
 from medfact.curation.names import (
@@ -183,12 +183,15 @@ def test_every_remedy_is_proposed_beside_its_sentence(tmp_path: Path, store: Sto
     real = [one for one in begun(tmp_path, store) if not one.control]
     assert len(real) == 3 * DISEASES  # each document names three remedies
     for number in range(DISEASES):
-        of = {one.tail: one for one in real if one.head == disease(number)}
-        assert set(of) == {*treats(number), denied(number)}
+        of = {one.tail: one for one in real if one.head == disease_name(number)}
+        assert set(of) == {*stated_remedies(number), negated_remedy(number)}
         assert all(one.tail in one.sentence and one.sentence.endswith(".") for one in of.values())
-        assert {name: one.cue for name, one in of.items()} == {**dict.fromkeys(treats(number), ""), denied(number): "not"}
+        assert {name: one.cue for name, one in of.items()} == {
+            **dict.fromkeys(stated_remedies(number), ""),
+            negated_remedy(number): "not",
+        }
         assert {(one.title, one.source, one.address) for one in of.values()} == {
-            (disease(number), "Ward notes", f"note {number}")
+            (disease_name(number), "Ward notes", f"note {number}")
         }
         assert all(one.tail_type == "Drug" for one in of.values())
 
@@ -201,7 +204,7 @@ def test_controls_say_what_their_sentence_does_not(tmp_path: Path, store: Store)
     for one in controls:
         assert one.sentence in sentences
         assert one.tail not in one.sentence
-        assert not states(one.head, one.tail)
+        assert not is_stated(one.head, one.tail)
         assert one.tail_type == "Drug"
     assert [one.position for one in made] == list(range(72))
     assert sum(one.control for one in begun(tmp_path, store)) == 10, "a tenth is 6, and fewer than 10 say nothing"
@@ -216,7 +219,7 @@ def test_the_same_seed_gives_the_same_candidates_and_another_one_others(tmp_path
 def test_fewer_of_a_disease_are_those_that_do_not_deny(tmp_path: Path, store: Store) -> None:
     real = [one for one in begun(tmp_path, store, per_relation=2) if not one.control]
     assert len(real) == 2 * DISEASES
-    assert all(states(one.head, one.tail) for one in real)
+    assert all(is_stated(one.head, one.tail) for one in real)
 
 
 def test_what_names_no_disease_of_the_list_proposes_nothing(tmp_path: Path, store: Store) -> None:

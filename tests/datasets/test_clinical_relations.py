@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from bundled_sets import card_of, rows_of
+from bundled_sets import load_card, load_rows
 
 from medfact.datasets import grouping, load_bundled
 from medfact.datasets.bundled import FOLDER
@@ -14,7 +14,7 @@ from medfact.facts import KnowledgeBase
 from medfact.negatives import JUDGED, NEAR
 
 NAME = "clinical-relations"
-rows = partial(rows_of, NAME)
+rows = partial(load_rows, NAME)
 
 
 FIRST = ("caused by", "diagnosed by", "risk factors")
@@ -35,7 +35,7 @@ UNSPECIFIC = {
 
 
 def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
-    card, facts = card_of(NAME), rows()
+    card, facts = load_card(NAME), rows()
     of_relation = Counter(row["relation"] for row in facts)
     assert all(of_relation[relation] >= least for relation, least in LEAST.items())
     assert f"lists all {len(rows('.sources'))} decisions" in card
@@ -63,7 +63,7 @@ def test_a_page_that_opens_states_each_fact_but_those_that_the_card_says_nobody_
             assert len(places) == 2 or (row["source"], row["source_id"]) == (fact.source, fact.source_id)
         assert all(one.address.startswith("https://") for one in sources_of(fact))
     days = Counter((row["decided_by"], row["read_on"]) for row in rows(".sources"))
-    card = card_of(NAME)
+    card = load_card(NAME)
     assert f"{sum(map(has_source, facts))} facts have one" in card
     assert f"on 27 November 2026 for {days['editor, read', '2026-11-27']} of the {len(facts)}:" in card
     assert f"For {days['editor, read', '2026-11-28']} of them the editor read another page on 28 November" in card

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from bundled_sets import SEEDS, card_of, partners, rows_of
+from bundled_sets import SEEDS, draw_negatives_by_fact, load_card, load_rows
 
 from medfact.datasets import bundled_names, load_bundled, load_file
 from medfact.facts import Fact
@@ -35,11 +35,11 @@ def test_not_indicated_has_its_falsehoods_with_their_sources() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", bundled_names())
 def test_every_fact_has_a_false_partner_of_its_kind_that_no_table_holds_true(name: str, seed: int) -> None:
-    tables = [*rows_of(name), *rows_of(name, ".also-true")]
+    tables = [*load_rows(name), *load_rows(name, ".also-true")]
     true = {(row["head"], tail) for row in tables if row.get("positive", "true") == "true" for tail in row["tail"].split(" | ")}
     true |= {(tail, head) for head, tail in true if name in ("safety-core", "clinical-relations")}
     of_file = {fact.fact_id for fact in load_bundled(name).facts}
-    for fact, negatives in partners(name, seed):
+    for fact, negatives in draw_negatives_by_fact(name, seed):
         if fact.positive and of_file.isdisjoint(negative.fact_id for negative in negatives):
             assert len(negatives) == 1 or name == "not-indicated"
             assert all((negative.head, negative.tail) not in true for negative in negatives)
@@ -59,8 +59,8 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_table_of_a_card_counts_what_the_files_hold(name: str) -> None:
-    card, facts, also = card_of(name), rows_of(name), Counter[str]()
-    for row in rows_of(name, ".also-true"):
+    card, facts, also = load_card(name), load_rows(name), Counter[str]()
+    for row in load_rows(name, ".also-true"):
         also[row["relation"]] += len(row["tail"].split(" | "))
     for relation in TABLES[name]:
         own = [row for row in facts if row["relation"] == relation]
@@ -72,7 +72,7 @@ def test_the_table_of_a_card_counts_what_the_files_hold(name: str) -> None:
 @pytest.mark.parametrize("name", bundled_names())
 def test_every_data_set_has_a_card(name: str) -> None:
     assert load_bundled(name).problems == ()
-    assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card_of(name))
+    assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", load_card(name))
 
 
 def test_most_facts_have_a_source_that_is_not_ourselves() -> None:

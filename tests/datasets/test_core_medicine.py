@@ -4,14 +4,14 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from bundled_sets import card_of, rows_of
+from bundled_sets import load_card, load_rows
 
 from medfact.datasets import load_bundled
 from medfact.datasets.bundled import FOLDER
 from medfact.facts import name_key
 
 NAME = "core-medicine"
-rows = partial(rows_of, NAME)
+rows = partial(load_rows, NAME)
 NEVER_FALSE = """
     priapism: exchange transfusion | social anxiety disorder: nausea, syncope | schistosomiasis: seizures, heart |
     burns: hydroxocobalamin, endotracheal intubation | acute limb ischemia: sodium bicarbonate |
@@ -45,7 +45,7 @@ def pairs(text: str) -> set[tuple[str, str]]:
 
 
 def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
-    card, facts = card_of(NAME), rows()
+    card, facts = load_card(NAME), rows()
     assert f"`head_id` ({len({row['head'] for row in facts if row['head_id']})} conditions)" in card
     drugs = {row["tail"] for row in facts if row["relation"] == "therapeutic drugs"}
     new = drugs - {fact.tail for fact in load_bundled("clinical-core").facts}
@@ -56,7 +56,7 @@ def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
 
 
 def test_the_card_counts_what_was_read_at_the_sources() -> None:
-    card = card_of(NAME)
+    card = load_card(NAME)
     decided = Counter(row["decision"] for row in rows(".sources"))
     assert f"read {decided.total():,} places" in card
     assert f"{decided['states']} state the fact; {decided['does not state']} name both and do not state it" in card

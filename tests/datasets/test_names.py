@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_facts import facts_of, write_csv
+from small_facts import make_facts, write_csv
 
 from medfact.datasets import grouping, load
 from medfact.datasets.bundled import lay_names, rows_of
@@ -121,7 +121,7 @@ ROWS = [
     ("asthma", "therapeutic drugs", "prednisone"),
     ("myocardial infarction", "symptoms", "chest pain"),
 ]
-FACTS = facts_of([{"head": head, "relation": relation, "tail": tail} for head, relation, tail in ROWS])
+FACTS = make_facts([{"head": head, "relation": relation, "tail": tail} for head, relation, tail in ROWS])
 
 
 @pytest.mark.parametrize(

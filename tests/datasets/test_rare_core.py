@@ -7,13 +7,13 @@ from collections import Counter
 from functools import cache, partial
 
 import pytest
-from bundled_sets import SEEDS, card_of, drawn_of, rows_of
+from bundled_sets import SEEDS, draw_negatives, load_card, load_rows
 
 from medfact.datasets.bundled import FOLDER
 
 NAME = "rare-core"
-rows = partial(rows_of, NAME)
-drawn = partial(drawn_of, NAME)
+rows = partial(load_rows, NAME)
+drawn = partial(draw_negatives, NAME)
 
 
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
@@ -26,7 +26,7 @@ def true_or_nearly() -> frozenset[tuple[str, str]]:
 
 
 def test_the_card_says_what_the_files_hold() -> None:
-    card = card_of(NAME)
+    card = load_card(NAME)
     facts, relations = rows(), Counter(row["relation"] for row in rows())
     often = sum(row["relation"] == FINDING and row["strength"] == "a common" for row in facts)
     heads = len({row["head"] for row in facts})
@@ -147,5 +147,5 @@ def test_the_kinds_are_those_of_the_build_and_each_pair_has_its_reason() -> None
     made = [row for head, facts in said.items() for row in build.of_its_kind(head, facts, also.get(head, set()), parents)]
     assert made == [list(row.values()) for row in rows(".learned")]
     pairs = sum(len(row["tail"].split(" | ")) for row in rows(".learned"))
-    card = card_of(NAME)
+    card = load_card(NAME)
     assert f"{pairs} pairs of {len({row['head'] for row in rows('.learned')})} diseases, each with its reason" in card

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from bundled_sets import SEEDS, card_of, drawn_of, rows_of
+from bundled_sets import SEEDS, draw_negatives, load_card, load_rows
 
 from medfact.datasets import load_bundled
 from medfact.datasets.bundled import FOLDER
@@ -13,15 +13,15 @@ from medfact.languages import load_language
 from medfact.prototypes import load_pool
 
 NAME = "safety-core"
-rows = partial(rows_of, NAME)
-drawn = partial(drawn_of, NAME)
+rows = partial(load_rows, NAME)
+drawn = partial(draw_negatives, NAME)
 
 
 CONTRAINDICATED, COMBINED, VACCINES = "contraindicated in", "must not be combined with", "contraindicated vaccines"
 
 
 def test_the_card_and_the_documents_say_what_the_files_hold() -> None:
-    card, facts = card_of(NAME), rows()
+    card, facts = load_card(NAME), rows()
     by = Counter(row["source"] for row in facts)
     assert f"{by['FDA label: contraindicated']} facts. `source_id` is where DailyMed" in card
     assert f"{by['CDC: decision support for vaccines']} facts. `source_id` is the disease" in card

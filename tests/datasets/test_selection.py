@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from small_facts import facts_of, rows_of_facts
+from small_facts import make_fact_rows, make_facts
 
 from medfact.datasets import Collection, Selection, grouping, select
 from medfact.errors import Mistake
@@ -27,7 +27,7 @@ def positives(selection: Selection) -> list[Fact]:
     return [fact for fact in selection.test if fact.positive]
 
 
-SMALL = collection(*facts_of(rows_of_facts()))  # 14 heads; 28 symptoms, 14 drugs
+SMALL = collection(*make_facts(make_fact_rows()))  # 14 heads; 28 symptoms, 14 drugs
 
 
 def test_without_a_limit_every_fact_that_is_not_aside_is_tested() -> None:

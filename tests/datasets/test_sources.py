@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from small_facts import rows_of_facts, write_csv
+from small_facts import make_fact_rows, write_csv
 
 from medfact.datasets import bundled_names, load_bundled
 from medfact.datasets.bundled import rows_of
@@ -217,10 +217,10 @@ def test_a_false_fact_that_is_nobodys_partner_needs_a_source_too() -> None:
 
 
 def test_a_file_that_names_no_source_is_said(tmp_path: Path) -> None:
-    spec = RunSpec("baseline:tail", facts=str(write_csv(tmp_path / "facts.csv", rows_of_facts())), sourced=True)
+    spec = RunSpec("baseline:tail", facts=str(write_csv(tmp_path / "facts.csv", make_fact_rows())), sourced=True)
     with pytest.raises(Mistake, match="names its source"):
         plan(spec)
-    named = [row | {"source": "my book"} if row["tail"] != "sign03" else row | {"source": ""} for row in rows_of_facts()]
+    named = [row | {"source": "my book"} if row["tail"] != "sign03" else row | {"source": ""} for row in make_fact_rows()]
     made = plan(replace(spec, facts=str(write_csv(tmp_path / "named.csv", named))))
     assert "The run tests only facts that an outside source confirms, with their false partners." in made.notes
     assert {fact.source for fact in made.facts if fact.positive} == {"my book"}

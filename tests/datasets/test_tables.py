@@ -21,7 +21,7 @@ import psutil
 import pyarrow
 import pyarrow.parquet
 import pytest
-from small_disk import small_disk_at
+from small_disk import mount_small_disk
 from small_facts import write_csv
 from waiting import HANG_SECONDS
 
@@ -846,7 +846,7 @@ def test_a_workbook_for_which_the_disk_has_no_room_leaves_nothing_behind(
 ) -> None:
     ignored: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    with small_disk_at(tmp_path / "disk", 4) as disk:
+    with mount_small_disk(tmp_path / "disk", 4) as disk:
         monkeypatch.setattr(tempfile, "tempdir", str(disk))
         with pytest.raises(FactsError, match="cannot be written: No space left on device"):
             write_table(({"head": sha512(b"%d" % row).hexdigest(), "row": row} for row in range(rows)), disk / "rows.xlsx")

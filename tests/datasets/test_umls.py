@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from umls_files import ALBUTEROL, ASPIRIN, ASTHMA, COUGH, FEVER, NAMES, TREATS, atom, link, umls
+from umls_files import ALBUTEROL, ASPIRIN, ASTHMA, COUGH, FEVER, NAMES, TREATS, mrconso_row, mrrel_row, write_umls
 
 from medfact.datasets.umls import LICENCE, is_umls, load_umls
 from medfact.errors import FactsError
@@ -65,7 +65,7 @@ def test_files_in_lower_case_and_with_windows_line_ends_are_read(tmp_path: Path)
 
 def test_the_second_concept_is_the_head(tmp_path: Path) -> None:
     row = f"{ASTHMA}|A1|AUI|RO|{ALBUTEROL}|A2|AUI|may_treat|R1||MED-RT|MED-RT||Y|N||"
-    (fact,) = load_umls(umls(tmp_path, [row]), ["may_treat"]).facts
+    (fact,) = load_umls(write_umls(tmp_path, [row]), ["may_treat"]).facts
     assert (fact.head, fact.relation, fact.tail) == ("albuterol", "may_treat", "asthma")
     assert (fact.head_id, fact.tail_id) == (ALBUTEROL, ASTHMA)
     assert fact.source == "UMLS MED-RT"
@@ -74,53 +74,57 @@ def test_the_second_concept_is_the_head(tmp_path: Path) -> None:
 
 
 def test_a_repeated_fact_stays_once_with_its_first_source(tmp_path: Path) -> None:
-    rows = [link(ALBUTEROL, "may_treat", ASTHMA, sab=sab) for sab in ("NDFRT", "MED-RT", "NDFRT")]
-    (fact,) = load_umls(umls(tmp_path, rows), ["may_treat"]).facts
+    rows = [mrrel_row(ALBUTEROL, "may_treat", ASTHMA, sab=sab) for sab in ("NDFRT", "MED-RT", "NDFRT")]
+    (fact,) = load_umls(write_umls(tmp_path, rows), ["may_treat"]).facts
     assert fact.source == "UMLS NDFRT"
 
 
 def test_sources_choose_rows_of_relations_and_leave_names_alone(tmp_path: Path) -> None:
-    rows = [link(ALBUTEROL, "may_treat", ASTHMA, sab="NDFRT"), link(ASPIRIN, "may_treat", FEVER, sab="MED-RT")]
-    assert triplets(umls(tmp_path, rows), sources=("MED-RT",)) == [("aspirin", "may_treat", "fever")]
+    rows = [mrrel_row(ALBUTEROL, "may_treat", ASTHMA, sab="NDFRT"), mrrel_row(ASPIRIN, "may_treat", FEVER, sab="MED-RT")]
+    assert triplets(write_umls(tmp_path, rows), sources=("MED-RT",)) == [("aspirin", "may_treat", "fever")]
     assert len(triplets(tmp_path, sources=("MED-RT", "NDFRT"))) == 2
 
 
 def test_a_concept_without_a_name_in_the_language_is_counted(tmp_path: Path) -> None:
     names = [
-        atom(ALBUTEROL, "albuterol"),
-        atom(ASTHMA, "asthma"),
-        atom(ASTHMA, "asma", lat="SPA"),
-        atom(FEVER, "fiebre", lat="SPA"),
-        atom(COUGH, "cough", suppress="O"),
+        mrconso_row(ALBUTEROL, "albuterol"),
+        mrconso_row(ASTHMA, "asthma"),
+        mrconso_row(ASTHMA, "asma", lat="SPA"),
+        mrconso_row(FEVER, "fiebre", lat="SPA"),
+        mrconso_row(COUGH, "cough", suppress="O"),
     ]
-    rows = [*TREATS, link(ALBUTEROL, "may_treat", FEVER), link(ALBUTEROL, "may_treat", COUGH)]
-    collection = load_umls(umls(tmp_path, rows, names), ["may_treat"])
+    rows = [*TREATS, mrrel_row(ALBUTEROL, "may_treat", FEVER), mrrel_row(ALBUTEROL, "may_treat", COUGH)]
+    collection = load_umls(write_umls(tmp_path, rows, names), ["may_treat"])
     assert [fact.tail for fact in collection.facts] == ["asthma"]
     # fever has a Spanish name alone, the name of cough is obsolete
     assert "In MRREL.RRF 2 rows are left out: a concept has no name in ENG." in collection.notes
 
 
 def test_facts_are_named_in_the_language_asked_for(tmp_path: Path) -> None:
-    names = [*NAMES, atom(ALBUTEROL, "salbutamol", lat="SPA"), atom(ASTHMA, "asma", lat="SPA")]
-    (fact,) = load_umls(umls(tmp_path, TREATS, names), ["may_treat"], language="SPA").facts
+    names = [*NAMES, mrconso_row(ALBUTEROL, "salbutamol", lat="SPA"), mrconso_row(ASTHMA, "asma", lat="SPA")]
+    (fact,) = load_umls(write_umls(tmp_path, TREATS, names), ["may_treat"], language="SPA").facts
     assert (fact.head, fact.tail) == ("salbutamol", "asma")
 
 
 ROWS = {
     "of the chosen relation alone, in the order of the file": (
         [
-            link(ASPIRIN, "may_treat", FEVER),
-            link(ASTHMA, "may_be_treated_by", ALBUTEROL),
-            link(ASTHMA, "has_symptom", COUGH),
+            mrrel_row(ASPIRIN, "may_treat", FEVER),
+            mrrel_row(ASTHMA, "may_be_treated_by", ALBUTEROL),
+            mrrel_row(ASTHMA, "has_symptom", COUGH),
             *TREATS,
-            link(ASPIRIN, "", FEVER),
-            link(ASPIRIN, "may_treat_not", FEVER),
-            link(ASPIRIN, "isa", FEVER, sab="may_treat"),
+            mrrel_row(ASPIRIN, "", FEVER),
+            mrrel_row(ASPIRIN, "may_treat_not", FEVER),
+            mrrel_row(ASPIRIN, "isa", FEVER, sab="may_treat"),
         ],
         [("aspirin", "may_treat", "fever"), ("albuterol", "may_treat", "asthma")],
     ),
     "not obsolete, and not of a concept with itself": (
-        [*(link(ASPIRIN, "may_treat", FEVER, suppress=mark) for mark in "OEY"), link(COUGH, "may_treat", COUGH), *TREATS],
+        [
+            *(mrrel_row(ASPIRIN, "may_treat", FEVER, suppress=mark) for mark in "OEY"),
+            mrrel_row(COUGH, "may_treat", COUGH),
+            *TREATS,
+        ],
         [("albuterol", "may_treat", "asthma")],
     ),
 }
@@ -129,7 +133,7 @@ ROWS = {
 @pytest.mark.parametrize("case", ROWS)
 def test_which_rows_are_facts(case: str, tmp_path: Path) -> None:
     rows, expected = ROWS[case]
-    assert triplets(umls(tmp_path, rows)) == expected
+    assert triplets(write_umls(tmp_path, rows)) == expected
 
 
 # ------------------------------------------------------------------------- names, types, hierarchy
@@ -145,17 +149,17 @@ def test_which_rows_are_facts(case: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_preferred_name(tmp_path: Path, better: str, worse: str, swapped: bool) -> None:
-    two = [atom(ASTHMA, "zz better", better), atom(ASTHMA, "aa worse", worse)]
-    names = [atom(ALBUTEROL, "albuterol"), *(two[::-1] if swapped else two)]
-    collection = load_umls(umls(tmp_path, TREATS, names), ["may_treat"])
+    two = [mrconso_row(ASTHMA, "zz better", better), mrconso_row(ASTHMA, "aa worse", worse)]
+    names = [mrconso_row(ALBUTEROL, "albuterol"), *(two[::-1] if swapped else two)]
+    collection = load_umls(write_umls(tmp_path, TREATS, names), ["may_treat"])
     assert collection.facts[0].tail == "zz better"
     assert collection.known.synonyms == (("zz better", "aa worse"),)
 
 
 def test_equally_preferred_names_go_by_the_sources_given_then_by_the_alphabet(tmp_path: Path) -> None:
-    names = [atom(ALBUTEROL, "albuterol")]
-    names += [atom(ASTHMA, name, sab=sab) for name, sab in (("a", "MTH"), ("c", "NCI"), ("b", "NCI"), ("d", "MED-RT"))]
-    folder = umls(tmp_path, TREATS, names)
+    names = [mrconso_row(ALBUTEROL, "albuterol")]
+    names += [mrconso_row(ASTHMA, name, sab=sab) for name, sab in (("a", "MTH"), ("c", "NCI"), ("b", "NCI"), ("d", "MED-RT"))]
+    folder = write_umls(tmp_path, TREATS, names)
     assert load_umls(folder, ["may_treat"]).known.synonyms == (("a", "b", "c", "d"),)
     assert load_umls(folder, ["may_treat"], ["MED-RT", "NCI"]).known.synonyms == (("d", "b", "c", "a"),)
 
@@ -163,19 +167,19 @@ def test_equally_preferred_names_go_by_the_sources_given_then_by_the_alphabet(tm
 def test_spellings_and_other_languages_are_no_further_names(tmp_path: Path) -> None:
     names = [
         *NAMES,
-        atom(ASTHMA, "Asthma", "S PF Y"),
-        atom(ASTHMA, "bronchial  asthma", "S PF Y"),
-        atom(ASTHMA, "asma", lat="SPA"),
-        atom(ASTHMA, "old asthma", "S PF Y", suppress="Y"),
+        mrconso_row(ASTHMA, "Asthma", "S PF Y"),
+        mrconso_row(ASTHMA, "bronchial  asthma", "S PF Y"),
+        mrconso_row(ASTHMA, "asma", lat="SPA"),
+        mrconso_row(ASTHMA, "old asthma", "S PF Y", suppress="Y"),
     ]
-    collection = load_umls(umls(tmp_path, TREATS, names), ["may_treat"])
+    collection = load_umls(write_umls(tmp_path, TREATS, names), ["may_treat"])
     assert collection.known.synonyms == (("asthma", "bronchial asthma"),)
     assert collection.known.entity("Bronchial Asthma") == collection.known.entity("asthma")
 
 
 def test_fifty_further_names_are_kept(tmp_path: Path) -> None:
-    names = [*NAMES, *(atom(ASTHMA, f"asthma of kind {i:02}", "S VO N") for i in range(60))]
-    (group,) = load_umls(umls(tmp_path, TREATS, names), ["may_treat"]).known.synonyms
+    names = [*NAMES, *(mrconso_row(ASTHMA, f"asthma of kind {i:02}", "S VO N") for i in range(60))]
+    (group,) = load_umls(write_umls(tmp_path, TREATS, names), ["may_treat"]).known.synonyms
     assert len(group) == 1 + 50
     assert group[-1] == "asthma of kind 49"
 
@@ -186,19 +190,19 @@ def test_several_semantic_types_are_joined_in_alphabetical_order(tmp_path: Path)
         f"{ALBUTEROL}|T109|A1|Organic Chemical|AT2||",
         f"{FEVER}|T184|A2|Sign or Symptom|AT3||",
     ]
-    (fact,) = load_umls(umls(tmp_path, MRSTY=types), ["may_treat"]).facts
+    (fact,) = load_umls(write_umls(tmp_path, MRSTY=types), ["may_treat"]).facts
     assert fact.head_type == "Organic Chemical; Pharmacologic Substance"
     assert fact.tail_type is None  # no row says anything of asthma
 
 
 def test_the_hierarchy_gives_pairs_of_the_concepts_that_occur(tmp_path: Path) -> None:
     names = [
-        atom(ALBUTEROL, "albuterol"),
-        atom(ASTHMA, "asthma", aui="A11"),
-        atom(ASTHMA, "asma", lat="SPA", aui="A12"),
-        atom(COUGH, "cough variant asthma", aui="A21"),
-        atom(COUGH, "cough asthma", "S PF Y", aui="A22"),
-        atom(FEVER, "fever", aui="A31"),
+        mrconso_row(ALBUTEROL, "albuterol"),
+        mrconso_row(ASTHMA, "asthma", aui="A11"),
+        mrconso_row(ASTHMA, "asma", lat="SPA", aui="A12"),
+        mrconso_row(COUGH, "cough variant asthma", aui="A21"),
+        mrconso_row(COUGH, "cough asthma", "S PF Y", aui="A22"),
+        mrconso_row(FEVER, "fever", aui="A31"),
     ]
     tree = [
         f"{COUGH}|A21|1|A11|MSH|isa|A11|||",
@@ -208,17 +212,17 @@ def test_the_hierarchy_gives_pairs_of_the_concepts_that_occur(tmp_path: Path) ->
         f"{FEVER}|A31|1|A11|MSH|isa|A11|||",
         f"{ASTHMA}|A11|1||MSH||||||",  # a root
     ]
-    rows = [*TREATS, link(ALBUTEROL, "may_treat", COUGH)]
-    known = load_umls(umls(tmp_path, rows, names, MRHIER=tree), ["may_treat"]).known
+    rows = [*TREATS, mrrel_row(ALBUTEROL, "may_treat", COUGH)]
+    known = load_umls(write_umls(tmp_path, rows, names, MRHIER=tree), ["may_treat"]).known
     assert known.is_a == (("cough variant asthma", "asthma"),)
     assert known.entity("asthma") in known.relatives("cough variant asthma")
 
 
 def test_the_order_of_the_names_and_types_in_the_files_changes_nothing(tmp_path: Path) -> None:
-    names = [*NAMES, atom(ASTHMA, "bronchial asthma", "S PF Y"), atom(ALBUTEROL, "salbutamol", "S PF Y")]
+    names = [*NAMES, mrconso_row(ASTHMA, "bronchial asthma", "S PF Y"), mrconso_row(ALBUTEROL, "salbutamol", "S PF Y")]
     types = [f"{ASTHMA}|T047|A|Disease or Syndrome|AT1||", f"{ASTHMA}|T033|A|Finding|AT2||"]
-    first = load_umls(umls(tmp_path, TREATS, names, MRSTY=types), ["may_treat"])
-    second = load_umls(umls(tmp_path, TREATS, names[::-1], MRSTY=types[::-1]), ["may_treat"])
+    first = load_umls(write_umls(tmp_path, TREATS, names, MRSTY=types), ["may_treat"])
+    second = load_umls(write_umls(tmp_path, TREATS, names[::-1], MRSTY=types[::-1]), ["may_treat"])
     assert first == second
     assert first.fingerprint() == second.fingerprint()
 
@@ -227,7 +231,7 @@ def test_the_order_of_the_names_and_types_in_the_files_changes_nothing(tmp_path:
 
 
 def test_the_licence_is_noted_and_nothing_else_when_all_is_well(tmp_path: Path) -> None:
-    collection = load_umls(umls(tmp_path / "."), ["may_treat"])
+    collection = load_umls(write_umls(tmp_path / "."), ["may_treat"])
     assert collection.notes == (LICENCE,)
     assert "licence" in LICENCE
     assert collection.problems == ()
@@ -237,15 +241,19 @@ def test_the_licence_is_noted_and_nothing_else_when_all_is_well(tmp_path: Path) 
 
 def test_without_a_relation_the_twelve_most_frequent_are_named(tmp_path: Path) -> None:
     # relation 1 has one row, ..., relation 14 has fourteen; the third to the fourteenth are the twelve most frequent
-    rows = [link(ALBUTEROL, f"relation_{n:02}", f"C{i:07}") for n in range(1, 15) for i in range(n)]
+    rows = [mrrel_row(ALBUTEROL, f"relation_{n:02}", f"C{i:07}") for n in range(1, 15) for i in range(n)]
     # none of these is counted
-    rows += [link(COUGH, "isa", COUGH)] * 99 + [link(COUGH, "isa", FEVER, suppress="O")] * 99 + [link(COUGH, "", FEVER)] * 99
-    line = refusal(umls(tmp_path, rows))
+    rows += (
+        [mrrel_row(COUGH, "isa", COUGH)] * 99
+        + [mrrel_row(COUGH, "isa", FEVER, suppress="O")] * 99
+        + [mrrel_row(COUGH, "", FEVER)] * 99
+    )
+    line = refusal(write_umls(tmp_path, rows))
     expected = ", ".join(f"relation_{n:02} ({n})" for n in range(14, 2, -1))
     assert line == f"No relation of UMLS was chosen. The most frequent in MRREL.RRF: {expected}. Choose with `--rela NAME`."
 
 
-SPANISH = [*NAMES, atom(ASTHMA, "asma", lat="SPA")]
+SPANISH = [*NAMES, mrconso_row(ASTHMA, "asma", lat="SPA")]
 REFUSED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "a relation": (
         "may_treats",
@@ -273,17 +281,17 @@ REFUSED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_there_is_refused_with_what_is(case: str, tmp_path: Path) -> None:
     relation, options, words = REFUSED[case]
-    line = refusal(umls(tmp_path, TREATS, SPANISH), relation, **options)
+    line = refusal(write_umls(tmp_path, TREATS, SPANISH), relation, **options)
     assert [part for part in words if part not in line] == []
 
 
 def test_one_of_two_relations_that_is_not_there_is_noted(tmp_path: Path) -> None:
-    notes = load_umls(umls(tmp_path), ["may_treat", "may_cure"]).notes
+    notes = load_umls(write_umls(tmp_path), ["may_treat", "may_cure"]).notes
     assert notes[1:] == ("MRREL.RRF gave no fact of may_cure; the facts are those of the other relations.",)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    umls(tmp_path)
+    write_umls(tmp_path)
     (tmp_path / "MRCONSO.RRF").unlink()
     assert "has no MRCONSO.RRF" in refusal(tmp_path, "may_treat")
     assert "has no MRCONSO.RRF" in refusal(tmp_path / "nowhere", "may_treat")
@@ -291,7 +299,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("file", "needed"), [("MRREL", 15), ("MRCONSO", 17), ("MRSTY", 4), ("MRHIER", 4)])
 def test_a_file_that_is_not_rrf_is_refused_with_its_row(tmp_path: Path, file: str, needed: int) -> None:
-    folder = umls(tmp_path, **{file: ["<html>", "not here|may_treat|"]})
+    folder = write_umls(tmp_path, **{file: ["<html>", "not here|may_treat|"]})
     assert f"{file}.RRF, row 1: it has 1 columns of the {needed} that are needed; this is not RRF." in refusal(
         folder, "may_treat"
     )
@@ -299,26 +307,29 @@ def test_a_file_that_is_not_rrf_is_refused_with_its_row(tmp_path: Path, file: st
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff\x00" * 99])
 def test_an_empty_or_binary_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    (umls(tmp_path) / "MRREL.RRF").write_bytes(content)
+    (write_umls(tmp_path) / "MRREL.RRF").write_bytes(content)
     assert "MRREL.RRF" in refusal(tmp_path, "may_treat")
 
 
 def test_rows_have_the_columns_they_need_with_and_without_the_last_bar(tmp_path: Path) -> None:
-    bare = link(ASPIRIN, "may_treat", FEVER).removesuffix("||")
+    bare = mrrel_row(ASPIRIN, "may_treat", FEVER).removesuffix("||")
     assert bare.endswith("|N")
     cut = bare.removesuffix("|N")
-    collection = load_umls(umls(tmp_path, [*TREATS, bare, cut]), ["may_treat"])
+    collection = load_umls(write_umls(tmp_path, [*TREATS, bare, cut]), ["may_treat"])
     assert [fact.head for fact in collection.facts] == ["albuterol", "aspirin"]
     (problem,) = collection.problems
     assert str(problem) == "MRREL.RRF, row 3: it has 14 columns of the 15 that are needed; the row may be cut off"
 
 
 def test_odd_rows_are_named_with_file_and_row(tmp_path: Path) -> None:
-    folder = umls(
-        tmp_path, [*TREATS, link("", "may_treat", FEVER)], [*NAMES, atom(ASTHMA, " ")], MRSTY=[f"{ASTHMA}|T047|A1||AT1||"]
+    folder = write_umls(
+        tmp_path,
+        [*TREATS, mrrel_row("", "may_treat", FEVER)],
+        [*NAMES, mrconso_row(ASTHMA, " ")],
+        MRSTY=[f"{ASTHMA}|T047|A1||AT1||"],
     )
     with (folder / "MRCONSO.RRF").open("ab") as file:
-        file.write(atom(ASTHMA, "Ménière").encode("latin-1") + b"\n")
+        file.write(mrconso_row(ASTHMA, "Ménière").encode("latin-1") + b"\n")
     assert [str(problem) for problem in load_umls(folder, ["may_treat"]).problems] == [
         "MRREL.RRF, row 2: a concept's identifier (CUI) is empty",
         "MRCONSO.RRF, row 6: its name is empty or not UTF-8",
@@ -328,7 +339,7 @@ def test_odd_rows_are_named_with_file_and_row(tmp_path: Path) -> None:
 
 
 def test_twenty_problems_are_named_and_the_rest_counted(tmp_path: Path) -> None:
-    collection = load_umls(umls(tmp_path, [*TREATS, *["C1|may_treat|"] * 23]), ["may_treat"])
+    collection = load_umls(write_umls(tmp_path, [*TREATS, *["C1|may_treat|"] * 23]), ["may_treat"])
     assert [problem.row for problem in collection.problems] == list(range(2, 22))
     assert collection.notes[1:] == ("3 further rows could not be read, beside the 20 that are named.",)
 
@@ -365,7 +376,7 @@ def test_a_made_up_metathesaurus_is_read_whole(tmp_path: Path, made_up: ModuleTy
 def test_memory_follows_the_chosen_rows_and_not_the_files(tmp_path: Path, made_up: ModuleType) -> None:
     made_up.generate(tmp_path, rows=50_000, concepts=20_000)
     relations = tmp_path / "MRREL.RRF"
-    rare = link("C0000001", "rare", "C0000002", sab="MTH")
+    rare = mrrel_row("C0000001", "rare", "C0000002", sab="MTH")
     with relations.open("a", encoding="utf-8") as file:
         file.write(f"{rare}\n")
     tracemalloc.start()
@@ -390,48 +401,48 @@ def drawn_for(folder: Path, head: str, *relations: str, sources: tuple[str, ...]
 
 
 FURTHER = [
-    link(ALBUTEROL, "may_treat", ASTHMA),
-    link(ASPIRIN, "may_treat", FEVER),
-    link(ASPIRIN, "may_treat", COUGH),
+    mrrel_row(ALBUTEROL, "may_treat", ASTHMA),
+    mrrel_row(ASPIRIN, "may_treat", FEVER),
+    mrrel_row(ASPIRIN, "may_treat", COUGH),
 ]
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        link(ALBUTEROL, "may_prevent", COUGH),
-        link(ALBUTEROL, "", COUGH),
-        link(ALBUTEROL, "may_treat", COUGH, sab="SNOMEDCT_US"),
-        link(COUGH, "contraindicated_with", ALBUTEROL),
-        link(ALBUTEROL, "may_prevent", COUGH, suppress="O"),
+        mrrel_row(ALBUTEROL, "may_prevent", COUGH),
+        mrrel_row(ALBUTEROL, "", COUGH),
+        mrrel_row(ALBUTEROL, "may_treat", COUGH, sab="SNOMEDCT_US"),
+        mrrel_row(COUGH, "contraindicated_with", ALBUTEROL),
+        mrrel_row(ALBUTEROL, "may_prevent", COUGH, suppress="O"),
     ],
     ids=["another relation", "no relation", "another source", "the other direction", "suppressed"],
 )
 def test_what_any_row_links_is_not_drawn(tmp_path: Path, row: str) -> None:
-    assert drawn_for(umls(tmp_path, FURTHER), "albuterol", sources=("MED-RT",)) == {"fever", "cough"}
-    assert drawn_for(umls(tmp_path, [*FURTHER, row]), "albuterol", sources=("MED-RT",)) == {"fever"}
+    assert drawn_for(write_umls(tmp_path, FURTHER), "albuterol", sources=("MED-RT",)) == {"fever", "cough"}
+    assert drawn_for(write_umls(tmp_path, [*FURTHER, row]), "albuterol", sources=("MED-RT",)) == {"fever"}
 
 
 def test_siblings_may_be_drawn(tmp_path: Path) -> None:
     row = f"{COUGH}|A1|AUI|SIB|{ALBUTEROL}|A2|AUI||R1||MSH|MSH||Y|N||"
-    assert "cough" in drawn_for(umls(tmp_path, [*FURTHER, row]), "albuterol")
+    assert "cough" in drawn_for(write_umls(tmp_path, [*FURTHER, row]), "albuterol")
 
 
 def test_an_ancestor_over_a_concept_that_does_not_occur_is_not_drawn(tmp_path: Path) -> None:
     """Asthma (A1) is below A7, which no fact names, and that below cough (A2): only the path to the root says so."""
     names = [
-        atom(ALBUTEROL, "albuterol"),
-        atom(ASTHMA, "asthma", aui="A1"),
-        atom(COUGH, "cough", aui="A2"),
-        atom(ASPIRIN, "aspirin"),
-        atom(FEVER, "fever"),
+        mrconso_row(ALBUTEROL, "albuterol"),
+        mrconso_row(ASTHMA, "asthma", aui="A1"),
+        mrconso_row(COUGH, "cough", aui="A2"),
+        mrconso_row(ASPIRIN, "aspirin"),
+        mrconso_row(FEVER, "fever"),
     ]
     hierarchy = [f"{ASTHMA}|A1|1|A7|MSH|isa|A9.A2.A7|||"]
-    assert drawn_for(umls(tmp_path, FURTHER, names, MRHIER=hierarchy), "albuterol") == {"fever"}
+    assert drawn_for(write_umls(tmp_path, FURTHER, names, MRHIER=hierarchy), "albuterol") == {"fever"}
 
 
 def test_a_name_beyond_the_names_that_are_kept_still_joins_concepts(tmp_path: Path) -> None:
     """Asthma's 61st name is cough's preferred one, so cough is not drawn for what treats asthma."""
-    many = [atom(ASTHMA, f"asthma by its name number {n:02}", "S VO N") for n in range(60)]
-    names = [*NAMES, *many, atom(ASTHMA, "cough", "S VO N", sab="ZZZ")]
-    assert drawn_for(umls(tmp_path, FURTHER, names), "albuterol") == {"fever"}
+    many = [mrconso_row(ASTHMA, f"asthma by its name number {n:02}", "S VO N") for n in range(60)]
+    names = [*NAMES, *many, mrconso_row(ASTHMA, "cough", "S VO N", sab="ZZZ")]
+    assert drawn_for(write_umls(tmp_path, FURTHER, names), "albuterol") == {"fever"}

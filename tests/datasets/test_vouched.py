@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.cli import main
 from medfact.datasets import NOTHING_DECIDED, PartnerDecisions
@@ -143,7 +143,7 @@ def test_a_run_that_is_repeated_leaves_rejected_partners_out(tmp_path: Path) -> 
 def test_reports_and_tables_say_how_many_nobody_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, store = table(tmp_path / "own.csv"), Store(f"sqlite:///{tmp_path / 'runs.db'}")
     spec = RunSpec(model="baseline:always-true", facts=file, shots=0)
-    run = recorded(spec, store)
+    run = complete_run(spec, store)
     presumed = sum(bool(fact.presumed) for fact in plan(spec).facts)
     words = f"Nobody has checked {presumed} of 10 false facts."
     assert 4 <= presumed < 10

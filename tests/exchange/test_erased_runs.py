@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_lines import KEY, a_run, exported, lines_of, packed, rows_in, statements_in, taken
+from run_lines import (
+    KEY,
+    export_run_file,
+    import_run_file,
+    pack_lines,
+    parse_lines,
+    read_tables,
+    statement_lines,
+    store_stopped_run,
+)
 from run_lines import environment as environment
 
 from medfact.errors import Mistake
@@ -26,7 +35,7 @@ ALTERED: dict[str, Callable[[list[Any]], object]] = {
     "the temperature": lambda lines: one_of(lines, RUN)["spec"]["service"].update(temperature=1.0),
     "when it ended": lambda lines: one_of(lines, RUN).update(finished_at="2020-01-01T00:00:00+00:00"),
     "how it ended": lambda lines: one_of(lines, RUN).update(state="complete", reason=None),
-    "a source": lambda lines: [one.update(source="RETRACTED") for one in statements_in(lines)],
+    "a source": lambda lines: [one.update(source="RETRACTED") for one in statement_lines(lines)],
     "a demonstration": lambda lines: one_of(lines, DEMONSTRATION).update(text="Aspirin cures gout."),
     "the group of a statement": lambda lines: one_of(lines, PLACE).update(shots_of="another"),
 }  # fmt: skip
@@ -51,49 +60,49 @@ def here(either_url: str) -> Store:
 
 def test_a_true_copy_comes_back(here: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of one that went on, or that its database paused, and as often as one likes."""
-    runs = [a_run(here) for _ in range(3)]
+    runs = [store_stopped_run(here) for _ in range(3)]
     here.set_state(runs[1], RUNNING)
     here.set_state(runs[2], "paused", f"The database at /home/ada/{KEY} is locked.")
-    files = {run: exported(here, run) for run in runs}
+    files = {run: export_run_file(here, run) for run in runs}
     here.disk.erase(runs)
     for _ in range(2):
         for run, data in files.items():
-            assert taken(here, data) == run
-            assert exported(here, run) != b""
+            assert import_run_file(here, data) == run
+            assert export_run_file(here, run) != b""
         with pytest.raises(Mistake, match="is here already"):
-            taken(here, files[runs[0]])
+            import_run_file(here, files[runs[0]])
         here.disk.erase(runs)
-    assert set(rows_in(here)["runs"]) == set()
+    assert set(read_tables(here)["runs"]) == set()
 
 
 @pytest.mark.parametrize("what", ALTERED)
 def test_an_altered_copy_does_not(what: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = a_run(store)
-    data = exported(store, run)
+    run = store_stopped_run(store)
+    data = export_run_file(store, run)
     erased(store, run, monkeypatch)
-    lines = lines_of(data)
+    lines = parse_lines(data)
     ALTERED[what](lines)
-    before = rows_in(store)
+    before = read_tables(store)
     for visitor in (store, store.of("stranger")):
         with pytest.raises(Mistake, match=f"^Run {run} was here and was erased, and this file holds something else"):
-            taken(visitor, packed(lines))
-    assert rows_in(store) == before
-    assert taken(store, data) == run
+            import_run_file(visitor, pack_lines(lines))
+    assert read_tables(store) == before
+    assert import_run_file(store, data) == run
 
 
 def test_a_copy_without_its_owners_name_and_note_is_the_same_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files for others leave both out."""
-    run = a_run(store)
-    lines = lines_of(exported(store, run))
+    run = store_stopped_run(store)
+    lines = parse_lines(export_run_file(store, run))
     erased(store, run, monkeypatch)
     one_of(lines, RUN).update(name=None, note=None)
-    assert taken(store.of("stranger"), packed(lines)) == run
+    assert import_run_file(store.of("stranger"), pack_lines(lines)) == run
 
 
 def test_nothing_personal_stays_of_an_erased_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = a_run(store)
+    run = store_stopped_run(store)
     erased(store, run, monkeypatch)
-    rows = {name: rows for name, rows in rows_in(store).items() if rows and name != "migrations"}
+    rows = {name: rows for name, rows in read_tables(store).items() if rows and name != "migrations"}
     assert [*rows] == ["erased_runs"]
     assert len(rows["erased_runs"]) == 1
     assert re.fullmatch(rf"\('{run}', '[0-9a-f]{{64}}'\)", rows["erased_runs"][0])
@@ -101,7 +110,7 @@ def test_nothing_personal_stays_of_an_erased_run(store: Store, monkeypatch: pyte
 
 def test_a_file_of_a_run_that_was_never_here_is_taken(store: Store, tmp_path: Path) -> None:
     other = Store(f"sqlite:///{tmp_path / 'other.db'}")
-    run = a_run(other)
+    run = store_stopped_run(other)
     other.disk.erase([run])
-    here = a_run(store)
-    assert taken(other, exported(store, here)) == here
+    here = store_stopped_run(store)
+    assert import_run_file(other, export_run_file(store, here)) == here

@@ -20,16 +20,16 @@ from run_lines import (
     SPEC,
     STATEMENTS,
     Change,
-    a_run,
-    answer_to,
-    exported,
-    first,
-    lines_of,
-    packed,
-    rows_in,
-    spec,
-    statements_in,
-    taken,
+    change_spec,
+    export_run_file,
+    first_line,
+    import_run_file,
+    make_answer,
+    pack_lines,
+    parse_lines,
+    read_tables,
+    statement_lines,
+    store_stopped_run,
 )
 from run_lines import environment as environment
 
@@ -86,9 +86,9 @@ def test_the_report_is_the_same_on_another_machine(
 ) -> None:
     """From SQLite to SQLite and to PostgreSQL, and from there to SQLite."""
     here, there = (Store(either_url), store) if back else (store, Store(either_url, owner="grace"))
-    run = a_run(here)
-    data = exported(here, run)
-    assert taken(there, data) == run
+    run = store_stopped_run(here)
+    data = export_run_file(here, run)
+    assert import_run_file(there, data) == run
     shown = report(medfact, here.url, run)
     assert report(medfact, there.url, run) == shown
     fates = json.loads(shown)
@@ -105,8 +105,8 @@ def test_the_report_is_the_same_on_another_machine(
 
 
 def test_what_it_is_is_carried_and_whose_it_is_is_not(store: Store, other: Store) -> None:
-    run = a_run(store)
-    taken(other, exported(store, run))
+    run = store_stopped_run(store)
+    import_run_file(other, export_run_file(store, run))
     before, after = store.run(run), other.run(run)
     assert (after.owner, after.worker, after.beat_at, after.deleted_at) == ("grace", None, None, None)
     assert after.spec == portable(SPEC)
@@ -123,12 +123,12 @@ def test_what_it_is_is_carried_and_whose_it_is_is_not(store: Store, other: Store
 
 def test_the_same_run_gives_the_same_bytes(store: Store, either_url: str) -> None:
     """Each time; and from another database the same but for one more line, which says that it was imported there."""
-    run = a_run(store)
-    data = exported(store, run)
-    assert exported(store, run) == data
+    run = store_stopped_run(store)
+    data = export_run_file(store, run)
+    assert export_run_file(store, run) == data
     there = Store(either_url)
-    taken(there, data)
-    lines, again = (gzip.decompress(file).splitlines() for file in (data, exported(there, run)))
+    import_run_file(there, data)
+    lines, again = (gzip.decompress(file).splitlines() for file in (data, export_run_file(there, run)))
     last = max(number for number, line in enumerate(lines) if line.startswith(b'{"event":'))
     assert [*again[: last + 1], *again[last + 2 :]] == lines
     assert json.loads(again[last + 1])["event"]["what"] == IMPORTED
@@ -137,16 +137,16 @@ def test_the_same_run_gives_the_same_bytes(store: Store, either_url: str) -> Non
 def test_ready_statements_go_along(store: Store, other: Store) -> None:
     planned = tuple(Asked(s, "may treat / none") for s in READY_STATEMENTS)
     spec = RunSpec(model="baseline:random", protocol="mkj", facts="mkj")
-    run = a_run(store, spec, replace(PLAN, statements=planned))
-    taken(other, exported(store, run))
+    run = store_stopped_run(store, spec, replace(PLAN, statements=planned))
+    import_run_file(other, export_run_file(store, run))
     assert [item.statement for item in other.answers.asked(run)] == [item.statement for item in store.answers.asked(run)]
     assert other.answers.asked(run)[1].statement.fact.tail is None
 
 
 def test_no_key_and_no_folder_is_in_the_file(store: Store) -> None:
     service = replace(SPEC.service, base_url="https://ada:pw@models.example/v1?key=abc")
-    run = a_run(store, replace(SPEC, service=service))
-    text = gzip.decompress(exported(store, run)).decode()
+    run = store_stopped_run(store, replace(SPEC, service=service))
+    text = gzip.decompress(export_run_file(store, run)).decode()
     for secret in (KEY, "pw@", "key=abc", "/home/ada", 'remote_code":true', '"local"', f"{socket.gethostname()}:"):
         assert secret not in text, secret
     assert json.loads(text.splitlines()[1])["run"]["spec"]["service"]["base_url"] == "https://models.example/v1"
@@ -156,40 +156,40 @@ def test_where_a_service_was_is_said_though_only_the_environment_knew(
     store: Store, other: Store, monkeypatch: pytest.MonkeyPatch, medfact: Callable[..., Any]
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://10.0.0.7:8000/v1")
-    run = a_run(store, replace(SPEC, service=ServiceSettings()))
+    run = store_stopped_run(store, replace(SPEC, service=ServiceSettings()))
     shown = report(medfact, store.url, run)
-    data = exported(store, run)
+    data = export_run_file(store, run)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere.example/v1")
-    taken(other, data)
+    import_run_file(other, data)
     assert report(medfact, other.url, run) == shown
 
 
 def test_a_run_that_is_going_on_arrives_as_one_that_was_stopped(store: Store, other: Store) -> None:
-    runs = {state: a_run(store) for state in (RUNNING, WAITING)}
+    runs = {state: store_stopped_run(store) for state in (RUNNING, WAITING)}
     for state, run in runs.items():
         store.set_state(run, state)
-        data = exported(store, run)
-        assert exported(store, run) == data
-        taken(other, data)
+        data = export_run_file(store, run)
+        assert export_run_file(store, run) == data
+        import_run_file(other, data)
         assert (other.run(run).state, other.run(run).reason) == (STOPPED, "It was going on when it was exported.")
         assert other.run(run).finished_at == store.events(run)[-1].at
         assert store.run(run).state == state
 
 
 def test_what_a_database_said_of_itself_is_left_out(store: Store, other: Store) -> None:
-    run = a_run(store)
+    run = store_stopped_run(store)
     store.set_state(run, PAUSED, f"The database {store.url} cannot be used.")
-    data = exported(store, run)
+    data = export_run_file(store, run)
     assert store.url.encode() not in gzip.decompress(data)
-    taken(other, data)
+    import_run_file(other, data)
     assert (other.run(run).state, other.run(run).reason) == (PAUSED, "Its database could not be written.")
 
 
 def test_an_export_is_of_one_moment(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is saved while it is written is not half in it."""
     store, writer = Store(either_url), Store(either_url)
-    run = a_run(store)
-    before = exported(store, run)
+    run = store_stopped_run(store)
+    before = export_run_file(store, run)
     encode_header = transfer.encode_header
 
     def save_meanwhile(*header: Any) -> bytes:
@@ -199,42 +199,42 @@ def test_an_export_is_of_one_moment(either_url: str, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patched:
         patched.setattr(transfer, "encode_header", save_meanwhile)
-        assert exported(store, run) == before
-    assert exported(store, run) != before
+        assert export_run_file(store, run) == before
+    assert export_run_file(store, run) != before
 
 
 # ------------------------------------------------------------------------- what is here already
 
 
 def test_a_run_that_is_here_is_refused(store: Store, either_url: str) -> None:
-    run = a_run(store)
-    data = exported(store, run)
+    run = store_stopped_run(store)
+    data = export_run_file(store, run)
     there = Store(either_url)
-    taken(there, data)
-    before = rows_in(there)
+    import_run_file(there, data)
+    before = read_tables(there)
     with pytest.raises(Mistake, match=f"^Run {run} is here already.$"):
-        taken(there, data)
+        import_run_file(there, data)
     there.delete(run)
     with pytest.raises(Mistake, match=f"Run {run} is here already, but was deleted on 20..-..-... It can be restored.$"):
-        taken(there, data)
+        import_run_file(there, data)
     there.restore(run)
-    assert rows_in(there) == before
+    assert read_tables(there) == before
 
 
 def test_of_two_that_import_a_file_at_once_one_does(store: Store, either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = a_run(store)
-    data = exported(store, run)
+    run = store_stopped_run(store)
+    data = export_run_file(store, run)
     there = Store(either_url)
     take_over = Arrival.take_over
 
     def second_first(arrival: Arrival, into: Store) -> None:
         monkeypatch.setattr(Arrival, "take_over", take_over)
-        taken(Store(either_url), data)
+        import_run_file(Store(either_url), data)
         take_over(arrival, into)
 
     monkeypatch.setattr(Arrival, "take_over", second_first)
     with pytest.raises(Mistake, match=f"^Run {run} is here already.$"):
-        taken(there, data)
+        import_run_file(there, data)
     assert [h.what for h in there.events(run)] == [*(h.what for h in store.events(run)), IMPORTED]
 
 
@@ -245,10 +245,10 @@ def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, 
 
     def write_meanwhile(arrival: Arrival) -> None:
         check(arrival)
-        own.append(a_run(writer))
+        own.append(store_stopped_run(writer))
 
     monkeypatch.setattr(Arrival, "check", write_meanwhile)
-    run = taken(there, exported(store, a_run(store)))
+    run = import_run_file(there, export_run_file(store, store_stopped_run(store)))
     assert [record.run for record in there.runs()] == [*own, run]
 
 
@@ -259,16 +259,16 @@ def another_run(lines: list[Any]) -> list[Any]:
 
 def test_a_negative_comes_only_with_its_fact(store: Store, either_url: str) -> None:
     """The ids of a negative fact and of its statements do not name its head: a file could give it another."""
-    there, run = Store(either_url), a_run(store)
-    taken(there, exported(store, run))
-    before = rows_in(there)
+    there, run = Store(either_url), store_stopped_run(store)
+    import_run_file(there, export_run_file(store, run))
+    before = read_tables(there)
     alone = tuple(planned for planned in PLAN.statements if not planned.statement.fact.positive)
-    lines = lines_of(exported(store, a_run(store, plan=replace(PLAN, statements=alone))))
-    for statement in statements_in(lines):
+    lines = parse_lines(export_run_file(store, store_stopped_run(store, plan=replace(PLAN, statements=alone))))
+    for statement in statement_lines(lines):
         statement["head"] = "RETRACTED"
     with pytest.raises(Mistake, match="is the negative of a fact that the file does not hold"):
-        taken(there, packed(lines))
-    assert rows_in(there) == before
+        import_run_file(there, pack_lines(lines))
+    assert read_tables(there) == before
 
 
 def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(store: Store, other: Store) -> None:
@@ -276,52 +276,54 @@ def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(sto
     statements = (*STATEMENTS, *READY_STATEMENTS)
     alone = tuple(Asked(one, one.fact.relation) for one in statements if not one.fact.positive)
     beside = {one.fact.fact_id: one for one in statements if one.fact.positive}
-    run = a_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
-    data = exported(store, run)
-    assert len(statements_in(lines_of(data))) == len(alone) + len(beside)
-    taken(other, data)
+    run = store_stopped_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
+    data = export_run_file(store, run)
+    assert len(statement_lines(parse_lines(data))) == len(alone) + len(beside)
+    import_run_file(other, data)
     assert [item.statement for item in other.answers.asked(run)] == [planned.statement for planned in alone]
     assert other.answers.facts(run) == list(dict.fromkeys(planned.statement.fact for planned in alone))
     other.purge()
-    assert statements_in(lines_of(exported(other, run))) == statements_in(lines_of(data))  # a copy of a copy is a copy
+    assert statement_lines(parse_lines(export_run_file(other, run))) == statement_lines(
+        parse_lines(data)
+    )  # a copy of a copy is a copy
     for forged, problem in (({"head": "RETRACTED"}, "the id of its fact is another"), ({"positive": False}, "another fact's")):
-        lines = lines_of(data)
-        partner = next(one for one in statements_in(lines) if one["positive"])
+        lines = parse_lines(data)
+        partner = next(one for one in statement_lines(lines) if one["positive"])
         partner |= forged
         with pytest.raises(Mistake, match=problem):
-            taken(Store(other.url.replace("other", "third")), packed(lines))
+            import_run_file(Store(other.url.replace("other", "third")), pack_lines(lines))
 
 
 @pytest.mark.parametrize("whose", ["the same owner's", "a stranger's"])
 def test_a_file_changes_no_name_and_no_description_in_other_runs(whose: str, store: Store, other: Store) -> None:
     forged_columns = {"source": "forged", "tail_type": "Poison", "strength": "always", "specialty": "RETRACTED"}
-    run = a_run(store)
-    lines = another_run(lines_of(exported(store, run)))
-    for statement in statements_in(lines):
+    run = store_stopped_run(store)
+    lines = another_run(parse_lines(export_run_file(store, run)))
+    for statement in statement_lines(lines):
         statement |= forged_columns
         if not statement["positive"]:
             statement["tail"] = "forged"
-    before, row = store.answers.asked(run), rows_in(store)
+    before, row = store.answers.asked(run), read_tables(store)
     visitor = store if whose == "the same owner's" else store.of("stranger")
-    new = taken(visitor, packed(lines))
+    new = import_run_file(visitor, pack_lines(lines))
     assert store.answers.asked(run) == before
-    assert [rows for rows in row if rows not in rows_in(store)] == []
+    assert [rows for rows in row if rows not in read_tables(store)] == []
     seen = {item.statement.fact for item in store.answers.asked(new)}
     assert {(fact.source, fact.tail_type, fact.specialty) for fact in seen} == {("forged", "Poison", "RETRACTED")}
-    assert exported(store, run) == exported(store, run)
-    taken(other, packed(lines))
+    assert export_run_file(store, run) == export_run_file(store, run)
+    import_run_file(other, pack_lines(lines))
     assert {fact.source for fact in other.answers.facts(new)} == {"forged"}
 
 
 def test_what_a_strangers_file_said_first_is_not_said_by_later_runs(store: Store, either_url: str) -> None:
     """The stranger's file is here first; a run of one's own, later, is of one's own facts."""
     there = Store(either_url)
-    lines = lines_of(exported(store, a_run(store)))
-    for statement in statements_in(lines):
+    lines = parse_lines(export_run_file(store, store_stopped_run(store)))
+    for statement in statement_lines(lines):
         statement |= {"source": "forged", "tail_type": "Poison"}
         if not statement["positive"]:
             statement["tail"] = "forged"
-    theirs = taken(there, packed(lines))
+    theirs = import_run_file(there, pack_lines(lines))
     assert {item.statement.fact.source for item in there.answers.asked(theirs)} == {"forged"}
     own = there.start_run(SPEC, PLAN, {})
     assert [item.statement for item in there.answers.asked(own)] == [planned.statement for planned in PLAN.statements]
@@ -346,24 +348,24 @@ def test_every_run_has_its_own_descriptions_whoever_came_first(store: Store, eit
 def test_the_year_of_a_source_is_kept_and_goes_along(store: Store, other: Store) -> None:
     dated = replace(FACTS[0], as_of="2024", fact_id="")
     words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
-    run = a_run(store, plan=replace(PLAN, statements=words))
+    run = store_stopped_run(store, plan=replace(PLAN, statements=words))
     assert {fact.as_of for fact in store.answers.facts(run)} == {"2024"}
-    data = exported(store, run)
-    assert {statement["as_of"] for statement in statements_in(lines_of(data))} == {"2024"}
-    taken(other, data)
+    data = export_run_file(store, run)
+    assert {statement["as_of"] for statement in statement_lines(parse_lines(data))} == {"2024"}
+    import_run_file(other, data)
     assert other.answers.facts(run) == [dated]
-    without = exported(store, a_run(store))
-    assert not any("as_of" in statement for statement in statements_in(lines_of(without)))
+    without = export_run_file(store, store_stopped_run(store))
+    assert not any("as_of" in statement for statement in statement_lines(parse_lines(without)))
 
 
 def test_answers_out_of_a_file_are_not_reused(store: Store, either_url: str) -> None:
     """Anybody may have written them."""
     there = Store(either_url)
-    taken(there, exported(store, a_run(store)))
+    import_run_file(there, export_run_file(store, store_stopped_run(store)))
     assert store.answers.reusable(["k0"])["k0"].raw is not None
     assert there.answers.reusable(["k0"]) == {}
     own = there.start_run(SPEC, PLAN, {})
-    there.answers.save(own, [replace(answer_to(PLAN.statements[0], 0), raw="my own")])
+    there.answers.save(own, [replace(make_answer(PLAN.statements[0], 0), raw="my own")])
     assert there.answers.reusable(["k0"])["k0"].raw == "my own"
 
 
@@ -372,8 +374,8 @@ def test_answers_out_of_a_file_are_not_reused(store: Store, either_url: str) -> 
 
 def test_a_run_out_of_a_file_goes_on(store: Store, other: Store) -> None:
     spec = RunSpec(model="baseline:always-true", facts="facts.csv", shots=2, shot_draws=2)
-    run = a_run(store, spec)
-    taken(other, exported(store, run))
+    run = store_stopped_run(store, spec)
+    import_run_file(other, export_run_file(store, run))
     events = list(answer(run, other))
     assert events[-1].state == COMPLETE
     assert all(item.answer is not None and item.answer.failure is None for item in other.answers.asked(run))
@@ -382,8 +384,8 @@ def test_a_run_out_of_a_file_goes_on(store: Store, other: Store) -> None:
 def test_no_key_goes_to_a_service_that_only_a_file_names(
     store: Store, other: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = a_run(store)
-    taken(other, exported(store, run))
+    run = store_stopped_run(store)
+    import_run_file(other, export_run_file(store, run))
     asked: list[str | None] = []
 
     def load(*_: object, service: ServiceSettings, **options: object) -> Any:
@@ -400,12 +402,12 @@ def test_no_key_goes_to_a_service_that_only_a_file_names(
     assert (outcome.code, "models.example" in outcome.err) == (2, True)
     monkeypatch.setattr("medfact.runs.run.load_model", load)
     for address, host in (("http://127.0.0.1:1/v1", "127.0.0.1"), ("http://api.openai.com/v1", "api.openai.com")):
-        named = a_run(store, replace(SPEC, service=ServiceSettings(base_url=address)))
-        taken(other, exported(store, named))
+        named = store_stopped_run(store, replace(SPEC, service=ServiceSettings(base_url=address)))
+        import_run_file(other, export_run_file(store, named))
         (failed,) = answer(named, other, load=load)  # what listens on this machine may be meant for nobody else
         assert f"names the service at {host}" in str(failed.error)
-    usual = a_run(store, replace(SPEC, service=ServiceSettings()))
-    taken(other, exported(store, usual))
+    usual = store_stopped_run(store, replace(SPEC, service=ServiceSettings()))
+    import_run_file(other, export_run_file(store, usual))
     list(answer(usual, other, load=load))  # whom this machine asks without being told
     assert asked == ["given for it", None, None]
 
@@ -442,7 +444,7 @@ def test_folders_are_left_out(path: str | None, name: str | None) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A sound file."""
     store = Store(f"sqlite:///{tmp_path_factory.mktemp('whole') / 'runs.db'}")
-    return exported(store, a_run(store))
+    return export_run_file(store, store_stopped_run(store))
 
 
 @pytest.fixture(scope="module")
@@ -453,10 +455,10 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def refused(store: Store, data: bytes) -> str:
     """What is told of a file, of which nothing stays."""
-    before = rows_in(store)
+    before = read_tables(store)
     with pytest.raises(Mistake) as error:
-        taken(store, data)
-    assert rows_in(store) == before
+        import_run_file(store, data)
+    assert read_tables(store) == before
     line = str(error.value)
     assert line.startswith("run.jsonl.gz")
     assert "\n" not in line
@@ -519,7 +521,7 @@ HEADERS = [
 
 @pytest.mark.parametrize(("header", "words"), HEADERS)
 def test_a_wrong_first_line_is_told(header: Any, words: str, whole: bytes, empty: Store) -> None:
-    line = refused(empty, packed([header, *lines_of(whole)[1:]]))
+    line = refused(empty, pack_lines([header, *parse_lines(whole)[1:]]))
     assert words in line or "it is not an object" in line
 
 
@@ -531,18 +533,18 @@ OF_DEVELOPMENT = (
 
 def put(kind: str, **values: Any) -> Change:
     """Puts values into the first line of a kind."""
-    return lambda lines: first(kind, lines)[kind].update(values)
+    return lambda lines: first_line(kind, lines)[kind].update(values)
 
 
 def drop(kind: str, name: str) -> Change:
-    return lambda lines: first(kind, lines)[kind].pop(name)
+    return lambda lines: first_line(kind, lines)[kind].pop(name)
 
 
 def without(kind: str) -> Change:
     """Takes the first line of a kind out, and says so in the header."""
 
     def change(lines: list[Any]) -> None:
-        lines.remove(first(kind, lines))
+        lines.remove(first_line(kind, lines))
         counted = {"statement": "statements", "place": "places", "demonstration": "demonstrations", "answer": "answers"}
         if kind in counted:
             lines[0][counted[kind]] -= 1
@@ -552,7 +554,7 @@ def without(kind: str) -> Change:
 
 def twice(kind: str) -> Change:
     def change(lines: list[Any]) -> None:
-        place = lines.index(first(kind, lines))
+        place = lines.index(first_line(kind, lines))
         lines.insert(place, copy.deepcopy(lines[place]))
 
     return change
@@ -560,7 +562,7 @@ def twice(kind: str) -> Change:
 
 def swapped(kind: str) -> Change:
     def change(lines: list[Any]) -> None:
-        place = lines.index(first(kind, lines))
+        place = lines.index(first_line(kind, lines))
         lines[place], lines[place + 1] = lines[place + 1], lines[place]
 
     return change
@@ -603,20 +605,20 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "sentences that are none": (put("run", pool_text={"symptoms": "x"}), "of the wrong kind"),
     "decoding that goes deep": (put("run", decoding={"x": deep(50)}), "its decoding is of the wrong kind"),
     "a spec that is none": (put("run", spec={}), "its spec is none that this medfact knows"),
-    "a spec with more": (spec(more=1), "its spec is none that this medfact knows"),
-    "a spec with a wrong number": (spec(seed="7"), "its spec has a seed of the wrong kind"),
-    "a spec with wrong columns": (spec(columns=[["head"]]), "its spec is none that this medfact knows"),
-    "a spec with a wrong service": (spec(service={"timeout": "long"}), "its spec is none that this medfact knows"),
-    "a spec with a service of a wrong kind": (spec(service={"fresh": 1}), "its spec has a fresh of the wrong kind"),
-    "a spec out of range": (spec(service={"in_flight": 0}), "its spec is none that this medfact knows"),
-    "a spec with a key": (spec(service={"key": KEY}), "its spec holds a key"),
-    "a spec of another model": (spec(model="hf:other"), "its spec is of another model"),
-    "a race of too many": (spec(racers=101), "its racers are not 0 to 100"),
-    "a race of fewer than none": (spec(racers=-1), "its racers are not 0 to 100"),
-    "an unknown protocol": (spec(protocol="exam"), "its protocol is none that this medfact knows"),
-    "an unknown question": (spec(question="exam"), "its question is none that this medfact knows"),
-    "an unknown retrieval": (spec(retrieval="exam"), "its retrieval is none that this medfact knows"),
-    "an address that is none": (spec(service={"base_url": "file:///etc/passwd"}), "the address of its service is none"),
+    "a spec with more": (change_spec(more=1), "its spec is none that this medfact knows"),
+    "a spec with a wrong number": (change_spec(seed="7"), "its spec has a seed of the wrong kind"),
+    "a spec with wrong columns": (change_spec(columns=[["head"]]), "its spec is none that this medfact knows"),
+    "a spec with a wrong service": (change_spec(service={"timeout": "long"}), "its spec is none that this medfact knows"),
+    "a spec with a service of a wrong kind": (change_spec(service={"fresh": 1}), "its spec has a fresh of the wrong kind"),
+    "a spec out of range": (change_spec(service={"in_flight": 0}), "its spec is none that this medfact knows"),
+    "a spec with a key": (change_spec(service={"key": KEY}), "its spec holds a key"),
+    "a spec of another model": (change_spec(model="hf:other"), "its spec is of another model"),
+    "a race of too many": (change_spec(racers=101), "its racers are not 0 to 100"),
+    "a race of fewer than none": (change_spec(racers=-1), "its racers are not 0 to 100"),
+    "an unknown protocol": (change_spec(protocol="exam"), "its protocol is none that this medfact knows"),
+    "an unknown question": (change_spec(question="exam"), "its question is none that this medfact knows"),
+    "an unknown retrieval": (change_spec(retrieval="exam"), "its retrieval is none that this medfact knows"),
+    "an address that is none": (change_spec(service={"base_url": "file:///etc/passwd"}), "the address of its service is none"),
     "another text": (put("statement", text="Aspirin cures everything."), "its id is another statement's"),
     "another head": (put("statement", head="another"), "is another fact's|is several facts|is no negative"),
     "a positive negative": (
@@ -669,24 +671,24 @@ CHANGES: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_is_wrong_with_a_file_is_told_and_nothing_stays(name: str, whole: bytes, empty: Store) -> None:
     change, words = CHANGES[name]
-    lines = lines_of(whole)
+    lines = parse_lines(whole)
     change(lines)
-    line = refused(empty, packed(lines))
+    line = refused(empty, pack_lines(lines))
     assert any(one.replace("\\", "") in line for one in words.split("|")), line
 
 
 def test_nothing_of_a_refused_file_stays_on_a_server_either(whole: bytes, server: Any, connected: None) -> None:
-    store = Store(server.fresh())
+    store = Store(server.create_schema())
     for name in (
         "an answer to another statement",
         "a statement that is asked twice",
         "another number of answers",
         "no such variant",
     ):
-        lines = lines_of(whole)
+        lines = parse_lines(whole)
         CHANGES[name][0](lines)
-        refused(store, packed(lines))
-    taken(store, whole)
+        refused(store, pack_lines(lines))
+    import_run_file(store, whole)
     assert len(store.runs()) == 1
 
 
@@ -709,25 +711,25 @@ def test_lines_that_no_parser_should_trust(text: bytes, whole: bytes, empty: Sto
 
 
 def test_a_negative_of_another_fact_is_told(whole: bytes, empty: Store) -> None:
-    lines = lines_of(whole)
-    for statement in statements_in(lines):
+    lines = parse_lines(whole)
+    for statement in statement_lines(lines):
         if not statement["positive"]:
             statement["head"] = "another head"
-    assert "is no negative of its fact" in refused(empty, packed(lines))
-    lines = lines_of(whole)
-    next(statement for statement in statements_in(lines) if not statement["positive"])["tail"] = "another"
-    assert "is several facts" in refused(empty, packed(lines))
+    assert "is no negative of its fact" in refused(empty, pack_lines(lines))
+    lines = parse_lines(whole)
+    next(statement for statement in statement_lines(lines) if not statement["positive"])["tail"] = "another"
+    assert "is several facts" in refused(empty, pack_lines(lines))
 
 
 def test_a_statement_that_nobody_asks_is_told(whole: bytes, empty: Store) -> None:
-    lines = lines_of(whole)
+    lines = parse_lines(whole)
     alone = Statement(Fact("gout", "symptoms", "pain"), "medfact", "none", "Pain is a symptom of gout.")
     texts = {name: value for name in schema.FACT_TEXTS if (value := getattr(alone.fact, name)) is not None}
     told = {"statement_id": alone.statement_id, "positive": True, "k": 0, "pool": "medfact", "variant": "none"}
     lines.insert(2, {"statement": {**texts, **told, "text": alone.text, "origin": alone.origin}})
     lines[2 : 2 + 49] = sorted(lines[2 : 2 + 49], key=lambda line: str(line["statement"]["statement_id"]))
     lines[0]["statements"] += 1
-    assert f"{alone.statement_id} is never asked" in refused(empty, packed(lines))
+    assert f"{alone.statement_id} is never asked" in refused(empty, pack_lines(lines))
 
 
 # ------------------------------------------------------------------------- the command line
@@ -737,13 +739,13 @@ def test_the_command_line(
     store: Store, other: Store, medfact: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = a_run(store)
+    run = store_stopped_run(store)
     outcome = medfact("export", run[:10], "--db", store.url)
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == f"run {run} written to medfact-run-{run[:8]}.jsonl.gz\n"
     assert medfact("export", run, "-o", "mine.gz", "--db", store.url).code == 0
     file = tmp_path / f"medfact-run-{run[:8]}.jsonl.gz"
-    assert file.read_bytes() == (tmp_path / "mine.gz").read_bytes() == exported(store, run)
+    assert file.read_bytes() == (tmp_path / "mine.gz").read_bytes() == export_run_file(store, run)
     outcome = medfact("import", file, "--db", other.url)
     assert (outcome.code, outcome.err) == (0, "")
     shown = [medfact("runs", "--db", url).rows for url in (store.url, other.url)]
@@ -775,7 +777,7 @@ def test_mistakes_end_with_2_and_one_line(
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(store: Store, medfact: Callable[..., Any], tmp_path: Path) -> None:
-    run = a_run(store)
+    run = store_stopped_run(store)
     for place in (tmp_path / "no" / "run.gz", tmp_path, "."):
         outcome = medfact("export", run, "-o", place, "--db", store.url)
         assert (outcome.code, "cannot be written" in outcome.err) == (2, True)

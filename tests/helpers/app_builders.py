@@ -1,4 +1,4 @@
-"""Parts of the app that several test files build alike: its state, its jobs, servers of strangers, and quick processes."""
+"""Fixtures of the app: its state, its jobs, visitors of a Space, and processes that start quickly."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from processes import Command, forked_quickly
-from strangers import on_space
-from visitors import Visitor
+from processes import CommandProcess, start_fork_server
+from strangers import space_visitor
+from visitors import visitor_fixture
 
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
@@ -18,12 +18,12 @@ from medfact.store import Store
 from medfact.web.services import Services
 
 SPACE = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1"}
-"""Variables of a server that Hugging Face starts as a Space."""
+"""Environment variables of a server that Hugging Face starts as a Space."""
 
 
 @contextmanager
 def services_on(store: Store) -> Iterator[Services]:
-    """The state of a server on this store, without HTTP."""
+    """Yields the state of a server on this store, without HTTP, and closes its jobs."""
     jobs = Jobs(store)
     reports = Reports(store, jobs)
     yield Services(store, jobs, reports, Comparisons(store, reports))
@@ -32,12 +32,14 @@ def services_on(store: Store) -> Iterator[Services]:
 
 @pytest.fixture
 def services(store: Store) -> Iterator[Services]:
+    """State of a server on the test's store."""
     with services_on(store) as services:
         yield services
 
 
 @pytest.fixture
 def jobs(store: Store) -> Iterator[Jobs]:
+    """Jobs of the test's store, closed at the end."""
     jobs = Jobs(store)
     yield jobs
     jobs.close()
@@ -45,25 +47,19 @@ def jobs(store: Store) -> Iterator[Jobs]:
 
 @pytest.fixture(scope="module")
 def quick_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Commands start as forks that need not import everything first. The first one waits for the imports."""
-    with forked_quickly():
-        assert Command(tmp_path_factory.mktemp("first"), "--version").ended(300).code == 0
+    """Starts the fork server, so that each `CommandProcess` begins without imports; the first command waits for them."""
+    with start_fork_server():
+        assert CommandProcess(tmp_path_factory.mktemp("first"), "--version").wait(300).code == 0
         yield
 
 
 @pytest.fixture
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment names no key and no address of a service."""
+    """Removes the key and the address of a service from the environment."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-def space_visitor_of(app: str) -> Any:
-    """A fixture: a visitor of the Space that the fixture `app` starts."""
-
-    @pytest.fixture
-    def visitor(request: pytest.FixtureRequest) -> Iterator[Visitor]:
-        with on_space(request.getfixturevalue(app)) as visitor:
-            yield visitor
-
-    return visitor
+def space_visitor_fixture(app: str) -> Any:
+    """Returns a fixture: a visitor of the Space that the fixture `app` starts."""
+    return visitor_fixture(app, space_visitor)

@@ -1,4 +1,4 @@
-"""The app in a browser: what the tests of its pages share. `conftest.py` hands the fixtures out."""
+"""The app in a browser: fixtures and actions of the tests of its pages. `conftest.py` imports the fixtures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 import yaml
-from forked_app import can_be_forked, forked_app
+from forked_app import can_be_forked, fork_app
 from hosts import AS_HOST, COOKIE, TOKEN
 from installed import ROOT, app_command
 from waiting import HANG_SECONDS
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 
-def choose_pairs(page: Page, pairs: int) -> None:
+def type_pair_count(page: Page, pairs: int) -> None:
     """Types the number of pairs, and once more if the box was still being built and restored its old number.
 
-    The sentence beside the button shows which number the server has received.
+    The sentence next to the button shows the number that the server has received.
     """
     from playwright.sync_api import expect
 
-    box, price = page.locator("#pairs input[type=number]"), page.locator("#go")
-    for patience in (2_000, 4_000, 8_000, 30_000):
+    box, sentence = page.locator("#pairs input[type=number]"), page.locator("#go")
+    for timeout in (2_000, 4_000, 8_000, 30_000):
         box.fill(str(pairs))
         box.press("Tab")
         try:
-            expect(price).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} true"), timeout=patience)
+            expect(sentence).to_contain_text(re.compile(rf"(?<![\d,]){pairs:,} true"), timeout=timeout)
             return
         except AssertionError:
-            if patience == 30_000:
+            if timeout == 30_000:
                 raise
 
 
-def chromium() -> str:
-    """Path of Chromium. Prefers the build without a window, which needs half of the processor time."""
+def find_chromium() -> str:
+    """Returns the path of Chromium; prefers the build without a window, which needs half of the processor time."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)), None)
     assert program, "The browser tests need Chromium: apt-get install chromium-headless-shell"
@@ -65,16 +65,16 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
-    """The app, started as its user starts it, on a free port, in a home of its own where the demonstration is asked already."""
+    """URL of the app, started on a free port, with a database in which the demonstration is answered."""
     if not (app_home / "medfact.db").exists():
-        shutil.copy(asked_demonstration(), app_home / "medfact.db")
-    with served(app_home) as url:
+        shutil.copy(demonstration_database(), app_home / "medfact.db")
+    with serve_app(app_home) as url:
         yield url
     assert "Traceback" not in (app_home / "log.txt").read_text()
 
 
-def module_folder() -> Any:
-    """A fixture of a module: an empty folder."""
+def module_folder_fixture() -> Any:
+    """Returns a module fixture: an empty folder."""
 
     @pytest.fixture(scope="module")
     def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -83,34 +83,37 @@ def module_folder() -> Any:
     return folder
 
 
-def app_at(home: str, *, is_watched: bool = False, **environment: str) -> Any:
-    """A fixture of a module: the app in the folder of the fixture `home`, with these variables.
+def app_fixture(home: str, *, is_watched: bool = False, **environment: str) -> Any:
+    """Returns a module fixture: the URL of an app in the folder of the fixture `home`, with these environment variables.
 
-    is_watched: fails if the app has logged a traceback.
+    is_watched: the fixture fails if the app has logged a traceback.
     """
 
     @pytest.fixture(scope="module")
     def app(request: pytest.FixtureRequest) -> Iterator[str]:
         folder = request.getfixturevalue(home)
-        with served(folder, **environment) as url:
+        with serve_app(folder, **environment) as url:
             yield url
         assert not is_watched or "Traceback" not in (folder / "log.txt").read_text()
 
     return app
 
 
-def without_rates(home: Path, **limits: Any) -> dict[str, str]:
-    """Variables of a public server that does not count requests, or its tests would wait for each other."""
-    usual = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+def disable_rate_limits(home: Path, **limits: Any) -> dict[str, str]:
+    """Writes limits without request rates; returns the variables of a public server with them. limits: other changes."""
+    defaults = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     file = home / "limits.yaml"
-    file.write_text(yaml.safe_dump(usual | {"rates": {}} | {name: usual[name] | values for name, values in limits.items()}))
+    file.write_text(
+        yaml.safe_dump(defaults | {"rates": {}} | {name: defaults[name] | values for name, values in limits.items()})
+    )
     return {"MEDFACT_PUBLIC": "1", "MEDFACT_LIMITS": str(file)}
 
 
 @cache
-def asked_demonstration() -> Path:
-    """A database in which the bundled model has answered what a first visitor finds drawn. An app that finds none asks it
-    itself, which takes longer than most tests.
+def demonstration_database() -> Path:
+    """Returns the path of a database in which the bundled model has answered the demonstration.
+
+    An app without it runs the demonstration itself, which takes longer than most tests.
     """
     from medfact.runs.run import answer
     from medfact.runs.start import start
@@ -118,16 +121,19 @@ def asked_demonstration() -> Path:
     from medfact.web.services import DEMONSTRATION, DEMONSTRATION_OWNER
 
     folder = Path(tempfile.mkdtemp(prefix="medfact-demonstration-"))
-    store = Store(f"sqlite:///{folder / 'asked.db'}", DEMONSTRATION_OWNER)
+    store = Store(f"sqlite:///{folder / 'working.db'}", DEMONSTRATION_OWNER)
     list(answer(start(DEMONSTRATION, store), store))
-    with closing(sqlite3.connect(folder / "asked.db")) as connection:
-        connection.execute("VACUUM INTO ?", [str(folder / "medfact.db")])  # one file, without a log beside it
+    with closing(sqlite3.connect(folder / "working.db")) as connection:
+        connection.execute("VACUUM INTO ?", [str(folder / "medfact.db")])  # one file, without a write-ahead log
     return folder / "medfact.db"
 
 
 @contextmanager
-def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
-    """The app as a process, with these environment variables. folder: its working directory."""
+def serve_app(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
+    """Runs the app in a process while the context is active, and yields its URL.
+
+    folder: its working directory. more: environment variables.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -137,10 +143,10 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
         environment.pop(name, None)
     log = home / "log.txt"
     log.write_text("")
-    command, usual = app_command()
-    place = usual if folder is None or folder == ROOT else folder
-    begin = forked_app if can_be_forked(command, more) else _started
-    process = begin(command, place, environment | more, log)
+    command, default_folder = app_command()
+    working_folder = default_folder if folder is None or folder == ROOT else folder
+    start = fork_app if can_be_forked(command, more) else _start_app
+    process = start(command, working_folder, environment | more, log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, log)
@@ -150,7 +156,7 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
         process.wait(20)
 
 
-def _started(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
+def _start_app(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> psutil.Popen:
     command = [str(ROOT / part) if part.endswith(".py") else part for part in command]
     with log.open("w") as output:
         return psutil.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
@@ -170,41 +176,42 @@ def _wait_until_served(url: str, process: psutil.Process, log: Path) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Chromium whose windows hold the cookie of the host."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=chromium(),
+            executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
         )
-        _as_host(started)
+        _add_host_cookie(started)
         yield started
         started.close()
 
 
-def _as_host(browser: Browser) -> None:
-    """Gives each new window of a browser the cookie that the host's has."""
-    new = browser.new_context
+def _add_host_cookie(browser: Browser) -> None:
+    """Adds the cookie of the host to each new window of a browser."""
+    new_context = browser.new_context
 
-    def as_host(**options: Any) -> BrowserContext:
-        context = new(**options)
+    def open_as_host(**options: Any) -> BrowserContext:
+        context = new_context(**options)
         context.add_cookies([{"name": COOKIE, "value": TOKEN, "domain": "127.0.0.1", "path": "/"}])
         return context
 
-    browser.new_context = as_host  # type: ignore[method-assign]
+    browser.new_context = open_as_host  # type: ignore[method-assign]
 
 
-def trouble_of(opened: Page, address: str) -> list[str]:
-    """Collects console errors, dialogs, page errors and requests to other hosts from now on."""
+def collect_page_errors(opened: Page, address: str) -> list[str]:
+    """Returns a list that collects console errors, dialogs, page errors and requests to other hosts from now on."""
     opened.set_default_timeout(60_000)
     trouble: list[str] = []
 
-    def heard(message: ConsoleMessage) -> None:
+    def note_error(message: ConsoleMessage) -> None:
         if message.type == "error":
             trouble.append(message.text)
 
-    opened.on("console", heard)
+    opened.on("console", note_error)
     opened.on("pageerror", lambda error: trouble.append(str(error)))
     opened.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     opened.on(
@@ -212,18 +219,18 @@ def trouble_of(opened: Page, address: str) -> list[str]:
         lambda request: (
             None
             if request.url.startswith((address, "data:", "blob:", address.replace("http", "ws")))
-            else trouble.append(f"asked another host: {request.url}")
+            else trouble.append(f"requested another host: {request.url}")
         ),
     )
     return trouble
 
 
 @contextmanager
-def watched(browser: Browser, address: str, width: int = 1280, height: int = 900, **more: Any) -> Iterator[Page]:
-    """A page of a browser of its own; at the end nothing was executed, refused or asked of another host."""
+def open_checked_page(browser: Browser, address: str, width: int = 1280, height: int = 900, **more: Any) -> Iterator[Page]:
+    """Opens a page in a new window; asserts at the end that it had no error, no dialog and no request to another host."""
     context = browser.new_context(viewport={"width": width, "height": height}, **more)
     opened = context.new_page()
-    trouble = trouble_of(opened, address)
+    trouble = collect_page_errors(opened, address)
     yield opened
     context.close()
     assert trouble == []
@@ -231,17 +238,17 @@ def watched(browser: Browser, address: str, width: int = 1280, height: int = 900
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The set-up of an evaluation, opened."""
+    """The page with the set-up of an evaluation."""
     from playwright.sync_api import expect
 
-    with watched(browser, address) as opened:
+    with open_checked_page(browser, address) as opened:
         opened.goto(f"{address}evaluate")
         expect(opened.locator("#models input").first).to_be_visible()
         yield opened
 
 
-def show_demonstration(page: Page, address: str) -> None:
-    """Opens the results of the demonstration, once the model has answered."""
+def open_demonstration(page: Page, address: str) -> None:
+    """Opens the results of the demonstration, and waits for its scores."""
     from playwright.sync_api import expect
 
     page.goto(address)
@@ -250,7 +257,7 @@ def show_demonstration(page: Page, address: str) -> None:
 
 
 def choose_models(page: Page, *names: str) -> None:
-    """Ticks these models and no others; waits until there is a choice."""
+    """Ticks these models and no others, after it has waited for the list."""
     from playwright.sync_api import expect
 
     boxes = page.locator("#models input[type=checkbox]")

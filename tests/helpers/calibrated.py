@@ -1,11 +1,11 @@
-"""Records of models that are calibrated, or too sure."""
+"""Records of calibrated models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from records import records_of
+from records import make_records
 
 from medfact.metrics import Records
 from medfact.statements import IMPLICATIONS
@@ -16,8 +16,13 @@ Floats = np.ndarray
 NEGATED = np.array([implication.negated for implication in IMPLICATIONS.values()])
 
 
-def sure(seed: int, coherent: bool, shape: Callable[[np.random.Generator, int], Floats]) -> tuple[Floats, np.ndarray]:
-    """P(True) of a calibrated model for the eight statements of 150 facts, and whether each fact holds, or each statement."""
+def draw_calibrated_answers(
+    seed: int, coherent: bool, shape: Callable[[np.random.Generator, int], Floats]
+) -> tuple[Floats, np.ndarray]:
+    """Draws P(True) of a calibrated model for the eight statements of 150 facts, and their labels; both of shape (150, 8).
+
+    coherent: True for one belief per fact, False for an independent one per statement. shape: draws the beliefs.
+    """
     randomness = np.random.default_rng(seed)
     if not coherent:
         p = shape(randomness, 1200).reshape(150, 8)
@@ -27,17 +32,19 @@ def sure(seed: int, coherent: bool, shape: Callable[[np.random.Generator, int], 
     return np.where(NEGATED, 1 - belief[:, None], belief[:, None]), holds[:, None] != NEGATED
 
 
-def of(p: Floats, truth: np.ndarray) -> Records:
-    """Records of facts with a head each. `truth` holds the labels of the statements."""
+def make_probability_records(p: Floats, truth: np.ndarray) -> Records:
+    """Returns records of facts with a head each. p: P(True) of the statements. truth: their labels."""
     signs = np.where(p > 0.5, "T", "F")
     rows = [(f"f{i}", f"h{i}", f"t{i}", "".join(row)) for i, row in enumerate(signs)]
-    records = records_of(*rows, p_true=p.ravel().tolist())
+    records = make_records(*rows, p_true=p.ravel().tolist())
     return Records(**{name: getattr(records, name) for name in records.__dataclass_fields__} | {"label": truth.ravel()})
 
 
-def uniform(randomness: np.random.Generator, n: int) -> Floats:
+def draw_uniform(randomness: np.random.Generator, n: int) -> Floats:
+    """Draws n probabilities from 0 to 1."""
     return randomness.random(n)
 
 
-def u_shaped(randomness: np.random.Generator, n: int) -> Floats:
+def draw_u_shaped(randomness: np.random.Generator, n: int) -> Floats:
+    """Draws n probabilities, most of them near 0 or 1."""
     return randomness.beta(0.3, 0.3, n)

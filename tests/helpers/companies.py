@@ -1,6 +1,6 @@
 """A proxy on loopback that answers for every host, with a certificate for each, and records host and key of every call.
 
-No name is looked up, and nothing leaves this machine.
+It resolves no name, and nothing leaves this machine.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 import trustme
 
 
-class Call(NamedTuple):
-    """A call that a company got."""
+class ProxiedCall(NamedTuple):
+    """A call that a host received."""
 
     host: str
     authorization: str
     model: str
 
 
-class Companies:
-    """`with Companies() as companies:`. calls: in order."""
+class InterceptingProxy:
+    """Context manager that serves in a thread. `calls` holds the calls to all hosts, in order."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ProxiedCall] = []
         self._authority = trustme.CA()
         self._folder = tempfile.TemporaryDirectory()
         self.certificate = Path(self._folder.name) / "authority.pem"
@@ -38,7 +38,7 @@ class Companies:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
 
-    def __enter__(self) -> Companies:
+    def __enter__(self) -> InterceptingProxy:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
@@ -49,12 +49,13 @@ class Companies:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables with which a program asks them."""
+        """Environment variables with which a program uses the proxy."""
         url = f"http://127.0.0.1:{self._server.server_address[1]}"
         unset = dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"), "")
         return {**unset, "HTTPS_PROXY": url, "https_proxy": url, "SSL_CERT_FILE": str(self.certificate)}
 
-    def context_of(self, host: str) -> ssl.SSLContext:
+    def tls_context(self, host: str) -> ssl.SSLContext:
+        """Returns the context of a host, with a certificate issued at the first call."""
         with self._lock:
             if host not in self._contexts:
                 self._contexts[host] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -62,9 +63,9 @@ class Companies:
             return self._contexts[host]
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        companies = self
+        proxy = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class ProxyHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             host = ""
 
@@ -72,19 +73,19 @@ class Companies:
                 self.host = self.path.rpartition(":")[0]
                 self.send_response(200)
                 self.end_headers()
-                secure = companies.context_of(self.host).wrap_socket(self.connection, server_side=True)
+                secure = proxy.tls_context(self.host).wrap_socket(self.connection, server_side=True)
                 self.connection, self.rfile, self.wfile = secure, secure.makefile("rb"), secure.makefile("wb", buffering=0)
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-                companies.calls.append(Call(self.host, self.headers.get("authorization", ""), str(body.get("model", ""))))
+                proxy.calls.append(ProxiedCall(self.host, self.headers.get("authorization", ""), str(body.get("model", ""))))
                 message = {"role": "assistant", "content": "True"}
-                self._say({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m"})
+                self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m"})
 
             def do_GET(self) -> None:
-                self._say({"data": []})
+                self._send({"data": []})
 
-            def _say(self, content: Any) -> None:
+            def _send(self, content: Any) -> None:
                 text = json.dumps(content).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
@@ -97,6 +98,6 @@ class Companies:
                 self.connection.close()
 
             def log_message(self, *_: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
-        return Handler
+        return ProxyHandler

@@ -1,4 +1,4 @@
-"""The app, forked from a process that has imported it and read its facts: both take longer than most tests."""
+"""The app, forked from a process that has imported it and read its facts, which take longer than most tests."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ import psutil
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
-READ_WHEN_SERVED = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
-"""How the names of variables begin that nothing reads while it is imported. With others, the app must be started anew."""
+RUNTIME_VARIABLE_PREFIXES = ("MEDFACT_", "OPENAI_", "SPACE_ID", "GRADIO_SERVER_NAME")
+"""Prefixes of variables that are not read during imports. Any other variable needs a fresh process."""
 
 
 def can_be_forked(command: Sequence[str], variables: Mapping[str, str]) -> bool:
-    """True for `python app.py` of this Python or an installed `medfact app` whose variables are read after the imports."""
+    """Returns True for `python app.py` or an installed `medfact app` whose variables are read after the imports."""
     is_forkable = command == [sys.executable, APP.name] or Path(command[0]).name == "medfact"
-    return is_forkable and all(name.startswith(READ_WHEN_SERVED) for name in variables)
+    return is_forkable and all(name.startswith(RUNTIME_VARIABLE_PREFIXES) for name in variables)
 
 
-def forked_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
-    """The app that a command starts, begun in a folder and with an environment; what it prints goes into a file."""
-    begun = (
+def fork_app(command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Process:
+    """Forks the app of a command and returns its process. folder: working directory. log: file for its output."""
+    program = (
         (sys.executable, str(APP)) if command[0] == sys.executable else (str(Path(command[0]).with_name("python")), *command)
     )
-    forking = _forking(*begun)
-    assert forking.stdin is not None
-    assert forking.stdout is not None
-    forking.stdin.write(json.dumps([str(folder), dict(environment), str(log)]) + "\n")
-    return psutil.Process(int(forking.stdout.readline()))
+    server = _start_fork_server(*program)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps([str(folder), dict(environment), str(log)]) + "\n")
+    return psutil.Process(int(server.stdout.readline()))
 
 
 @cache
-def _forking(python: str, *program: str) -> subprocess.Popen[str]:
-    """The process that forks a program, which ends when this one does."""
+def _start_fork_server(python: str, *program: str) -> subprocess.Popen[str]:
+    """Starts a process that forks a program on request, and ends together with this one."""
     offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
     command = [python, __file__, *program]
     return subprocess.Popen(
@@ -48,22 +48,22 @@ def _forking(python: str, *program: str) -> subprocess.Popen[str]:
     )
 
 
-def _fork_when_asked(program: Sequence[str]) -> None:
-    """Begins a program for each line of the input, and prints its process id. Ended processes leave no zombie."""
-    sys.path[0] = str(Path(program[0]).parent)  # as if it were started
+def _fork_on_request(program: Sequence[str]) -> None:
+    """Forks a program for each line of the input and prints its process id. Ended processes leave no zombie."""
+    sys.path[0] = str(Path(program[0]).parent)  # as `python PROGRAM` sets it
     import medfact.web.app
     from medfact.runs.plan import plan
 
-    plan(medfact.web.services.DEMONSTRATION)  # reads the bundled facts, and draws their partners
+    plan(medfact.web.services.DEMONSTRATION)  # reads the bundled facts, and draws their negatives
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _serve(program, *json.loads(line))
+            _run_forked_app(program, *json.loads(line))
         print(child, flush=True)
 
 
-def _serve(program: Sequence[str], folder: str, environment: dict[str, str], log: str) -> None:
+def _run_forked_app(program: Sequence[str], folder: str, environment: dict[str, str], log: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
     os.dup2(1, 2)
@@ -75,4 +75,4 @@ def _serve(program: Sequence[str], folder: str, environment: dict[str, str], log
 
 
 if __name__ == "__main__":
-    _fork_when_asked(sys.argv[1:])
+    _fork_on_request(sys.argv[1:])

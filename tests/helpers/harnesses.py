@@ -1,4 +1,4 @@
-"""Environments that borrow what is installed here: one with lm-evaluation-harness, Inspect and Every Eval Ever, and one with
+"""Environments on top of the packages of this one: one with lm-evaluation-harness, Inspect and Every Eval Ever, and one with
 the clients that tests/journeys/test_api_docs.py runs.
 
 python tests/helpers/harnesses.py
@@ -12,43 +12,44 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(sys.prefix) / "harnesses"
-"""Where `tests/run.sh` puts it."""
+"""The first environment, made by `tests/run.sh`."""
 
 AGENTS = Path(sys.prefix) / "agents"
-"""Where it puts the other one."""
+"""The environment of the clients."""
 
-LISTED = Path(__file__).parents[1] / "requirements"
-ALONE = LISTED / "every_eval_ever.txt"
-"""What is installed without what it needs."""
+REQUIREMENTS = Path(__file__).parents[1] / "requirements"
+WITHOUT_DEPENDENCIES = REQUIREMENTS / "every_eval_ever.txt"
+"""Requirements that are installed without their dependencies."""
 
 GRADIO_CLIENT = "@gradio/client@2.7.0"
-"""The page library's client for JavaScript, where npm is there."""
+"""Gradio's client for JavaScript, installed if npm is."""
 
 
-def python_of(folder: Path = FOLDER) -> Path:
-    """The interpreter of the environment."""
+def interpreter_path(folder: Path = FOLDER) -> Path:
+    """Returns the path of an environment's interpreter."""
     return folder / "bin" / "python"
 
 
-def make(folder: Path, listed: Path) -> None:
-    """Makes an environment, or brings it up to date."""
-    if not python_of(folder).exists():
+def make_environment(folder: Path, requirements: Path) -> None:
+    """Creates an environment, or updates it. requirements: its requirements file."""
+    if not interpreter_path(folder).exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     borrowed = sorted({path for path in sys.path if path.endswith("site-packages")})
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    _install(folder, listed)
+    _install(folder, requirements)
 
 
-def _install(folder: Path, listed: Path, *how: str) -> None:
+def _install(folder: Path, requirements: Path, *options: str) -> None:
     subprocess.run(
-        [sys.executable, "-m", "pip", "--python", python_of(folder), "install", "-q", "-r", listed, *how], check=True
+        [sys.executable, "-m", "pip", "--python", interpreter_path(folder), "install", "-q", "-r", requirements, *options],
+        check=True,
     )
 
 
 if __name__ == "__main__":
-    make(FOLDER, LISTED / "harnesses.txt")
-    _install(FOLDER, ALONE, "--no-deps", "--ignore-requires-python")
-    make(AGENTS, LISTED.parents[1] / "requirements-mcp.txt")
+    make_environment(FOLDER, REQUIREMENTS / "harnesses.txt")
+    _install(FOLDER, WITHOUT_DEPENDENCIES, "--no-deps", "--ignore-requires-python")
+    make_environment(AGENTS, REQUIREMENTS.parents[1] / "requirements-mcp.txt")
     if npm := shutil.which("npm"):
         subprocess.run([npm, "install", "--silent", "--prefix", AGENTS, GRADIO_CLIENT], check=True)

@@ -1,4 +1,4 @@
-"""The token of the apps that tests start: what acts as the host brings it."""
+"""The token of the host, for the apps that tests start and for requests that act as the host."""
 
 from __future__ import annotations
 

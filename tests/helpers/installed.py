@@ -1,4 +1,4 @@
-"""The wheel of this tree, and an environment with it that borrows its dependencies from this one."""
+"""The wheel of this tree, and an environment with it that uses the dependencies of this one."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-ASKED_FOR = "MEDFACT_TESTS_INSTALLED"
-"""With this variable set, the tests in a browser look at an app that was installed, outside the repository."""
+INSTALLED_VARIABLE = "MEDFACT_TESTS_INSTALLED"
+"""With this variable set, the tests in a browser start an installed app, outside the repository."""
 
 
-def make_wheel(source: Path, folder: Path) -> Path:
-    """The wheel of this tree, made in a folder from a copy in `source`: building leaves folders behind."""
+def build_wheel(source: Path, folder: Path) -> Path:
+    """Builds the wheel of this tree in a folder and returns its path. source: a copy for the files that a build leaves."""
     skipped = shutil.ignore_patterns(
         ".*", "__pycache__", "*.db", "*.egg-info", "build", "tests", "docs", "benchmarks", "shared"
     )
     shutil.copytree(ROOT, source, ignore=skipped, dirs_exist_ok=True)
-    done([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source])
+    run_command([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source])
     return next(folder.glob("medfact-*.whl"))
 
 
-def install(wheel: Path, folder: Path) -> Path:
-    """An environment with a wheel, in a folder; returns the folder of its programs."""
-    done([sys.executable, "-m", "venv", "--without-pip", folder])
+def install_wheel(wheel: Path, folder: Path) -> Path:
+    """Creates an environment with a wheel in a folder; returns the folder of its programs."""
+    run_command([sys.executable, "-m", "venv", "--without-pip", folder])
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    done([sys.executable, "-m", "pip", "-q", "--python", programs / "python", "install", "--no-deps", wheel])
+    run_command([sys.executable, "-m", "pip", "-q", "--python", programs / "python", "install", "--no-deps", wheel])
     packages = next(folder.glob("lib/python*/site-packages"), folder / "Lib" / "site-packages")
     borrowed = {path for path in sys.path if path.endswith("site-packages")}
     (packages / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
     return programs
 
 
-def done(command: list[object]) -> str:
-    """Output of a command that is run outside the repository and must succeed."""
-    ended = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd="/")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
+def run_command(command: list[object]) -> str:
+    """Runs a command outside the repository, asserts that it succeeds, and returns its output."""
+    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd="/")
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @cache
 def app_command() -> tuple[list[str], Path]:
-    """Command that starts the app for a browser, and its working directory."""
-    if not os.environ.get(ASKED_FOR):
+    """Returns the command that starts the app for a browser, and its working directory; installs the app first if asked to."""
+    if not os.environ.get(INSTALLED_VARIABLE):
         return [sys.executable, "app.py"], ROOT
     folder = Path(tempfile.mkdtemp(prefix="medfact-installed-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "wheel").mkdir()
-    programs = install(make_wheel(folder / "source", folder / "wheel"), folder / "environment")
+    programs = install_wheel(build_wheel(folder / "source", folder / "wheel"), folder / "environment")
     return [str(programs / "medfact"), "app"], folder

@@ -1,4 +1,4 @@
-"""llama.cpp's server, with a small Llama of ours as its model. It says its address.
+"""llama.cpp's server, with a small Llama as its model. It prints its address.
 
 python tests/helpers/llama_server.py MODEL.gguf
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 
-def written_as_gguf(folder: Path, path: Path) -> None:
-    """Writes a Llama with a byte-level vocabulary as llama.cpp reads it, in float32."""
+def write_gguf(folder: Path, path: Path) -> None:
+    """Writes a Llama with a byte-level vocabulary as a GGUF file in float32. folder: the model. path: the file."""
     import gguf
     from safetensors.numpy import load_file
 
@@ -54,7 +54,7 @@ def written_as_gguf(folder: Path, path: Path) -> None:
 
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config["num_hidden_layers"])
     for name, weight in load_file(folder / "model.safetensors").items():
-        if name.endswith(("q_proj.weight", "k_proj.weight")):  # rotated in pairs of neighbours there, in halves here
+        if name.endswith(("q_proj.weight", "k_proj.weight")):  # llama.cpp rotates neighbouring pairs, transformers halves
             weight = weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
         writer.add_tensor(str(names.get_name(name, try_suffixes=(".weight",))), weight.astype(np.float32))
     writer.write_header_to_file()
@@ -64,8 +64,8 @@ def written_as_gguf(folder: Path, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def served(path: Path) -> Iterator[str]:
-    """Serves a model for as long as the context lasts, and gives the base URL; in a process of its own, as servers are."""
+def serve_model(path: Path) -> Iterator[str]:
+    """Serves a model in a process while the context is active, and yields the base URL."""
     with subprocess.Popen(
         [sys.executable, __file__, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -76,7 +76,8 @@ def served(path: Path) -> Iterator[str]:
             process.kill()
 
 
-def main() -> None:
+def run_server() -> None:
+    """Serves the model of the command line on a free port, without an end."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -92,4 +93,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_server()

@@ -1,4 +1,4 @@
-"""MKJ's files, made small."""
+"""Small files in the format of MKJ."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ ENTRIES = 20
 RELATION = "may be treated by"
 
 
-def stated(tail: str, head: str) -> str:
+def treatment_statement(tail: str, head: str) -> str:
+    """Returns the statement that a drug may treat a disease."""
     return f"The {tail} may be used to treat {head}."
 
 
 def write_mkj(folder: Path) -> Path:
-    """20 true statements, each with three false ones, and a collection of triplets.
+    """Writes 20 true statements, each with three false ones, and a collection of triplets; returns the folder.
 
     Each disease has the drug under test and another. Disease 0 has six more triplets, which name it and its drug so often
     that retrieval ranks them first for its statements.
@@ -28,8 +29,8 @@ def write_mkj(folder: Path) -> Path:
         {
             "original_triplet": {"subject": f"Disease {n}", "predicate": RELATION, "object": f"drug-{n}a"},
             "semantic_type": ["Pharmacologic Substance"],
-            "pos_qa": {"statement": stated(f"drug-{n}a", f"Disease {n}"), "answer": True},
-            "neg_qa": {"statement": [stated(f"metal-{n}{k}", f"Disease {n}") for k in "xyz"], "answer": False},
+            "pos_qa": {"statement": treatment_statement(f"drug-{n}a", f"Disease {n}"), "answer": True},
+            "neg_qa": {"statement": [treatment_statement(f"metal-{n}{k}", f"Disease {n}") for k in "xyz"], "answer": False},
         }
         for n in range(ENTRIES)
     ]

@@ -1,4 +1,4 @@
-"""Small models of many architectures, and how they complete prompts."""
+"""Small models of many architectures, and their completions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import small_image_text_model, small_model
+from small_models import write_image_text_model, write_small_model
 
 from medfact.models import Completion, Model, Prompt
 from medfact.models.local.model import relative_difference
 
-GROUPED = {
+GROUPED_ATTENTION = {
     "hidden_size": 48,
     "intermediate_size": 96,
     "num_hidden_layers": 2,
@@ -24,7 +24,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "Llama": ("llama", {"bos": True}),
     "Qwen3": ("qwen3", {}),
     "Gemma 2": ("gemma2", {"bos": True}),
-    "Gemma 3": ("gemma3_text", {**GROUPED, "head_dim": 12, "sliding_window": 4096}),
+    "Gemma 3": ("gemma3_text", {**GROUPED_ATTENTION, "head_dim": 12, "sliding_window": 4096}),
     "Mistral with a short window": ("mistral", {"sliding_window": 80}),
     "GPT-2": ("gpt2", {"n_positions": 1024}),
     "Phi": ("phi", {"padding_side": "right"}),
@@ -46,7 +46,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "MiniMax": (
         "minimax",
         {
-            **GROUPED,
+            **GROUPED_ATTENTION,
             "num_hidden_layers": 3,
             "layer_types": ["linear_attention", "full_attention", "linear_attention"],
             "head_dim": 12,
@@ -56,32 +56,34 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "T5": ("t5", {}),
 }
-"""Family → transformers' name of it, and settings beside those of `small_models`."""
+"""Family → its architecture in transformers, and settings in addition to those of `small_models`."""
 
 
 IMAGE_TEXT = "Qwen 2.5 VL"
 
 
-def made(family: str, folder: Path, *, chat: bool) -> Path:
+def make_model(family: str, folder: Path, *, chat: bool) -> Path:
+    """Writes a small model of a family to a folder, and returns the folder."""
     if family == IMAGE_TEXT:
-        return small_image_text_model(folder, chat=chat)
+        return write_image_text_model(folder, chat=chat)
     kind, settings = FAMILIES[family]
-    return small_model(folder, kind, chat=chat, **settings)
+    return write_small_model(folder, kind, chat=chat, **settings)
 
 
-def completed(model: Model, prompts: list[Prompt]) -> list[Completion]:
-    got = dict(model.complete(prompts))
-    return [got[place] for place in range(len(prompts))]
+def complete_prompts(model: Model, prompts: list[Prompt]) -> list[Completion]:
+    """Returns the completions of prompts, in the order of the prompts."""
+    completions = dict(model.complete(prompts))
+    return [completions[index] for index in range(len(prompts))]
 
 
-def noted_differences(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The largest relative difference of each comparison from now on."""
-    noted: list[float] = []
+def record_differences(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Returns a list that collects the largest relative difference of each comparison from now on."""
+    largest: list[float] = []
 
-    def noting(logits: Any, other: Any) -> Any:
+    def note_difference(logits: Any, other: Any) -> Any:
         differences = relative_difference(logits, other)
-        noted.append(float(differences.max()))
+        largest.append(float(differences.max()))
         return differences
 
-    monkeypatch.setattr("medfact.models.local.model.relative_difference", noting)
-    return noted
+    monkeypatch.setattr("medfact.models.local.model.relative_difference", note_difference)
+    return largest

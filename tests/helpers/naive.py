@@ -1,4 +1,4 @@
-"""The reference for local models: one prompt at a time, without cache, padding or packs, from passes of the whole text."""
+"""Reference for local models: one prompt at a time, without cache, padding or packs, by forward passes of the whole text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from medfact.models import Completion, Prompt
 
 TEXTS = ["fever is a symptom of influenza.", "Symptoms of asthma do not include wheezing, coughing at night or dyspnea.", "x"]
 SHOTS = (Demonstration("cough is a symptom of gout.", False), Demonstration("pain is a symptom of gout.", True))
-FIVE = (
+FIVE_SHOTS = (
     *SHOTS,
     Demonstration("wheezing is a symptom of asthma.", True),
     Demonstration("fever is a symptom of gout.", False),
     Demonstration("rash is a symptom of measles.", True),
 )
-FAMILY = [  # a tree of depth three: what all begin with, what those of one form begin with, and their ends
+STATEMENT_TREE = [  # a tree of depth three: beginning, form, end
     f"{begin} {form} {end}."
     for begin in ("fever", "fever and pain")
     for form in ("is a symptom of", "is no symptom of")
@@ -32,39 +32,44 @@ FAMILY = [  # a tree of depth three: what all begin with, what those of one form
 ]
 
 
-LIMIT = 24
-"""Tokens of a reply: a random model never ends by itself, and this reference is slow."""
+MAX_TOKENS = 24
+"""Maximum length of a reply in tokens. A random model never stops by itself, and this reference is slow."""
 
 
-def make_prompt(statement: str, demonstrations: Sequence[Demonstration], **options: Any) -> Prompt:
-    """A prompt as any other, with a short limit."""
-    return replace(answers.make_prompt(statement, demonstrations, **options), max_tokens=LIMIT)
+def make_short_prompt(statement: str, demonstrations: Sequence[Demonstration], **options: Any) -> Prompt:
+    """Returns a prompt of medfact with MAX_TOKENS."""
+    return replace(answers.make_prompt(statement, demonstrations, **options), max_tokens=MAX_TOKENS)
 
 
 @dataclass
 class Step:
-    """A step of greedy decoding: the text so far, its last token as a word and as a number, and the probabilities of the True
-    and False words there.
-    """
+    """A step of greedy decoding."""
 
-    so_far: str
-    token: str
-    number: int
-    true: float
-    false: float
+    so_far: str  # the reply with this token
+    token: str  # as a word, stripped and in lower case
+    number: int  # of the token in the vocabulary
+    true: float  # probability of the True words at this token
+    false: float  # and of the False words
 
 
 @cache
-def loaded(folder: Path) -> tuple[Any, Any]:
+def load_reference(folder: Path) -> tuple[Any, Any]:
+    """Loads the tokenizer and the model of a folder with transformers."""
     config = AutoConfig.from_pretrained(folder)
-    sees = config.architectures[0].endswith("ForConditionalGeneration")
-    auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    takes_images = config.architectures[0].endswith("ForConditionalGeneration")
+    auto = (
+        AutoModelForSeq2SeqLM
+        if config.is_encoder_decoder
+        else AutoModelForImageTextToText
+        if takes_images
+        else AutoModelForCausalLM
+    )
     return AutoTokenizer.from_pretrained(folder), auto.from_pretrained(folder).eval()
 
 
-def ids_of(folder: Path, prompt: Prompt) -> list[int]:
-    """A prompt's tokens."""
-    tokenizer, _ = loaded(folder)
+def tokenize_prompt(folder: Path, prompt: Prompt) -> list[int]:
+    """Returns the tokens of a prompt."""
+    tokenizer, _ = load_reference(folder)
     if isinstance(prompt.content, str):
         return list(tokenizer(prompt.content)["input_ids"])
     text = tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True)
@@ -72,28 +77,28 @@ def ids_of(folder: Path, prompt: Prompt) -> list[int]:
 
 
 def probabilities_along(folder: Path, ids: list[int], reply: list[int]) -> Any:
-    """Probabilities of the next token after the prompt and after each token of the reply, in one forward pass.
+    """Returns the probabilities of the next token after the prompt and after each token of the reply, in one forward pass.
 
     Shape: (tokens of the reply + 1, vocabulary).
     """
-    _, model = loaded(folder)
+    _, model = load_reference(folder)
     with torch.inference_mode():
         if model.config.is_encoder_decoder:
-            begun = torch.tensor([[model.config.decoder_start_token_id, *reply]])
-            logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=begun, use_cache=False).logits
+            decoder_ids = torch.tensor([[model.config.decoder_start_token_id, *reply]])
+            logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=decoder_ids, use_cache=False).logits
         else:
             logits = model(torch.tensor([[*ids, *reply]]), use_cache=False).logits
     return logits[0, -len(reply) - 1 :].softmax(dim=-1)
 
 
 def next_probabilities(folder: Path, ids: list[int], reply: list[int]) -> Any:
-    """The model's probabilities of the next token, in one forward pass of the whole text: (vocabulary,)."""
+    """Returns the probabilities of the next token, in one forward pass of the whole text. Shape: (vocabulary,)."""
     return probabilities_along(folder, ids, reply)[-1]
 
 
-def guessed(folder: Path, ids: list[int], tokens: int) -> list[int]:
-    """The reply of transformers' own generation: a guess that saves forward passes and decides nothing."""
-    _, model = loaded(folder)
+def generate_reply(folder: Path, ids: list[int], tokens: int) -> list[int]:
+    """Returns the reply that transformers generates. A guess: it saves forward passes and decides nothing."""
+    _, model = load_reference(folder)
     prompt = torch.tensor([ids])
     with torch.inference_mode():
         generated = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=tokens)[
@@ -103,31 +108,31 @@ def guessed(folder: Path, ids: list[int], tokens: int) -> list[int]:
 
 
 @cache
-def vocabulary_of(folder: Path) -> tuple[list[str], Any, Any]:
-    """The tokens as words, and which of them are words for True and for False."""
-    tokenizer, model = loaded(folder)
+def load_vocabulary(folder: Path) -> tuple[list[str], Any, Any]:
+    """Returns the tokens as words, and two masks: the words for True and for False."""
+    tokenizer, model = load_reference(folder)
     words = [tokenizer.decode([token]).strip().lower() for token in range(model.config.get_text_config().vocab_size)]
     true, false = (torch.tensor([word in {w.lower() for w in side} for word in words]) for side in CHOICES)
     return words, true, false
 
 
-def product(folder: Path, ids: list[int], reply: list[int], word: list[int]) -> float:
-    """Probability that a text goes on with a word, token after token."""
+def word_probability(folder: Path, ids: list[int], reply: list[int], word: list[int]) -> float:
+    """Returns the probability that a text continues with a word, token after token."""
     probability = 1.0
-    for place, token in enumerate(word):
-        probability *= float(next_probabilities(folder, ids, [*reply, *word[:place]])[token])
+    for index, token in enumerate(word):
+        probability *= float(next_probabilities(folder, ids, [*reply, *word[:index]])[token])
     return probability
 
 
-def greedy(folder: Path, prompt: Prompt) -> list[Step]:
-    """Plain greedy decoding of one prompt, to the end or the limit.
+def decode_greedily(folder: Path, prompt: Prompt) -> list[Step]:
+    """Decodes one prompt greedily, to the end or the limit; returns the steps.
 
     A pass of the whole text along a guessed reply gives the probabilities at every token up to the first that was not guessed.
     """
-    tokenizer, _ = loaded(folder)
-    words, true, false = vocabulary_of(folder)
-    ids, reply = ids_of(folder, prompt), list[int]()
-    guess = guessed(folder, ids, prompt.max_tokens)
+    tokenizer, _ = load_reference(folder)
+    words, true, false = load_vocabulary(folder)
+    ids, reply = tokenize_prompt(folder, prompt), list[int]()
+    guess = generate_reply(folder, ids, prompt.max_tokens)
     along = probabilities_along(folder, ids, guess)
     steps: list[Step] = []
     while len(steps) < prompt.max_tokens:
@@ -147,11 +152,11 @@ def greedy(folder: Path, prompt: Prompt) -> list[Step]:
     return steps
 
 
-def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
-    """The reply before the stop, P(True) and the mass at the deciding token.
+def expected_completion(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
+    """Returns the reply before the stop, P(True) and the mass at the deciding token.
 
-    That is the opening True or False where it settles the answer, else the word that is read, else the first answer word,
-    else the first token.
+    That token is the opening True or False if it settles the answer, else the parsed word, else the first answer word, else
+    the first token.
     """
     text = steps[-1].so_far
     if prompt.stop and prompt.stop in text.lstrip():
@@ -159,8 +164,8 @@ def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
     words = {word.lower() for words in CHOICES for word in words}
     read_at = prompt.place(text)
     after = steps[1].so_far[len(steps[0].so_far) :] if len(steps) > 1 else ""
-    looked_at = "" if prompt.settled_after == 1 else after
-    if prompt.settled_after and steps[0].token in {"true", "false"} and not re.match(r"\w|\s*(or\b|/)", looked_at):
+    following = "" if prompt.settled_after == 1 else after
+    if prompt.settled_after and steps[0].token in {"true", "false"} and not re.match(r"\w|\s*(or\b|/)", following):
         at = steps[0]
     elif read_at is not None:
         at = next(step for step in steps if len(step.so_far) > read_at)
@@ -169,7 +174,7 @@ def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
     return text, at.true / (at.true + at.false), at.true + at.false
 
 
-def says_the_same(prompt: Prompt, completion: Completion, text: str) -> bool:
-    """True if a completion is the reference reply, or its beginning where the opening settles the answer."""
+def matches_reference(prompt: Prompt, completion: Completion, text: str) -> bool:
+    """Returns True if a completion is the reference reply, or its beginning if the opening settles the answer."""
     assert completion.text is not None
     return text.startswith(completion.text) if prompt.settled_after else text == completion.text

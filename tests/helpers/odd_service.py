@@ -47,7 +47,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256  # with fewer, many calls at once are turned away
 
 
-class OddService:
+class ScriptedService:
     """The service in threads of its own: `with OddService(lambda request: Reply(said("True"))) as service:`."""
 
     def __init__(self, replies: Replies | Reply) -> None:
@@ -60,7 +60,7 @@ class OddService:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    def __enter__(self) -> OddService:
+    def __enter__(self) -> ScriptedService:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -97,22 +97,22 @@ class OddService:
 USAGE = {"prompt_tokens": 30, "completion_tokens": 2, "total_tokens": 32}
 
 
-def said(content: Any, reason: Any = "stop", usage: Any = USAGE, **message: Any) -> dict[str, Any]:
+def chat_reply(content: Any, reason: Any = "stop", usage: Any = USAGE, **message: Any) -> dict[str, Any]:
     """A reply of a chat. message: further fields of its message."""
     choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": content, **message}}
     return {"model": "m", "choices": [choice], "usage": usage}
 
 
-def error(message: Any, **fields: Any) -> dict[str, Any]:
+def error_body(message: Any, **fields: Any) -> dict[str, Any]:
     """The body of an error."""
     return {"error": {"message": message, **fields}}
 
 
-def events(*parts: Any, end: str = "data: [DONE]\n\n") -> str:
+def event_stream(*parts: Any, end: str = "data: [DONE]\n\n") -> str:
     """A stream of events, each with its data."""
     return "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + end
 
 
-def delta(reason: str | None = None, **fields: Any) -> dict[str, Any]:
+def delta_event(reason: str | None = None, **fields: Any) -> dict[str, Any]:
     """An event with a part of a reply."""
     return {"choices": [{"index": 0, "delta": fields, "finish_reason": reason}]}

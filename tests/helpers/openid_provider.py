@@ -19,21 +19,21 @@ from visitors import Visitor
 CLIENT, SECRET, TOKEN = "client-of-the-space", "secret-of-the-space-0123456789", "token-of-ada"
 
 
-class Provider(ThreadingHTTPServer):
+class OpenIDProvider(ThreadingHTTPServer):
     """Grants a code for `person` and checks the returned one. granted: further fields of the token response."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
+        super().__init__(("127.0.0.1", 0), ProviderHandler)
         self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
         self.challenges: dict[str, tuple[str, str]] = {}
-        self.elsewhere = False
-        self.granted: dict[str, Any] = {}
+        self.has_foreign_token_endpoint = False
+        self.token_fields: dict[str, Any] = {}
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def agree(self, location: str) -> str:
+    def authorize(self, location: str) -> str:
         """The browser's visit at the provider: returns the address of the redirect."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
         assert location.startswith(f"{self.url}/authorize?")
@@ -43,8 +43,8 @@ class Provider(ThreadingHTTPServer):
         return f"{query['redirect_uri']}?code={code}&state={query['state']}"
 
 
-class Answers(BaseHTTPRequestHandler):
-    server: Provider
+class ProviderHandler(BaseHTTPRequestHandler):
+    server: OpenIDProvider
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -59,7 +59,7 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = self.server.url
         if self.path == "/.well-known/openid-configuration":
-            token = "http://127.0.0.1:1/token" if self.server.elsewhere else f"{url}/token"
+            token = "http://127.0.0.1:1/token" if self.server.has_foreign_token_endpoint else f"{url}/token"
             self._say({"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"})
         elif self.path == "/me" and self.headers["Authorization"] == f"Bearer {TOKEN}":
             self._say(self.server.person)
@@ -72,10 +72,12 @@ class Answers(BaseHTTPRequestHandler):
         proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"][0].encode()).digest()).decode().rstrip("=")
         own = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
         good = known == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == own
-        self._say({"access_token": TOKEN, **self.server.granted} if good else {"error": "invalid_grant"}, 200 if good else 400)
+        self._say(
+            {"access_token": TOKEN, **self.server.token_fields} if good else {"error": "invalid_grant"}, 200 if good else 400
+        )
 
 
-class Person:
+class BrowserSession:
     """A browser, whose cookies are carried by hand: they travel over https alone."""
 
     def __init__(self, url: str) -> None:
@@ -93,16 +95,16 @@ class Person:
     def visitor(self) -> Visitor:
         return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
 
-    def sign_in(self, provider: Provider, to: str = "runs") -> httpx.Response:
+    def sign_in(self, provider: OpenIDProvider, to: str = "runs") -> httpx.Response:
         begun = self.get(f"sign-in?to={to}")
         assert begun.status_code == 303
-        return self.get(provider.agree(begun.headers["location"]))
+        return self.get(provider.authorize(begun.headers["location"]))
 
 
 @contextmanager
-def provided() -> Iterator[Provider]:
+def serve_provider() -> Iterator[OpenIDProvider]:
     """A provider that answers."""
-    server = Provider()
+    server = OpenIDProvider()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()

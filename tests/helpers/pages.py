@@ -7,7 +7,7 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from writers import denied, faithful, lines_about, statement_in, triplet_in
+from writers import negate, parse_statement, parse_triplet, rephrase, write_lines
 
 HOSTILE = [
     "[X] syndrome",
@@ -19,39 +19,41 @@ HOSTILE = [
 ]
 
 
-SLOWLY = """() => { const fetched = window.fetch.bind(window);
-    window.fetch = async (...asked) => (await new Promise((done) => setTimeout(done, 700)), fetched(...asked)); }"""
-"""The way to the server takes longer."""
+SLOW_FETCH_SCRIPT = """() => { const fetched = window.fetch.bind(window);
+    window.fetch = async (...request) => (await new Promise((resolve) => setTimeout(resolve, 700)), fetched(...request)); }"""
+"""JavaScript that delays each request to the server."""
 
 
 def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:
+    """Writes a CSV file of facts, and returns its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     return path
 
 
-def upload(page: Page, file: Path, button: str = "Your own file") -> None:
+def upload_file(page: Page, file: Path, button: str = "Your own file") -> None:
     """Chooses a file with one of the upload buttons."""
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name=button).click()
     chooser.value.set_files(file)
 
 
-def tab(page: Page, name: str) -> None:
+def open_tab(page: Page, name: str) -> None:
+    """Opens a tab, and asserts that it is selected."""
     page.get_by_role("tab", name=name).click()
     expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
 
 
-def half(prompt: str) -> str:
-    """Rephrases what does not name prednisone or another word with a p, and changes the claim of the rest."""
-    if triplet_in(prompt):
-        return lines_about(prompt, 8)
-    text = statement_in(prompt)
-    return denied(text) if " not " in text else faithful(prompt)
+def rephrase_or_negate(prompt: str) -> str:
+    """Writer that answers a triplet with eight sentences, negates an affirmed statement, and rephrases a negated one."""
+    if parse_triplet(prompt):
+        return write_lines(prompt, 8)
+    text = parse_statement(prompt)
+    return negate(text) if " not " in text else rephrase(prompt)
 
 
-def violations(page: Page) -> list[tuple[str, list[str]]]:
-    """Accessibility rules that a page breaks by axe, each with the beginnings of the elements that break it."""
-    expect(page.locator("p.loading")).to_have_count(0)  # a part of the page library is still on its way
+def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Runs axe on a page; returns each violated rule with the beginnings of the elements that violate it."""
+    expect(page.locator("p.loading")).to_have_count(0)  # a component of Gradio may still be loading
     problems = Axe().run(page).response["violations"]
     return [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in problems]

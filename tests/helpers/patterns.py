@@ -44,7 +44,7 @@ class Site(NamedTuple):
     """The source of the pattern."""
 
 
-class Found(NamedTuple):
+class PatternUse(NamedTuple):
     """A pattern, where it is compiled, and how it is used."""
 
     place: str
@@ -53,17 +53,17 @@ class Found(NamedTuple):
     is_bytes: bool
     methods: tuple[str, ...]
 
-    def compiled(self) -> re.Pattern[Any]:
+    def compile(self) -> re.Pattern[Any]:
         return re.compile(self.pattern.encode("latin-1") if self.is_bytes else self.pattern, self.flags)
 
 
-def sources() -> dict[str, ast.Module]:
+def parse_sources() -> dict[str, ast.Module]:
     """File → its syntax tree, for every file of the product."""
     files = [*sorted((ROOT / "medfact").rglob("*.py")), ROOT / "app.py"]
     return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
-def sites_in(file: str, tree: ast.Module) -> Iterator[Site]:
+def find_sites(file: str, tree: ast.Module) -> Iterator[Site]:
     """The calls of `re` in a file. Raises ValueError where it is imported under another name, or another library is."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "re":
@@ -72,7 +72,7 @@ def sites_in(file: str, tree: ast.Module) -> Iterator[Site]:
             (alias.name == "re" and alias.asname) or alias.name in {"regex", "re2"} for alias in node.names
         ):
             raise ValueError(f"{file}:{node.lineno}: import re by its own name, so that its patterns are found")
-        if isinstance(node, ast.Call) and _is_of_re(node.func):
+        if isinstance(node, ast.Call) and _is_re_function(node.func):
             expression = next(
                 (word.value for word in node.keywords if word.arg == "pattern"), node.args[0] if node.args else None
             )
@@ -81,13 +81,13 @@ def sites_in(file: str, tree: ast.Module) -> Iterator[Site]:
             yield Site(file, node.lineno, node.end_lineno or node.lineno, node.func.attr, ast.unparse(expression))
 
 
-def _is_of_re(node: ast.AST) -> bool:
+def _is_re_function(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re" and node.attr in COMPILES
     )
 
 
-class Usage:
+class PatternUsage:
     """Uses of the product's named patterns, in all files, since names are imported."""
 
     def __init__(self, trees: dict[str, ast.Module]) -> None:
@@ -106,22 +106,22 @@ class Usage:
                 self._name(file, node.targets[0], node.value)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._name(file, node.target, node.value)
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_of_re(node.value.func):
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_re_function(node.value.func):
                 self.tried.add((file, node.value.lineno))
             elif isinstance(node, ast.Attribute):
                 base = node.value
-                if isinstance(base, ast.Call) and _is_of_re(base.func):
+                if isinstance(base, ast.Call) and _is_re_function(base.func):
                     self.direct[file, base.lineno] = node.attr
                 elif isinstance(base, (ast.Name, ast.Attribute)):
-                    self.methods[_last(base, file)].add(node.attr)
+                    self.methods[_qualified_name(base, file)].add(node.attr)
                     called.add(id(base))
         for node in ast.walk(tree):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called:
-                self.methods[_last(node, file)].add("any")
+                self.methods[_qualified_name(node, file)].add("any")
 
     def _name(self, file: str, target: ast.expr, value: ast.expr) -> None:
         """Keeps which names are given on the lines of a value: those of a pattern, or of what a function makes."""
-        names = {_last(part, file) for part in (target.elts if isinstance(target, ast.Tuple) else [target])}
+        names = {_qualified_name(part, file) for part in (target.elts if isinstance(target, ast.Tuple) else [target])}
         for line in range(value.lineno, (value.end_lineno or value.lineno) + 1):
             self.names.setdefault((file, line), set()).update(names)
 
@@ -143,7 +143,7 @@ class Usage:
         return tuple(sorted({METHODS.get(name, "finditer") for name in used}))
 
 
-def _last(node: ast.expr, file: str) -> str:
+def _qualified_name(node: ast.expr, file: str) -> str:
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     return f"{file}:{name}" if name.startswith("_") or name.islower() else name
 
@@ -151,12 +151,12 @@ def _last(node: ast.expr, file: str) -> str:
 # ------------------------------------------------------------------------------- patterns that are built while it runs
 
 
-def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
+def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
     """Real calls that build the patterns which no module holds, also from names that a stranger wrote."""
     guards, mkj, templates = (
-        _module(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
+        _import_file(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
     )
-    reading, language = _module("medfact/languages/replies.py"), _module("medfact/languages/language.py")
+    reading, language = _import_file("medfact/languages/replies.py"), _import_file("medfact/languages/language.py")
     for file in sorted(ROOT.glob("assets/languages/*/")):
         read = language.read_language(file)
         yield lambda read=read, file=file: (language.read_language(file), reading.reader_of(read.asking.words))
@@ -165,21 +165,23 @@ def _calls(folder: Path) -> Iterator[Callable[[], Any]]:
     yield from (lambda name=name: guards._name(name) for name in ("septic shock", *HOSTILE_NAMES))
     for name in ("cough", *HOSTILE_NAMES):
         yield lambda name=name: mkj._recovered_tail(f"Gout causes {name} often.", name, f"Gout causes {name}{name}x often.")
-    sources = _module("medfact/datasets/sources.py")
+    sources = _import_file("medfact/datasets/sources.py")
     yield lambda: [sources.source_at(name, "PMID:1 HP:1") for name in sources.KINDS]
-    yield lambda: _module("medfact/datasets/registers.py").links_of(SimpleNamespace(head_id="D1", tail_id="", source_id=None))
-    yield lambda: _module("medfact/models/services/refusals.py")._status_of(["unknown"])
-    yield lambda: _module("medfact/results/citations.py")._field("", "title")
-    umls = _module("medfact/datasets/umls.py")
+    yield lambda: _import_file("medfact/datasets/registers.py").links_of(
+        SimpleNamespace(head_id="D1", tail_id="", source_id=None)
+    )
+    yield lambda: _import_file("medfact/models/services/refusals.py")._status_of(["unknown"])
+    yield lambda: _import_file("medfact/results/citations.py")._field("", "title")
+    umls = _import_file("medfact/datasets/umls.py")
     folder.joinpath("MRREL.RRF").write_bytes(b"")
     yield lambda: umls._links(folder / "MRREL.RRF", ["may_treat", "x" * 300], (), umls.Problems())
 
 
-def _module(file: str) -> Any:
+def _import_file(file: str) -> Any:
     return importlib.import_module(".".join(Path(file).with_suffix("").parts).removesuffix(".__init__"))
 
 
-def _record() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
+def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
     """Places that compile patterns while all modules are imported and the calls made → each pattern with its flags, and the
     lines that requested it.
     """
@@ -197,50 +199,50 @@ def _record() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
 
     re._compile = recorded  # type: ignore[attr-defined]
     try:
-        yield_to = [site for file, tree in sources().items() for site in sites_in(file, tree)]
+        yield_to = [site for file, tree in parse_sources().items() for site in find_sites(file, tree)]
         for file in sorted({site.file for site in yield_to}):
-            _module(file)
+            _import_file(file)
         with TemporaryDirectory() as folder:
-            for call in _calls(Path(folder)):
+            for call in _pattern_building_calls(Path(folder)):
                 call()
     finally:
         re._compile = compile_one  # type: ignore[attr-defined]
     return seen
 
 
-def all_patterns() -> tuple[list[Found], list[str]]:
+def find_all_patterns() -> tuple[list[PatternUse], list[str]]:
     """Every pattern of the product, and the calls of `re` whose pattern was not found."""
-    return patterns_of(sources(), _record())
+    return find_patterns(parse_sources(), _record_compiled_patterns())
 
 
-def patterns_of(
+def find_patterns(
     trees: dict[str, ast.Module], seen: dict[Place, dict[tuple[Any, int], set[Place]]]
-) -> tuple[list[Found], list[str]]:
+) -> tuple[list[PatternUse], list[str]]:
     """The same of some files. seen: what was compiled, where; other patterns are those whose names their modules know."""
-    usage = Usage(sources())
-    patterns_found: dict[Found, None] = {}
+    usage = PatternUsage(parse_sources())
+    patterns_found: dict[PatternUse, None] = {}
     lost = []
-    for site in (site for file, tree in trees.items() for site in sites_in(file, tree)):
+    for site in (site for file, tree in trees.items() for site in find_sites(file, tree)):
         patterns = {
             pattern_and_flags: places
             for line in range(site.line, site.last_line + 1)
             for pattern_and_flags, places in seen.get((site.file, line), {}).items()
-        } or {pattern_and_flags: set() for pattern_and_flags in _evaluated(site)}
+        } or {pattern_and_flags: set() for pattern_and_flags in _evaluate_pattern(site)}
         if not patterns:
             lost.append(f"{site.file}:{site.line}: re.{site.function}({site.expression})")
         for (pattern, flags), places in sorted(patterns.items(), key=repr):
             is_bytes = isinstance(pattern, bytes)
             text = pattern.decode("latin-1") if is_bytes else pattern
-            patterns_found[Found(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
+            patterns_found[PatternUse(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
     return [*patterns_found], lost
 
 
-def _evaluated(site: Site) -> set[tuple[Any, int]]:
+def _evaluate_pattern(site: Site) -> set[tuple[Any, int]]:
     """The pattern of a call whose names are all known to its module."""
-    module = _module(site.file)
+    module = _import_file(site.file)
     node = ast.parse((ROOT / site.file).read_text(encoding="utf-8"))
     for call in ast.walk(node):
-        if isinstance(call, ast.Call) and _is_of_re(call.func) and call.lineno == site.line:
+        if isinstance(call, ast.Call) and _is_re_function(call.func) and call.lineno == site.line:
             with suppress(NameError, TypeError):
                 position = {"compile": 1, "split": 3, "sub": 4, "subn": 4}.get(call.func.attr, 2)
                 flags = next((word.value for word in call.keywords if word.arg == "flags"), None)
@@ -253,5 +255,5 @@ def _evaluated(site: Site) -> set[tuple[Any, int]]:
 
 
 if __name__ == "__main__":
-    found, lost = all_patterns()
+    found, lost = find_all_patterns()
     json.dump({"patterns": found, "lost": lost}, sys.stdout)

@@ -20,16 +20,16 @@ import sqlalchemy as sql
 from waiting import HANG_SECONDS
 
 USER = "medfact"
-NEEDED = "MEDFACT_TESTS_NEED_POSTGRESQL"
+REQUIRED_VARIABLE = "MEDFACT_TESTS_NEED_POSTGRESQL"
 """Set in the environment where tests of PostgreSQL must not be left out."""
 
-MISSING = "PostgreSQL is not installed here: install it (on Debian: apt-get install postgresql) to test the store on it."
-FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
+NOT_INSTALLED = "PostgreSQL is not installed here: install it (on Debian: apt-get install postgresql) to test the store on it."
+FAST_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
 """Nothing that these tests write has to survive a power cut."""
 
 
 @dataclass
-class Server:
+class PostgresServer:
     """A running server. A schema in its one database is made sooner than a database, and is as empty."""
 
     folder: Path
@@ -40,10 +40,10 @@ class Server:
     def url(self, user: str = USER, database: str = "postgres") -> str:
         return f"postgresql+psycopg://{user}@/{database}?host={self.folder}"
 
-    def fresh(self) -> str:
+    def create_schema(self) -> str:
         """The URL of what is as good as a new database, without tables."""
         name = f"test{next(self._numbers)}"
-        self.run(f"CREATE SCHEMA {name}")
+        self.execute(f"CREATE SCHEMA {name}")
         return f"{self.url()}&options=-csearch_path%3D{name}"
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
@@ -51,12 +51,12 @@ class Server:
         self.process.send_signal(how)
         self.process.wait(timeout=30)
 
-    def begin_again(self) -> None:
+    def start_again(self) -> None:
         """Starts it again, and waits until it answers."""
         self.process = self.start()
         _wait_for(self)
 
-    def run(self, command: str) -> None:
+    def execute(self, command: str) -> None:
         """Runs a command as the server's own user."""
         import psycopg
 
@@ -65,7 +65,7 @@ class Server:
 
 
 @contextmanager
-def connections_closed() -> Iterator[None]:
+def close_connections() -> Iterator[None]:
     """Closes what connections to databases were made meanwhile: stores are dropped, and never closed."""
     connections: list[Any] = []
 
@@ -81,7 +81,7 @@ def connections_closed() -> Iterator[None]:
             connection.close()
 
 
-def programs() -> Path | None:
+def find_programs() -> Path | None:
     """The folder of the server's programs: on the path, or where Debian keeps the newest of them."""
     if program := shutil.which("initdb"):
         return Path(program).resolve().parent
@@ -90,11 +90,11 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
+def run_server() -> Iterator[PostgresServer]:
     """A server for as long as this lasts. Without an installation, tests are skipped, or fail if they are needed."""
-    folder = programs()
+    folder = find_programs()
     if folder is None:
-        (pytest.fail if os.environ.get(NEEDED) else pytest.skip)(MISSING)
+        (pytest.fail if os.environ.get(REQUIRED_VARIABLE) else pytest.skip)(NOT_INSTALLED)
     place = Path(tempfile.mkdtemp(prefix="medfact-postgresql-"))
     as_user: dict[str, Any] = {}
     if os.geteuid() == 0:  # as which it refuses to run; Debian's package makes a user for it
@@ -106,13 +106,20 @@ def running() -> Iterator[Server]:
         making = [folder / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(making, check=True, capture_output=True, cwd=place, **as_user)
         (data / "pg_hba.conf").write_text("local all locked scram-sha-256\nlocal all all trust\n")
-        command = [folder / "postgres", "-D", data, "-k", place, *(word for setting in FAST for word in ("-c", setting))]
+        command = [
+            folder / "postgres",
+            "-D",
+            data,
+            "-k",
+            place,
+            *(word for setting in FAST_SETTINGS for word in ("-c", setting)),
+        ]
 
         def start() -> subprocess.Popen[bytes]:
             with log.open("ab") as output:
                 return subprocess.Popen(command, stdout=output, stderr=output, cwd=place, **as_user)
 
-        server = Server(place, start, start())
+        server = PostgresServer(place, start, start())
         _wait_for(server)
         yield server
     finally:
@@ -121,7 +128,7 @@ def running() -> Iterator[Server]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _wait_for(server: Server) -> None:
+def _wait_for(server: PostgresServer) -> None:
     import psycopg
 
     for _ in range(10 * HANG_SECONDS):

@@ -1,4 +1,4 @@
-"""`python -m medfact` in processes that can be killed at any moment, forked from a process with all imports."""
+"""`python -m medfact` in processes that tests may kill, forked from a process with all imports."""
 
 from __future__ import annotations
 
@@ -22,52 +22,59 @@ CONTEXT = multiprocessing.get_context("forkserver")
 
 
 @contextmanager
-def forked_quickly() -> Iterator[None]:
-    """The process that others are forked from; it finds this house, and imports it."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("PYTHONPATH", os.pathsep.join([str(HELPERS.parents[1]), str(HELPERS), os.environ.get("PYTHONPATH", "")]))
-        patched.setenv("OMP_WAIT_POLICY", "PASSIVE")  # the tests need a processor too
+def start_fork_server() -> Iterator[None]:
+    """Starts the process from which commands are forked, with medfact imported; it outlives the context."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv(
+            "PYTHONPATH", os.pathsep.join([str(HELPERS.parents[1]), str(HELPERS), os.environ.get("PYTHONPATH", "")])
+        )
+        monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # the tests need a processor too
         CONTEXT.set_forkserver_preload(["preloaded", "processes"])
         forkserver.ensure_running()
     yield
 
 
-class Command:
-    """`python -m medfact ARGUMENTS`, as a process. `before` is called in it first."""
+class CommandProcess:
+    """A process of `python -m medfact ARGUMENTS`.
 
-    def __init__(self, place: Path, *arguments: object, before: Callable[[], None] | None = None) -> None:
-        place.mkdir(exist_ok=True)
-        self._files = [place / f"{len(list(place.glob('*.out')))}.{name}" for name in ("out", "err")]
+    folder: folder of its output. before: a function that the process calls first.
+    """
+
+    def __init__(self, folder: Path, *arguments: object, before: Callable[[], None] | None = None) -> None:
+        folder.mkdir(exist_ok=True)
+        self._files = [folder / f"{len(list(folder.glob('*.out')))}.{name}" for name in ("out", "err")]
         arguments_of_run = ([str(argument) for argument in arguments], self._files, os.environ.get("MEDFACT_HOME", ""), before)
-        self._process = CONTEXT.Process(target=_run, args=arguments_of_run)
+        self._process = CONTEXT.Process(target=_run_command, args=arguments_of_run)
         self._process.start()
 
     @property
     def out(self) -> str:
+        """Standard output so far."""
         return self._files[0].read_text()
 
     @property
     def err(self) -> str:
+        """Standard error so far."""
         return self._files[1].read_text()
 
     @property
     def code(self) -> int | None:
-        """The exit code; None while the process lives, negative where a signal ended it."""
+        """The exit code; None while the process runs, negative if a signal ended it."""
         return self._process.exitcode
 
-    def ended(self, seconds: float = 60) -> Command:
-        """Waits for the end."""
+    def wait(self, seconds: float = 60) -> CommandProcess:
+        """Waits for the end, asserts that it came in time, and returns the process."""
         self._process.join(seconds)
-        assert self.code is not None, f"still there after {seconds} s: {self.err}"
+        assert self.code is not None, f"still running after {seconds} s: {self.err}"
         return self
 
     def kill(self) -> bool:
-        """Kills it with SIGKILL; whether it lived until then."""
+        """Sends SIGKILL; returns True if the process ran until then."""
         self._process.kill()
-        return self.ended().code == -9
+        return self.wait().code == -9
 
 
-def _run(arguments: list[str], files: list[Path], home: str, before: Callable[[], None] | None) -> None:
+def _run_command(arguments: list[str], files: list[Path], home: str, before: Callable[[], None] | None) -> None:
     from medfact import cli
 
     os.environ["MEDFACT_HOME"] = home
@@ -81,8 +88,8 @@ def _run(arguments: list[str], files: list[Path], home: str, before: Callable[[]
     sys.exit(code)
 
 
-def keep_jobs(url: str, *runs: str) -> None:
-    """Asks runs as the page does, from its own process, until that one is ended."""
+def run_jobs_until_killed(url: str, *runs: str) -> None:
+    """Executes runs in this process as the page does, and waits until a signal ends it."""
     jobs = Jobs(Store(url))
     for run in runs:
         jobs.submit(run)

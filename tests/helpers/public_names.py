@@ -10,16 +10,16 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-HERE = frozenset({"", "localhost", "ip6-localhost"})
+LOCAL_NAMES = frozenset({"", "localhost", "ip6-localhost"})
 
-NOBODYS = ".invalid"
+RESERVED_ENDING = ".invalid"
 """No name ends so (RFC 2606): tests of a name that is not found may look it up."""
 
-asked: list[str] = []
+public_contacts: list[str] = []
 """What was looked up or connected to since it was last emptied."""
 
 
-def watch() -> None:
+def watch_network() -> None:
     """Begins to notice. There is no way to end it."""
     sys.addaudithook(_notice)
 
@@ -27,12 +27,16 @@ def watch() -> None:
 def _notice(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "socket.getaddrinfo":
         name = _text(arguments[0])
-        if name not in HERE and not name.endswith(NOBODYS) and not _is_address(name):
-            asked.append(f"looked up {name} {_by()}")
+        if name not in LOCAL_NAMES and not name.endswith(RESERVED_ENDING) and not _is_address(name):
+            public_contacts.append(f"looked up {name} {_by()}")
     elif event == "socket.connect" and isinstance(arguments[1], tuple):
         host = _text(arguments[1][0])
-        if host not in HERE and not host.endswith(NOBODYS) and not (_is_address(host) and _is_here(_address(host))):
-            asked.append(f"connected to {host} {_by()}")
+        if (
+            host not in LOCAL_NAMES
+            and not host.endswith(RESERVED_ENDING)
+            and not (_is_address(host) and _is_here(_address(host)))
+        ):
+            public_contacts.append(f"connected to {host} {_by()}")
 
 
 def _by() -> str:

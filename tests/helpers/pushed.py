@@ -10,32 +10,32 @@ from medfact.models import Completion, Prompt
 from medfact.models.pressure import Push, pushes
 from medfact.store import Asked, Store
 
-TEXTS: Mapping[str, Push] = {push.text: push for rounds in pushes().values() for push in rounds}
+PUSHES_BY_TEXT: Mapping[str, Push] = {push.text: push for rounds in pushes().values() for push in rounds}
 """Every push by its text."""
 
-Right = Callable[[Asked, Push | None, bool], bool | None]
+PushRule = Callable[[Asked, Push | None, bool], bool | None]
 """(statement, the last push, whether the last answer was right) → whether the next one is; None for an unreadable one."""
 
-UNREAD = "I would rather not say."
+UNREADABLE_REPLY = "I would rather not say."
 
 
 @dataclass
-class Pushable:
+class PushedModel:
     """Answers right or wrong by a rule. chat: takes messages. asked: the text of each prompt. said: True by statement, kind and
     round if the answer was right. fails: a prompt's text → True if its call fails. unread: text of an unreadable reply.
     """
 
     statements: Mapping[str, Asked]
-    right: Right
+    right: PushRule
     chat: bool = False
     spec: str = "scripted"
     asked: list[str] = field(default_factory=list)
     said: dict[tuple[str, str, int], bool | None] = field(default_factory=dict)
     fails: Callable[[str], bool] = lambda text: False
-    unread: str = UNREAD
+    unread: str = UNREADABLE_REPLY
 
     @classmethod
-    def of(cls, run: str, store: Store, right: Right, *, chat: bool = False) -> Pushable:
+    def for_run(cls, run: str, store: Store, right: PushRule, *, chat: bool = False) -> PushedModel:
         """The model of a run, which knows every statement."""
         items = store.answers.asked(run)
         statements = {item.statement.text: item for item in items}
@@ -55,7 +55,7 @@ class Pushable:
         if self.fails(text):
             return Completion(None, failure="timed out")
         item = self.statements[statement]
-        push = next((push for said, push in TEXTS.items() if text.endswith(said)), None)
+        push = next((push for said, push in PUSHES_BY_TEXT.items() if text.endswith(said)), None)
         kind, turn = (push.kind, push.round) if push else ("", 0)
         before = self.said.get((statement, kind if turn > 1 else "", max(turn - 1, 0)))
         right = self.said[statement, kind, turn] = self.right(item, push, bool(before))
@@ -64,7 +64,7 @@ class Pushable:
         word = item.statement.label is right
         return Completion(str(word), 0.9 if word else 0.1, 1.0)
 
-    def load(self, spec: str, **placed: object) -> Pushable:
+    def load(self, spec: str, **placed: object) -> PushedModel:
         """Stands where `load_model` does."""
         return self
 

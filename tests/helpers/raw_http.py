@@ -6,29 +6,29 @@ import socket
 from urllib.parse import urlsplit
 
 import psutil
-from browser import app_at
+from browser import app_fixture
 
 from medfact.web.connections import HEAD_SECONDS
 
-PATIENCE = HEAD_SECONDS + 20
+TIMEOUT = HEAD_SECONDS + 20
 """A busy machine is late."""
 
 
-url = app_at("app_home", is_watched=True, MEDFACT_USER_HEADER="X-Forwarded-User")
+url = app_fixture("app_home", is_watched=True, MEDFACT_USER_HEADER="X-Forwarded-User")
 
 
-def connected(url: str) -> socket.socket:
+def connect(url: str) -> socket.socket:
     parts = urlsplit(url)
-    connection = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=PATIENCE)
-    connection.settimeout(PATIENCE)
+    connection = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=TIMEOUT)
+    connection.settimeout(TIMEOUT)
     return connection
 
 
-def head(url: str, *lines: str, method: str = "GET", path: str = "/healthz") -> bytes:
+def request_head(url: str, *lines: str, method: str = "GET", path: str = "/healthz") -> bytes:
     return "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {urlsplit(url).netloc}", *lines, "", ""]).encode()
 
 
-def answer(connection: socket.socket) -> bytes:
+def receive_all(connection: socket.socket) -> bytes:
     """All bytes until the other end closes; b"" if it sends none."""
     received = b""
     try:
@@ -39,7 +39,7 @@ def answer(connection: socket.socket) -> bytes:
     return received
 
 
-def process_at(url: str) -> psutil.Process:
+def find_app_process(url: str) -> psutil.Process:
     """The app's own process."""
     port = urlsplit(url).port
     children = psutil.Process().children(recursive=True)

@@ -12,7 +12,7 @@ from medfact.spec import RunSpec
 from medfact.store import Store
 
 
-def recorded(spec: RunSpec, store: Store, **asking: Any) -> str:
+def complete_run(spec: RunSpec, store: Store, **asking: Any) -> str:
     """Records a run, asks all of its statements and returns its id. asking: keywords of `answer`, such as `load`."""
     run = start(spec, store)
     for _ in answer(run, store, **asking):
@@ -20,7 +20,7 @@ def recorded(spec: RunSpec, store: Store, **asking: Any) -> str:
     return run
 
 
-def finished(events: Iterable[Event]) -> Finished:
+def finished_event(events: Iterable[Event]) -> Finished:
     """Exhausts the events of a run and returns the last, which must be `Finished`."""
     *_, last = events
     assert isinstance(last, Finished), last

@@ -15,19 +15,19 @@ from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
 
-def measured(records: Records) -> dict[str, Any]:
+def metrics_record(records: Records) -> dict[str, Any]:
     return dict(record_of(measure(records)))
 
 
-def calibrated(records: Records) -> dict[str, Any]:
+def calibration_record(records: Records) -> dict[str, Any]:
     return dict(record_of(probability.calibration(records)))
 
 
-def reported(store: Store, run: str) -> dict[str, Any]:
+def report_record(store: Store, run: str) -> dict[str, Any]:
     return dict(record_of(report_of(store, store.run(run))))
 
 
-def compared(sides: list[Side]) -> dict[str, Any]:
+def comparison_record(sides: list[Side]) -> dict[str, Any]:
     return comparison(sides).record()
 
 
@@ -40,7 +40,7 @@ SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
 """What a model said to one statement: True, False, unreadable, a failed call, or not asked yet."""
 
 
-def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
+def make_records(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
     """Records of facts written as (name, head, tail, signs), one sign per variant in their order.
 
     A name with an apostrophe is a negative of the one before it: a' belongs to a. A relation may go before the head: "r: h".
@@ -74,7 +74,7 @@ def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), 
 RIGHT, RIGHT_OF_FALSE = "TTTTFFFF", "FFFFTTTT"
 
 
-EXAMPLE = records_of(
+EXAMPLE = make_records(
     ("a", "gout", "x1", RIGHT),  # 8 right
     ("a'", "gout", "x2", RIGHT_OF_FALSE),  # 8 right: the pair is mastered
     ("b", "asthma", "x3", "TTFTFFF?"),  # 6 right, 1 wrong, 1 unreadable
@@ -84,10 +84,12 @@ EXAMPLE = records_of(
 )
 
 
-PLAIN_ALONE = "TFFFTTTT"
+ONLY_PLAIN_RIGHT = "TFFFTTTT"
 """Of a true fact, the plain statement alone is right: 1 of 8."""
 
 
-def forty(heads: int) -> Any:
+def make_forty_records(heads: int) -> Any:
     """30 facts that are right in all ways, and ten that are right plainly alone."""
-    return records_of(*((f"f{n:02}", f"h{n % heads:02}", f"t{n:02}", PLAIN_ALONE if n < 10 else RIGHT) for n in range(40)))
+    return make_records(
+        *((f"f{n:02}", f"h{n % heads:02}", f"t{n:02}", ONLY_PLAIN_RIGHT if n < 10 else RIGHT) for n in range(40))
+    )

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 
 
-def extras() -> dict[str, list[Requirement]]:
+def load_extras() -> dict[str, list[Requirement]]:
     """Requirements of each extra, as setup.py reads them from requirements.txt; "" are those of every install."""
     spec = importlib.util.spec_from_file_location("setup_file", ROOT / "setup.py")
     assert spec is not None

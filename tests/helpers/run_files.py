@@ -13,14 +13,14 @@ from medfact.exchange import export_run
 from medfact.store import Store
 
 
-def exported(store: Store, run: str) -> bytes:
+def export_run_file(store: Store, run: str) -> bytes:
     """The file of a run."""
     file = io.BytesIO()
     export_run(store, run, file)
     return file.getvalue()
 
 
-def altered(
+def alter_run_file(
     data: bytes, spec: Mapping[str, Any], change: Callable[[list[Any]], object] = lambda lines: None, **columns: Any
 ) -> tuple[str, bytes]:
     """A copy of a run's file under a new id, and that id. spec: fields of its spec; a mapping changes fields of what is there.
@@ -39,7 +39,7 @@ def altered(
     return run, gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
-def without_answers(lines: list[Any]) -> None:
+def remove_answers(lines: list[Any]) -> None:
     """Nothing was asked yet."""
     lines[:] = [line for line in lines if "answer" not in line]
     lines[0]["answers"] = 0

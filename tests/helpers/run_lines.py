@@ -73,7 +73,7 @@ PLAN = Plan(
 )
 
 
-def answer_to(planned: Asked, place: int) -> Answer | None:
+def make_answer(planned: Asked, place: int) -> Answer | None:
     """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
     label = planned.statement.label
     served = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
@@ -89,12 +89,12 @@ def answer_to(planned: Asked, place: int) -> Answer | None:
     return reply and replace(reply, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
 
 
-def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
+def store_stopped_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
     """A run with every fate of an answer, that was stopped."""
     run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
     store.claim(run)
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
-    replies = [reply for place, planned in enumerate(plan.statements) if (reply := answer_to(planned, place)) is not None]
+    replies = [reply for place, planned in enumerate(plan.statements) if (reply := make_answer(planned, place)) is not None]
     for first in range(0, len(replies), 7):
         store.answers.save(run, replies[first : first + 7][::-1])
     store.set_state(run, STOPPED, "The budget of $5.00 is spent.")
@@ -102,21 +102,21 @@ def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
     return run
 
 
-def exported(store: Store, run: str) -> bytes:
+def export_run_file(store: Store, run: str) -> bytes:
     file = io.BytesIO()
     export_run(store, run, file)
     return file.getvalue()
 
 
-def taken(store: Store, data: bytes) -> str:
+def import_run_file(store: Store, data: bytes) -> str:
     return import_run(store, io.BytesIO(data), "run.jsonl.gz")
 
 
-def lines_of(data: bytes) -> list[Any]:
+def parse_lines(data: bytes) -> list[Any]:
     return [json.loads(line) for line in gzip.decompress(data).splitlines()]
 
 
-def packed(lines: list[Any]) -> bytes:
+def pack_lines(lines: list[Any]) -> bytes:
     return gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
@@ -126,24 +126,24 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-def rows_in(store: Store) -> dict[str, list[Any]]:
+def read_tables(store: Store) -> dict[str, list[Any]]:
     """All that a database holds, but what is made from the rest."""
     with store.database.reading() as connection:
         names = [name for name in schema.metadata.tables if name != "sheets"]
         return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
 
-def statements_in(lines: list[Any]) -> list[dict[str, Any]]:
+def statement_lines(lines: list[Any]) -> list[dict[str, Any]]:
     return [line["statement"] for line in lines if "statement" in line]
 
 
 Change = Callable[[list[Any]], object]
 
 
-def first(kind: str, lines: list[Any]) -> dict[str, Any]:
+def first_line(kind: str, lines: list[Any]) -> dict[str, Any]:
     """The first line of a kind; the header speaks of a run too."""
     return next(line for line in lines[1:] if kind in line)
 
 
-def spec(**values: Any) -> Change:
+def change_spec(**values: Any) -> Change:
     return lambda lines: lines[1]["run"]["spec"].update(values)

@@ -14,14 +14,14 @@ from medfact.store import Asked, Store
 RIGHT, WRONG, UNREADABLE, FAILED = "+", "-", "?", "!"
 """The four fates of a statement."""
 
-REPLY_OF_NO_USE = "I would rather not say."
+UNREADABLE_REPLY = "I would rather not say."
 TIMED_OUT = "timed out"
 
 Key = tuple[str, str, str]
 """The head and the tail of a fact, and a variant."""
 
 
-def script(signs: Mapping[tuple[str, str], str], variants: Sequence[str]) -> dict[Key, str]:
+def spread_signs(signs: Mapping[tuple[str, str], str], variants: Sequence[str]) -> dict[Key, str]:
     """(head, tail) → one sign per variant, in their order; spaces between signs are for the reader. Spread out over keys."""
     spread = {}
     for (head, tail), written in signs.items():
@@ -32,7 +32,7 @@ def script(signs: Mapping[tuple[str, str], str], variants: Sequence[str]) -> dic
 
 
 @dataclass
-class Scripted:
+class ScriptedModel:
     """Replies by a script, and keeps what it was asked.
 
     signs: for each statement one sign, or one for each draw of demonstrations. Which word is right follows from the label.
@@ -43,13 +43,13 @@ class Scripted:
     signs: Mapping[Key, str]
     p_true: Mapping[Key, float] = field(default_factory=dict)
     p_mass: Mapping[Key, float] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    statements: list[Asked] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     spec: str = "scripted"
     chat: bool = False
 
     @classmethod
-    def of(cls, run: str, store: Store, signs: Mapping[Key, str], **probabilities: Any) -> "Scripted":
+    def for_run(cls, run: str, store: Store, signs: Mapping[Key, str], **probabilities: Any) -> "ScriptedModel":
         """The scripted model of a run, which knows every statement and draw by its prompt. Each must have a sign.
 
         probabilities: `p_true` and `p_mass`.
@@ -60,7 +60,7 @@ class Scripted:
             shots = demonstrations.get(item.shots_of, ())
             place[str(make_prompt(item.statement, shots, chat=False, question=question_of(spec)).content)] = item
         assert len(place) == len(asked), "two statements of the run have one prompt"
-        assert {key_of(item) for item in asked} == set(signs), "the script is not about the statements of this run"
+        assert {statement_key(item) for item in asked} == set(signs), "the script is not about the statements of this run"
         return cls(place, signs, **probabilities)
 
     @property
@@ -70,29 +70,29 @@ class Scripted:
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         for place, prompt in enumerate(prompts):
             item = self.place[str(prompt.content)]
-            self.asked.append(item)
+            self.statements.append(item)
             self.prompts.append(prompt)
             yield place, self.completion(item)
 
     def completion(self, item: Asked) -> Completion:
         """The reply to a statement after a draw of demonstrations."""
-        key = key_of(item)
+        key = statement_key(item)
         sign = self.signs[key][item.draw if len(self.signs[key]) > 1 else 0]
         if sign == FAILED:
             return Completion(None, failure=TIMED_OUT)
-        text = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: REPLY_OF_NO_USE}[sign]
+        text = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: UNREADABLE_REPLY}[sign]
         return Completion(text, self.p_true.get(key), self.p_mass.get(key))
 
-    def load(self, spec: str, **placed: object) -> "Scripted":
+    def load(self, spec: str, **placed: object) -> "ScriptedModel":
         """Stands where `load_model` does."""
         return self
 
 
-def key_of(item: Asked) -> Key:
+def statement_key(item: Asked) -> Key:
     fact = item.statement.fact
     return fact.head, fact.tail or "", item.statement.variant
 
 
-def answered(run: str, store: Store, model: Scripted) -> list[Event]:
+def answer_run(run: str, store: Store, model: ScriptedModel) -> list[Event]:
     """All events of asking a run's statements of a scripted model."""
     return list(answer(run, store, load=model.load))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from scripted import Scripted, key_of
+from scripted import ScriptedModel, statement_key
 
 from medfact.models import Completion
 from medfact.models.prompt import Served
@@ -16,7 +16,7 @@ from medfact.store import Asked, Store, schema
 
 
 @dataclass
-class ServedModel(Scripted):
+class ServedModel(ScriptedModel):
     """A scripted model with what its service reports."""
 
     served: Served = field(default_factory=Served)
@@ -25,18 +25,20 @@ class ServedModel(Scripted):
         return replace(super().completion(item), served=self.served)
 
 
-def facts_of_run(store: Store, run: str) -> list[str]:
+def run_fact_ids(store: Store, run: str) -> list[str]:
     """The ids of a run's facts, in the order of their diseases and findings."""
     facts = {item.statement.fact for item in store.answers.asked(run)}
     return [fact.fact_id for fact in sorted(facts, key=lambda fact: (fact.head, fact.relation, fact.tail or ""))]
 
 
-def run_on(store: Store, spec: RunSpec, day: str, served: Served, missed: Collection[int] = ()) -> str:
+def complete_run_on(store: Store, spec: RunSpec, day: str, served: Served, missed: Collection[int] = ()) -> str:
     """A complete run of that day. missed: which of its facts (`facts_of_run`) are answered wrong throughout."""
     run = start(spec, store)
-    ids = {fact_id: place for place, fact_id in enumerate(facts_of_run(store, run))}
-    signs = {key_of(item): "-" if ids[item.statement.fact.fact_id] in missed else "+" for item in store.answers.asked(run)}
-    list(answer(run, store, load=ServedModel.of(run, store, signs, served=served).load))
+    ids = {fact_id: place for place, fact_id in enumerate(run_fact_ids(store, run))}
+    signs = {
+        statement_key(item): "-" if ids[item.statement.fact.fact_id] in missed else "+" for item in store.answers.asked(run)
+    }
+    list(answer(run, store, load=ServedModel.for_run(run, store, signs, served=served).load))
     with store.database.writing() as connection:
         connection.execute(schema.runs.update().where(schema.runs.c.run == run).values(started_at=f"{day}T06:00:00.000+00:00"))
     return run

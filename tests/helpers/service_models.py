@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from mock_service import MockService, p_true, word_of
+from mock_service import MockService, answer_word, p_true
 
 from medfact.answers import read_answer
 from medfact.models import Completion, Prompt, ServiceSettings
@@ -39,15 +39,15 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServiceModel
 Load = Callable[..., ServiceModel]
 
 
-def prompts_of(count: int) -> list[Prompt]:
+def make_prompts(count: int) -> list[Prompt]:
     return [Prompt(f"Sign {i} is a sign of disease {i}. True or false?", CHOICES, reads=read_answer) for i in range(count)]
 
 
-def said_truly(prompts: list[Prompt], got: dict[int, Completion]) -> bool:
+def matches_service(prompts: list[Prompt], got: dict[int, Completion]) -> bool:
     """True if every answer is the service's own, with its own P(True)."""
     texts = [str(prompt.content) for prompt in prompts]
     return all(
-        done.text == word_of(texts[place]) and done.p_true == pytest.approx(p_true(texts[place]), abs=1e-6)
+        done.text == answer_word(texts[place]) and done.p_true == pytest.approx(p_true(texts[place]), abs=1e-6)
         for place, done in got.items()
         if done.text is not None
     )

@@ -11,7 +11,7 @@ from itertools import product
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-LONG, SHORT, PROBED = 20_000, 5_000, 2_000
+LONG, SHORT, PROBE = 20_000, 5_000, 2_000
 """Characters of a text that is timed, of one to compare it with, and of one that shows which texts are worth it."""
 
 TOKENS = (
@@ -21,18 +21,18 @@ TOKENS = (
 ENDS = ("", "\0", "x", "!", "\n")
 """What may come after the repetition, so that a pattern fails at its last step."""
 
-WITHIN, STOPPED = 0.05, 0.25
+MAX_SECONDS, STOP_SECONDS = 0.05, 0.25
 """Seconds of processor time within which LONG characters are read, and after which a machine of a fifth of the pace has read
 them too: so long a short text may take at most.
 """
 
-GROWTH = 8
+MAX_GROWTH = 8
 """Four times the characters take about four times as long; sixteen times is a square."""
 
 _UNREPEATED = 3
 
 
-class Text(NamedTuple):
+class RepeatedText(NamedTuple):
     """A beginning, a token that is repeated, and an end."""
 
     begin: str
@@ -44,19 +44,19 @@ class Text(NamedTuple):
         return self.begin + self.token * times + self.end
 
 
-class Slowest(NamedTuple):
+class SlowestText(NamedTuple):
     """The processor time for LONG characters, how many times that of SHORT ones it is, and the text."""
 
     seconds: float
     growth: float
-    text: Text
+    text: RepeatedText
 
     @property
     def is_too_slow(self) -> bool:
-        return self.seconds > WITHIN and (self.growth > GROWTH or self.seconds >= STOPPED)
+        return self.seconds > MAX_SECONDS and (self.growth > MAX_GROWTH or self.seconds >= STOP_SECONDS)
 
 
-class TooLong(Exception):
+class PatternStopped(Exception):
     """A pattern was stopped."""
 
 
@@ -65,11 +65,11 @@ class TooLong(Exception):
 
 def _examples(items: Any, most: int = 3) -> list[str]:
     """A few strings that a sequence of parsed items matches, but for what looks around."""
-    parts = [_of_item(item, most) for item in items]
+    parts = [_item_examples(item, most) for item in items]
     return ["".join(part[min(n, len(part) - 1)] for part in parts) for n in range(max([1, *map(len, parts)]))][:most]
 
 
-def _of_item(item: Any, most: int) -> list[str]:
+def _item_examples(item: Any, most: int) -> list[str]:
     name, value = str(item[0]), item[1]
     if name == "LITERAL":
         return [chr(value)]
@@ -78,7 +78,7 @@ def _of_item(item: Any, most: int) -> list[str]:
     if name == "ANY":
         return ["a", " "]
     if name == "IN":
-        return _of_set(value)[:most] or ["a"]
+        return _set_examples(value)[:most] or ["a"]
     if name == "BRANCH":
         return [text for branch in value[1] for text in _examples(branch, 1)][:40]
     if name == "SUBPATTERN":
@@ -90,9 +90,9 @@ def _of_item(item: Any, most: int) -> list[str]:
     return [""]
 
 
-def _of_set(items: Any) -> list[str]:
+def _set_examples(items: Any) -> list[str]:
     if str(items[0][0]) == "NEGATE":
-        compiled = re.compile("[" + "".join(map(re.escape, _of_set(items[1:]) or ["\0"])) + "]")
+        compiled = re.compile("[" + "".join(map(re.escape, _set_examples(items[1:]) or ["\0"])) + "]")
         return [text for text in ("a", " ", ".", "1", "-", "(", "的") if not compiled.match(text)] or ["~"]
     examples = []
     for name, value in ((str(item[0]), item[1]) for item in items):
@@ -138,7 +138,7 @@ def _sequences(items: Any) -> Iterator[Any]:
             yield from _sequences(body)
 
 
-def texts(pattern: re.Pattern[Any], pairs: int) -> list[Text]:
+def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
     """Texts for a pattern: each part of it repeated, alone and behind what comes before it; its characters and words, those of
     TOKENS, and so many pairs of them.
     """
@@ -162,14 +162,16 @@ def texts(pattern: re.Pattern[Any], pairs: int) -> list[Text]:
     mixed = list(product(short[:24] + list(TOKENS), repeat=2))
     step = max(1, len(mixed) // pairs) if pairs else len(mixed) + 1
     bases |= {("", first + second): None for first, second in mixed[::step]}
-    probes = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBED // 2]
-    return [Text(begin, token, ENDS[(n + turn) % len(ENDS)]) for n, (begin, token) in enumerate(probes) for turn in (0, 2)]
+    probes = [(begin, token) for begin, token in bases if token and len(begin) + len(token) < PROBE // 2]
+    return [
+        RepeatedText(begin, token, ENDS[(n + turn) % len(ENDS)]) for n, (begin, token) in enumerate(probes) for turn in (0, 2)
+    ]
 
 
 # --------------------------------------------------------------------------------------------------------------- timing
 
 
-def run(pattern: re.Pattern[Any], method: str, text: str) -> None:
+def apply_pattern(pattern: re.Pattern[Any], method: str, text: str) -> None:
     subject: Any = text.encode("utf-8", "ignore") if isinstance(pattern.pattern, bytes) else text
     if method == "finditer":
         deque(pattern.finditer(subject), 0)
@@ -177,11 +179,11 @@ def run(pattern: re.Pattern[Any], method: str, text: str) -> None:
         getattr(pattern, method)(subject)
 
 
-def seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
+def measure_seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
     """The least processor time of this thread that some work takes; `most` where it takes longer, and is stopped."""
 
     def stop(*_: object) -> None:
-        raise TooLong
+        raise PatternStopped
 
     taken = []
     before = signal.signal(signal.SIGVTALRM, stop)
@@ -191,7 +193,7 @@ def seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
             signal.setitimer(signal.ITIMER_VIRTUAL, most)
             try:
                 work()
-            except TooLong:
+            except PatternStopped:
                 return most
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -201,20 +203,22 @@ def seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
     return min(taken)
 
 
-def slowest(pattern: re.Pattern[Any], method: str, pairs: int, most: int | None = None, timed: int = 6) -> Slowest:
+def find_slowest_text(
+    pattern: re.Pattern[Any], method: str, pairs: int, most: int | None = None, timed: int = 6
+) -> SlowestText:
     """The text that takes a pattern longest, of the first `most` (None: of all); so many are timed at LONG characters."""
     probed = []
-    for text in texts(pattern, pairs)[:most]:
-        probe = seconds(partial(run, pattern, method, text.of(PROBED)), STOPPED)
-        if probe >= STOPPED:
-            return Slowest(probe, math.inf, text)
+    for text in make_texts(pattern, pairs)[:most]:
+        probe = measure_seconds(partial(apply_pattern, pattern, method, text.of(PROBE)), STOP_SECONDS)
+        if probe >= STOP_SECONDS:
+            return SlowestText(probe, math.inf, text)
         probed.append((probe, text))
-    worst = Slowest(0.0, 0.0, Text("", "a", ""))
+    worst = SlowestText(0.0, 0.0, RepeatedText("", "a", ""))
     for _, text in sorted(probed, key=lambda pair: -pair[0])[:timed]:
-        took = seconds(partial(run, pattern, method, text.of(LONG)), 4 * STOPPED)
-        if WITHIN / 2 < took < 4 * STOPPED:
-            took = seconds(partial(run, pattern, method, text.of(LONG)), 4 * STOPPED, tries=3)
+        took = measure_seconds(partial(apply_pattern, pattern, method, text.of(LONG)), 4 * STOP_SECONDS)
+        if MAX_SECONDS / 2 < took < 4 * STOP_SECONDS:
+            took = measure_seconds(partial(apply_pattern, pattern, method, text.of(LONG)), 4 * STOP_SECONDS, tries=3)
         if took > worst.seconds:
-            short = seconds(partial(run, pattern, method, text.of(SHORT)), 4 * STOPPED, tries=3)
-            worst = Slowest(took, took / max(short, 1e-6), text)
+            short = measure_seconds(partial(apply_pattern, pattern, method, text.of(SHORT)), 4 * STOP_SECONDS, tries=3)
+            worst = SlowestText(took, took / max(short, 1e-6), text)
     return worst

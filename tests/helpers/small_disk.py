@@ -12,7 +12,7 @@ import pytest
 
 
 @contextlib.contextmanager
-def small_disk_at(place: Path, megabytes: int) -> Iterator[Path]:
+def mount_small_disk(place: Path, megabytes: int) -> Iterator[Path]:
     """A folder on a disk of so many megabytes. Skips the test where none can be mounted."""
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
@@ -24,7 +24,7 @@ def small_disk_at(place: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def fill(disk: Path) -> Path:
+def fill_disk(disk: Path) -> Path:
     """Takes all the room that a disk has left, and returns the file that holds it."""
     held = disk / "held"
     with held.open("wb", buffering=0) as file:

@@ -9,16 +9,16 @@ REMEDIES = tuple(f"remedy{letter}" for letter in "abcdefghijklmnopqrstuvwxyzåä
 """Names without a plural's ending, of which none is part of another."""
 
 
-def disease(number: int) -> str:
+def disease_name(number: int) -> str:
     return f"fever of type {number:02d}x"
 
 
-def treats(number: int) -> tuple[str, str]:
+def stated_remedies(number: int) -> tuple[str, str]:
     """The two remedies that the documents state for a disease."""
     return REMEDIES[number % 25], REMEDIES[(number + 1) % 25]
 
 
-def denied(number: int) -> str:
+def negated_remedy(number: int) -> str:
     """The remedy that the documents deny for it."""
     return REMEDIES[(number + 2) % 25]
 
@@ -27,12 +27,12 @@ def write_documents(folder: Path) -> Path:
     """A table with a document about each disease: three sentences with one remedy each."""
     rows = ["source,url,focus,question_type,answer"]
     for number in range(DISEASES):
-        first, second = treats(number)
+        first, second = stated_remedies(number)
         text = (
-            f"People with {disease(number)} are treated with {first}. Doctors also give {second} by mouth. "
-            f"It is not treated with {denied(number)}."
+            f"People with {disease_name(number)} are treated with {first}. Doctors also give {second} by mouth. "
+            f"It is not treated with {negated_remedy(number)}."
         )
-        rows.append(f'Ward notes,note {number},{disease(number)},treatment,"{text}"')
+        rows.append(f'Ward notes,note {number},{disease_name(number)},treatment,"{text}"')
     file = folder / "documents.csv"
     file.write_text("\n".join(rows), encoding="utf-8")
     return file
@@ -41,11 +41,11 @@ def write_documents(folder: Path) -> Path:
 def write_lists(folder: Path) -> tuple[Path, Path]:
     """The lists of diseases and of remedies."""
     diseases, remedies = folder / "diseases.txt", folder / "remedies.csv"
-    diseases.write_text("\n".join(map(disease, range(DISEASES))), encoding="utf-8")
+    diseases.write_text("\n".join(map(disease_name, range(DISEASES))), encoding="utf-8")
     remedies.write_text("name,type\n" + "\n".join(f"{remedy},Drug" for remedy in REMEDIES), encoding="utf-8")
     return diseases, remedies
 
 
-def states(head: str, tail: str) -> bool:
+def is_stated(head: str, tail: str) -> bool:
     """True if the documents state that a remedy treats a disease."""
-    return any(disease(number) == head and tail in treats(number) for number in range(DISEASES))
+    return any(disease_name(number) == head and tail in stated_remedies(number) for number in range(DISEASES))

@@ -12,7 +12,7 @@ from medfact.models import Completion, Prompt
 HEADS = 14
 
 
-def rows_of_facts(heads: int = HEADS) -> list[dict[str, str]]:
+def make_fact_rows(heads: int = HEADS) -> list[dict[str, str]]:
     """Disease i has the symptoms sign i and sign i + 1 (the last one sign 0 again) and the drug i."""
     rows = []
     for i in range(heads):
@@ -23,7 +23,7 @@ def rows_of_facts(heads: int = HEADS) -> list[dict[str, str]]:
     return rows
 
 
-def facts_of(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
+def make_facts(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
     return tuple(Fact(**row) for row in rows)
 
 
@@ -37,12 +37,12 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 @dataclass
-class Answerer:
+class StubModel:
     """A model that replies by a rule and keeps what it was asked. A reply is a text, or a completion."""
 
     reply: Callable[[Prompt], str | Completion] = lambda prompt: "True"
     chat: bool = False
-    asked: list[Prompt] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
     spec: str = "answerer"
 
     @property
@@ -51,10 +51,10 @@ class Answerer:
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         for place, prompt in enumerate(prompts):
-            self.asked.append(prompt)
+            self.prompts.append(prompt)
             reply = self.reply(prompt)
             yield place, Completion(reply) if isinstance(reply, str) else reply
 
-    def load(self, spec: str, **placed: object) -> "Answerer":
+    def load(self, spec: str, **placed: object) -> "StubModel":
         """Stands where `load_model` does."""
         return self

@@ -18,7 +18,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @dataclass
-class Hub:
+class MockHub:
     """Repositories by name, each a folder; those that are gated; and the files that were fetched (method, repository, file)."""
 
     folders: dict[str, Path] = field(default_factory=dict)
@@ -45,11 +45,11 @@ def _etag(file: Path) -> str:
     return hashlib.sha1(file.read_bytes(), usedforsecurity=False).hexdigest()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _HubHandler(BaseHTTPRequestHandler):
     """Answers as the hub does."""
 
     protocol_version = "HTTP/1.1"
-    hub: Hub
+    hub: MockHub
 
     def log_message(self, *_: object) -> None:
         pass
@@ -99,10 +99,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockHub]:
     """The hub of the libraries, with an empty cache."""
-    made = Hub()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": made}))
+    made = MockHub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_HubHandler,), {"hub": made}))
     made.address = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     made.is_the_hub(tmp_path / "cache", monkeypatch)

@@ -30,7 +30,7 @@ CHAT = (
 )
 
 
-def small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
+def train_small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on three sentences. letters: knows letters alone."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -46,12 +46,12 @@ def small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedT
     return fast
 
 
-def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, lean: float = 1.0) -> Path:
+def write_small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, lean: float = 1.0) -> Path:
     """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder.
 
     lean: what the output weights of True and False are multiplied by; above 1, replies open with them more often.
     """
-    tokenizer = small_tokenizer(chat=chat)
+    tokenizer = train_small_tokenizer(chat=chat)
     set_seed(seed)
     model = LlamaForCausalLM(
         LlamaConfig(
@@ -107,7 +107,7 @@ ENCODER_DECODERS: dict[str, dict[str, object]] = {
 
 
 @contextmanager
-def cores(count: int) -> Iterator[None]:
+def torch_threads(count: int) -> Iterator[None]:
     """Sets the number of PyTorch's threads for the duration of the block."""
     usual = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -117,7 +117,7 @@ def cores(count: int) -> Iterator[None]:
         torch.set_num_threads(usual)
 
 
-def small_model(
+def write_small_model(
     folder: Path,
     kind: str,
     *,
@@ -132,7 +132,7 @@ def small_model(
 
     bos: whether the tokenizer puts a token of its own before every text. change: makes another tokenizer of it.
     """
-    tokenizer = small_tokenizer(chat=chat, letters=letters)
+    tokenizer = train_small_tokenizer(chat=chat, letters=letters)
     tokenizer = change(tokenizer) if change else tokenizer
     if bos:
         tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
@@ -156,9 +156,9 @@ def small_model(
     return folder
 
 
-def small_image_text_model(folder: Path, *, chat: bool = False) -> Path:
+def write_image_text_model(folder: Path, *, chat: bool = False) -> Path:
     """Writes a random Qwen 2.5 VL, which sees images too, with its tokenizer to a folder, and returns the folder."""
-    tokenizer = small_tokenizer(chat=chat)
+    tokenizer = train_small_tokenizer(chat=chat)
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     rope = {"rope_type": "default", "mrope_section": [2, 2, 2], "rope_theta": 10_000.0}
@@ -171,11 +171,11 @@ def small_image_text_model(folder: Path, *, chat: bool = False) -> Path:
     return folder
 
 
-def small_inference_model(
+def write_inference_model(
     folder: Path, says: str, labels: tuple[str, ...] = ("contradiction", "neutral", "entailment")
 ) -> Path:
     """Writes a small model for natural-language inference that finds the same of every pair: one of its labels."""
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
         id2label=dict(enumerate(labels)), label2id={label: place for place, label in enumerate(labels)},

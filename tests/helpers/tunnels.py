@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 
 @contextmanager
-def tunnel(to: str) -> Iterator[str]:
+def open_tunnel(to: str) -> Iterator[str]:
     """The address of its other end, which passes on every byte as it is."""
     port = int(urlsplit(to).port or 0)
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -8,7 +8,7 @@ from pathlib import Path
 ALBUTEROL, ASTHMA, COUGH, ASPIRIN, FEVER = "C0001927", "C0004096", "C0010200", "C0004057", "C0015967"
 
 
-def atom(cui: str, name: str, preferred: str = "P PF Y", **columns: str) -> str:
+def mrconso_row(cui: str, name: str, preferred: str = "P PF Y", **columns: str) -> str:
     """A row of MRCONSO; `preferred` is its TS, STT and ISPREF."""
     ts, stt, ispref = preferred.split()
     values = {"lat": "ENG", "aui": "A0", "sab": "MSH", "suppress": "N"} | columns
@@ -16,24 +16,24 @@ def atom(cui: str, name: str, preferred: str = "P PF Y", **columns: str) -> str:
     return f"{first}|{values['sab']}|MH|D1|{name}|0|{values['suppress']}|256|"
 
 
-def link(head: str, relation: str, tail: str, sab: str = "MED-RT", suppress: str = "N") -> str:
+def mrrel_row(head: str, relation: str, tail: str, sab: str = "MED-RT", suppress: str = "N") -> str:
     """A row of MRREL: the second concept (CUI2) is what has the relation to the first (CUI1)."""
     return f"{tail}|A1|AUI|RO|{head}|A2|AUI|{relation}|R1||{sab}|{sab}||Y|{suppress}||"
 
 
 NAMES = [
-    atom(ALBUTEROL, "albuterol"),
-    atom(ASTHMA, "asthma"),
-    atom(COUGH, "cough"),
-    atom(ASPIRIN, "aspirin"),
-    atom(FEVER, "fever"),
+    mrconso_row(ALBUTEROL, "albuterol"),
+    mrconso_row(ASTHMA, "asthma"),
+    mrconso_row(COUGH, "cough"),
+    mrconso_row(ASPIRIN, "aspirin"),
+    mrconso_row(FEVER, "fever"),
 ]
 
 
-TREATS = [link(ALBUTEROL, "may_treat", ASTHMA)]
+TREATS = [mrrel_row(ALBUTEROL, "may_treat", ASTHMA)]
 
 
-def umls(folder: Path, links: Iterable[str] = TREATS, names: Iterable[str] = NAMES, **others: Iterable[str]) -> Path:
+def write_umls(folder: Path, links: Iterable[str] = TREATS, names: Iterable[str] = NAMES, **others: Iterable[str]) -> Path:
     """A folder with these rows; `others` by the file's name without its ending."""
     for name, rows in {"MRREL": links, "MRCONSO": names, **others}.items():
         (folder / f"{name}.RRF").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8", newline="\n")

@@ -13,7 +13,7 @@ HANG_SECONDS = 600
 """Nothing that goes on takes as long, however busy the machine is."""
 
 
-def until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
+def wait_until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
     """Waits until something is so, however busy the machine is."""
     end = time.monotonic() + seconds
     while not reached():
@@ -21,7 +21,7 @@ def until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
         time.sleep(0.01)
 
 
-def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
+def wait_for_run(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         snapshot = jobs.snapshot(run)

@@ -15,28 +15,28 @@ SYNONYMS = (
 )
 
 
-def statement_in(prompt: str) -> str:
+def parse_statement(prompt: str) -> str:
     return prompt.partition("Statement: ")[2].partition("\n")[0]
 
 
-def faithful(prompt: str) -> str:
-    text = statement_in(prompt)
+def rephrase(prompt: str) -> str:
+    text = parse_statement(prompt)
     return next((text.replace(old, new) for old, new in SYNONYMS if old in text), text)
 
 
-def denied(text: str) -> str:
+def negate(text: str) -> str:
     return text.replace(" not", "", 1) if " not" in text else re.sub(r" (is|are|include|affects?) ", r" \1 not ", text, count=1)
 
 
-def triplet_in(prompt: str) -> str:
+def parse_triplet(prompt: str) -> str:
     return prompt.partition("Knowledge triplet: ")[2]
 
 
-def lines_about(prompt: str, number: int) -> str:
-    return "\n".join(f"{triplet_in(prompt).strip('()')} in words number {n}." for n in range(number))
+def write_lines(prompt: str, number: int) -> str:
+    return "\n".join(f"{parse_triplet(prompt).strip('()')} in words number {n}." for n in range(number))
 
 
-GOOD = (
+DRAFTED_SENTENCES = (
     "[Y] is used to prevent [X].",
     "Drugs and nutrients used to prevent [X] include [Y].",
     "In patients at risk of [X], [Y] is used to prevent it.",
@@ -48,7 +48,7 @@ GOOD = (
 )
 """Sentences that a language model drafts."""
 
-NEW = dict(
+TYPED_SENTENCES = dict(
     zip(
         FORMS,
         (

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import served
-from harnesses import AGENTS, python_of
+from browser import serve_app
+from harnesses import AGENTS, interpreter_path
 from installed import ROOT
 
 TEXT = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def packages() -> str:
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("api")
     found = next(iter(AGENTS.glob("lib/python*/site-packages")), None)
-    with served(home, **request.param, **({"PYTHONPATH": str(found)} if found else {})) as url:
+    with serve_app(home, **request.param, **({"PYTHONPATH": str(found)} if found else {})) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -75,7 +75,7 @@ def test_javascript(server: str, tmp_path: Path) -> None:
 
 def test_agent(server: str, tmp_path: Path) -> None:
     packages()
-    said = ran([str(python_of(AGENTS))], BLOCKS["python"][1], server, tmp_path)
+    said = ran([str(interpreter_path(AGENTS))], BLOCKS["python"][1], server, tmp_path)
     assert "check_statement" in said
     assert "8 statements" in said
     assert FINDING.search(said)
@@ -110,7 +110,7 @@ asyncio.run(main())
 
 def test_what_an_agent_may_not_do(server: str, tmp_path: Path) -> None:
     packages()
-    said = ran([str(python_of(AGENTS))], AGENT, server, tmp_path).splitlines()
+    said = ran([str(interpreter_path(AGENTS))], AGENT, server, tmp_path).splitlines()
     assert [line.split()[0] for line in said] == ["True"] * 7
     assert "There is no such run" in said[0]
     assert "root:" not in str(said)

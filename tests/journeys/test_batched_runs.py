@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from app_builders import no_key as no_key
 from app_builders import quick_processes as quick_processes
-from mock_batches import PHASES, MockBatches
-from mock_service import p_true, word_of
-from processes import Command
-from records import reported
-from run_files import altered, exported, without_answers
+from mock_batches import PHASES, MockBatchService
+from mock_service import answer_word, p_true
+from processes import CommandProcess
+from records import report_record
+from run_files import alter_run_file, export_run_file, remove_answers
 from test_service_runs import item_prompt
-from waiting import until
+from waiting import wait_until
 
 from medfact.exchange import import_run
 from medfact.models import ServiceSettings
@@ -46,12 +46,12 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def service() -> Iterator[MockBatches]:
-    with MockBatches() as service:
+def service() -> Iterator[MockBatchService]:
+    with MockBatchService() as service:
         yield service
 
 
-def begun(service: MockBatches, facts: Path, store: Store, **more: Any) -> str:
+def begun(service: MockBatchService, facts: Path, store: Store, **more: Any) -> str:
     settings = ServiceSettings(**{"base_url": service.base_url, "timeout": 2, **more.pop("settings", {})})
     spec = {"model": "openai:gpt-4o", "facts": str(facts), "shots": 0, "limit": 4, "batch": True, **more}
     return start(RunSpec(**spec, service=settings), store)
@@ -62,27 +62,27 @@ def asked(run: str, store: Store, **options: Any) -> Any:
     return last
 
 
-def assert_all_answered_once(run: str, store: Store, service: MockBatches) -> None:
+def assert_all_answered_once(run: str, store: Store, service: MockBatchService) -> None:
     assert store.run(run).state == COMPLETE
-    assert service.done
-    assert set(service.done.values()) == {1}, "each call is paid once"
+    assert service.answer_counts
+    assert set(service.answer_counts.values()) == {1}, "each call is paid once"
     items = store.answers.asked(run)
-    assert len(service.done) == len({item_prompt(item) for item in items})
+    assert len(service.answer_counts) == len({item_prompt(item) for item in items})
     for item in items:
         assert item.answer is not None
-        assert item.answer.raw == word_of(item_prompt(item))
+        assert item.answer.raw == answer_word(item_prompt(item))
         assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
     assert all(one.closed for one in store.batches.of(run))
 
 
-def test_a_batch_brings_what_the_service_would_have_said(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_a_batch_brings_what_the_service_would_have_said(service: MockBatchService, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store)
     steps = [event.step for event in answer(run, store, key=KEY) if hasattr(event, "step")]
     assert_all_answered_once(run, store, service)
     assert any(step.startswith("waiting for the service's batch, submitted at ") for step in steps)
     (batch,) = service.batches.values()
     assert (batch["endpoint"], batch["completion_window"]) == ("/v1/chat/completions", "24h")
-    made = reported(store, run)
+    made = report_record(store, run)
     entering, leaving = made["service"]["prompt_tokens"], made["service"]["completion_tokens"]
     assert made["service"]["usd"] == pytest.approx(0.5 * (2.5 * entering + 10 * leaving) / 1e6)
     bill = bill_of(store.run(run), store)
@@ -93,19 +93,19 @@ def test_a_batch_brings_what_the_service_would_have_said(service: MockBatches, f
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_killed_in_each_phase_nothing_is_lost_and_nothing_paid_twice(
-    phase: str, service: MockBatches, facts_file: Path, store: Store, tmp_path: Path
+    phase: str, service: MockBatchService, facts_file: Path, store: Store, tmp_path: Path
 ) -> None:
-    service.hold = phase
-    started = Command(
+    service.held_phase = phase
+    started = CommandProcess(
         tmp_path, "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4,
         "--shots", 0, "--timeout", 2, "--batch", "--db", store.url, before=give_key,
     )  # fmt: skip
-    until(lambda: service.reached[phase])
+    wait_until(lambda: service.phase_counts[phase])
     assert started.kill()
-    service.hold = ""
-    service.go_on.set()
+    service.held_phase = ""
+    service.release.set()
     (run,) = [run.run for run in store.runs()]
-    resumed = Command(tmp_path, "resume", run, "--db", store.url, before=give_key).ended(300)
+    resumed = CommandProcess(tmp_path, "resume", run, "--db", store.url, before=give_key).wait(300)
     assert resumed.code == 0, resumed.err
     assert json.loads(resumed.out)["state"] == COMPLETE
     assert_all_answered_once(run, store, service)
@@ -130,27 +130,29 @@ def program(*arguments: object) -> Iterator[subprocess.Popen[str]]:
             started.kill()
 
 
-def test_ctrl_c_says_how_to_go_on(service: MockBatches, facts_file: Path, store: Store) -> None:
-    service.polls = 10**6
+def test_ctrl_c_says_how_to_go_on(service: MockBatchService, facts_file: Path, store: Store) -> None:
+    service.polls_until_done = 10**6
     with program(
         "run", "--model", "openai:gpt-4o", "--base-url", service.base_url, "--facts", facts_file, "--limit", 4, "--shots", 0,
         "--batch", "--db", store.url,
     ) as started:  # fmt: skip
-        until(lambda: service.reached["state"])
+        wait_until(lambda: service.phase_counts["state"])
         started.send_signal(signal.SIGINT)
         _, err = started.communicate(timeout=60)
     (run,) = store.runs()
     assert started.returncode == 2
     assert err.splitlines()[-1] == f"medfact: stopped. All answers so far are saved; `resume {run.run}` continues."
     assert run.state == STOPPED
-    service.go_on.set()
+    service.release.set()
     assert asked(run.run, store).state == COMPLETE
     assert_all_answered_once(run.run, store, service)
 
 
 @pytest.mark.parametrize("first", [(500,), (429,), (503, 429)])
-def test_faults_of_the_service_are_borne(first: tuple[int, ...], service: MockBatches, facts_file: Path, store: Store) -> None:
-    service.first = first
+def test_faults_of_the_service_are_borne(
+    first: tuple[int, ...], service: MockBatchService, facts_file: Path, store: Store
+) -> None:
+    service.first_statuses = first
     run = begun(service, facts_file, store)
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
@@ -158,10 +160,10 @@ def test_faults_of_the_service_are_borne(first: tuple[int, ...], service: MockBa
 
 
 def test_a_batch_that_was_begun_too_late_to_be_told_is_found(
-    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    service: MockBatchService, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medfact.models.services.batches.wait_before", lambda *_, **__: 0.0)
-    service.late = 1  # the call has ended by its time limit, a look has found no batch, and then there is one
+    service.hidden_listings = 1  # the call has ended by its time limit, a look has found no batch, and then there is one
     run = begun(service, facts_file, store, settings={"timeout": 5})
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
@@ -169,7 +171,7 @@ def test_a_batch_that_was_begun_too_late_to_be_told_is_found(
 
 
 def test_several_batches_where_one_would_be_too_large(
-    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    service: MockBatchService, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MOST_REQUESTS", 30)
     run = begun(service, facts_file, store)
@@ -180,23 +182,25 @@ def test_several_batches_where_one_would_be_too_large(
 
 @pytest.mark.parametrize("ends", ["expired", "cancelled"])
 def test_calls_without_a_reply_have_failed_and_resume_asks_them_alone(
-    ends: str, service: MockBatches, facts_file: Path, store: Store
+    ends: str, service: MockBatchService, facts_file: Path, store: Store
 ) -> None:
-    service.ends, service.drops = ends, lambda number: number % 4 == 0
+    service.final_status, service.is_dropped = ends, lambda number: number % 4 == 0
     run = begun(service, facts_file, store)
     finished = asked(run, store)
     assert (finished.state, finished.failed) == (COMPLETE, 16)
     assert finished.commonest == (f"the batch ended without a reply ({ends})", 16)
-    before = len(service.done)
-    service.ends, service.drops = "completed", lambda number: False
+    before = len(service.answer_counts)
+    service.final_status, service.is_dropped = "completed", lambda number: False
     assert asked(run, store).failed == 0
-    assert len(service.done) - before == 16
+    assert len(service.answer_counts) - before == 16
     assert_all_answered_once(run, store, service)
 
 
-def test_a_parameter_that_is_refused_is_left_out_in_another_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_a_parameter_that_is_refused_is_left_out_in_another_batch(
+    service: MockBatchService, facts_file: Path, store: Store
+) -> None:
     error = {"error": {"message": "'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "param": "max_tokens"}}
-    service.refuses = lambda body: (400, error) if "max_tokens" in body else None
+    service.refuse_call = lambda body: (400, error) if "max_tokens" in body else None
     run = begun(service, facts_file, store)
     assert asked(run, store).failed == 0
     assert_all_answered_once(run, store, service)
@@ -204,13 +208,13 @@ def test_a_parameter_that_is_refused_is_left_out_in_another_batch(service: MockB
     assert store.run(run).decoding["limit"] == "max_completion_tokens"
 
 
-def test_a_batch_that_is_refused_as_a_whole_says_why(service: MockBatches, facts_file: Path, store: Store) -> None:
-    service.fails = "The model `gpt-4o` is not there."
+def test_a_batch_that_is_refused_as_a_whole_says_why(service: MockBatchService, facts_file: Path, store: Store) -> None:
+    service.batch_error = "The model `gpt-4o` is not there."
     run = begun(service, facts_file, store)
     failed = asked(run, store)
     assert str(failed.error) == "127.0.0.1 refuses the batch: The model `gpt-4o` is not there. Resume to send it again."
     assert store.run(run).state == FAILED_RUN
-    service.fails = ""
+    service.batch_error = ""
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
 
@@ -230,9 +234,9 @@ STATES = [
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: str(state["status"]))
 def test_a_batch_whose_end_is_told_in_other_words_is_collected(
-    state: dict[str, Any], service: MockBatches, facts_file: Path, store: Store
+    state: dict[str, Any], service: MockBatchService, facts_file: Path, store: Store
 ) -> None:
-    service.polls = 1
+    service.polls_until_done = 1
     as_told = service._state
 
     def told(batch: dict[str, Any]) -> tuple[int, bytes]:
@@ -245,7 +249,7 @@ def test_a_batch_whose_end_is_told_in_other_words_is_collected(
     *_, last = answer(run, store, key=KEY)
     assert store.run(run).state == COMPLETE, last
     assert {item.answer and item.answer.failure for item in store.answers.asked(run)} == {None}
-    assert set(service.done.values()) == {1}, "paid once"
+    assert set(service.answer_counts.values()) == {1}, "paid once"
 
 
 @pytest.mark.parametrize(
@@ -258,9 +262,9 @@ def test_a_batch_whose_end_is_told_in_other_words_is_collected(
     ],
 )
 def test_a_batch_that_failed_is_told_in_the_services_words(
-    errors: Any, words: str, service: MockBatches, facts_file: Path, store: Store
+    errors: Any, words: str, service: MockBatchService, facts_file: Path, store: Store
 ) -> None:
-    service.fails = "x"
+    service.batch_error = "x"
     as_told = service._state
 
     def told(batch: dict[str, Any]) -> tuple[int, bytes]:
@@ -274,15 +278,15 @@ def test_a_batch_that_failed_is_told_in_the_services_words(
     assert f"refuses the batch: {words}. Resume" in str(store.run(run).reason)
 
 
-def test_repeated_answers_come_in_one_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_repeated_answers_come_in_one_batch(service: MockBatchService, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store, settings={"repeats": 3}, limit=2)
     assert asked(run, store).state == COMPLETE
-    assert set(service.done.values()) == {1}
-    assert len(service.done) == 3 * len(store.answers.asked(run))
+    assert set(service.answer_counts.values()) == {1}
+    assert len(service.answer_counts) == 3 * len(store.answers.asked(run))
     assert {item.answer.attempts for item in store.answers.asked(run)} == {3}
 
 
-def test_a_budget_is_looked_at_before_a_batch_is_sent(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_a_budget_is_looked_at_before_a_batch_is_sent(service: MockBatchService, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store, budget=0.001)
     failed = asked(run, store)
     assert "A batch cannot be stopped midway" in str(failed.error)
@@ -290,12 +294,12 @@ def test_a_budget_is_looked_at_before_a_batch_is_sent(service: MockBatches, fact
     assert asked(run, store, budget=1.0).state == COMPLETE
 
 
-def test_a_service_that_goes_away_pauses_the_run(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_a_service_that_goes_away_pauses_the_run(service: MockBatchService, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store, settings={"tries": 2})
-    service.first = (0, 500, 500)
+    service.first_statuses = (0, 500, 500)
     asked(run, store)
     assert store.run(run).state == PAUSED
-    service.first = ()
+    service.first_statuses = ()
     assert asked(run, store).state == COMPLETE
     assert_all_answered_once(run, store, service)
 
@@ -310,7 +314,7 @@ def test_a_dry_run_shows_the_price_of_a_batch(medfact: Callable[..., Any], facts
 
 
 def test_results_longer_than_their_calls_may_reply_are_not_read(
-    service: MockBatches, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    service: MockBatchService, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line of 70 MB and then the results: what is within a megabyte a call is read, in pieces of at most a megabyte."""
     results = service._results
@@ -324,9 +328,9 @@ def test_results_longer_than_their_calls_may_reply_are_not_read(
     assert all(item.answer and item.answer.failure is None for item in store.answers.asked(run))
 
 
-def test_a_run_from_a_file_is_never_a_batch(service: MockBatches, facts_file: Path, store: Store) -> None:
+def test_a_run_from_a_file_is_never_a_batch(service: MockBatchService, facts_file: Path, store: Store) -> None:
     run = begun(service, facts_file, store)
-    name, data = altered(exported(store, run), {}, without_answers)
+    name, data = alter_run_file(export_run_file(store, run), {}, remove_answers)
     import_run(store, io.BytesIO(data), "run.gz")
     record = store.run(name)
     assert record.spec.batch, "it is shown"

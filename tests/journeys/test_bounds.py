@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
-from recorded import recorded
-from run_lines import exported, lines_of, packed
-from strangers import until_ended
+from browser import serve_app
+from recorded import complete_run
+from run_lines import export_run_file, pack_lines, parse_lines
+from strangers import wait_for_run_end
 from visitors import Visitor
 
 import medfact
@@ -64,8 +64,8 @@ def test_every_number_has_bounds() -> None:
 def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str, bytes]:
     """A store with one complete run of two facts, and the file of that run."""
     made = Store(f"sqlite:///{tmp_path_factory.mktemp('fine') / 'runs.db'}")
-    run = recorded(RunSpec(model="baseline:random", limit=2, shots=0), made)
-    return made, run, exported(made, run)
+    run = complete_run(RunSpec(model="baseline:random", limit=2, shots=0), made)
+    return made, run, export_run_file(made, run)
 
 
 @pytest.mark.parametrize(("path", "value"), BEYOND)
@@ -108,11 +108,11 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def with_spec(exported_run: bytes, altered: dict[str, Any], file: Path) -> Path:
     """A run's file whose spec says this."""
-    lines = lines_of(exported_run)
+    lines = parse_lines(exported_run)
     spec = lines[1]["run"]["spec"]
     for name, value in altered.items():
         spec[name] = {**spec[name], **value} if isinstance(value, dict) else value
-    file.write_bytes(packed(lines))
+    file.write_bytes(pack_lines(lines))
     return file
 
 
@@ -200,11 +200,11 @@ def test_a_recorded_number_beyond_them_can_be_read_and_says_why_its_run_does_not
 
 
 def test_a_pages_budget_is_a_number(tmp_path: Path) -> None:
-    with served(tmp_path) as url, Visitor(url) as visitor:
+    with serve_app(tmp_path) as url, Visitor(url) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(tmp_path, run)
+        wait_for_run_end(tmp_path, run)
         for text in ("nan", "inf", "1e999", "-5", "1e20"):
-            answered = visitor.act("resume", run=run, fields={"budget": text})
+            answered = visitor.press_button("resume", run=run, fields={"budget": text})
             assert "The budget is" in str(answered["fragments"]["said"]), text
         for name, value in (("pairs", 10**9), ("pairs", -1), ("shots", 10**6), ("budget", 1e12), ("budget", -1)):
             assert "does not fit" in str(visitor.evaluate(service="m", **{name: value})), name

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from run_files import altered, exported
-from small_facts import rows_of_facts
+from recorded import complete_run
+from run_files import alter_run_file, export_run_file
+from small_facts import make_fact_rows
 
 from medfact.answers import Demonstration
 from medfact.datasets.text import one_line, strip_control_characters
@@ -64,16 +64,16 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("elsewhere")
     elsewhere = Store(f"sqlite:///{folder / 'runs.db'}")
     facts = folder / "facts.jsonl"
-    facts.write_text("".join(json.dumps(row) + "\n" for row in rows_of_facts()))
-    run = recorded(RunSpec("baseline:negation-cue", facts=str(facts), limit=8, shots=2), elsewhere)
+    facts.write_text("".join(json.dumps(row) + "\n" for row in make_fact_rows()))
+    run = complete_run(RunSpec("baseline:negation-cue", facts=str(facts), limit=8, shots=2), elsewhere)
     elsewhere.set_state(run, "stopped", "The budget of $5.00 is spent.")
-    return exported(elsewhere, run)
+    return export_run_file(elsewhere, run)
 
 
 @pytest.fixture
 def other(store: Store, sound: bytes) -> str:
     """A run to compare with."""
-    run, data = altered(sound, {})
+    run, data = alter_run_file(sound, {})
     import_run(store, io.BytesIO(data), "run.gz")
     return run
 
@@ -161,7 +161,7 @@ def test_no_text_of_an_imported_run_moves_a_terminal(
         change = failed(text)
     if name == "spec":
         spec = dict.fromkeys(("facts", "pool", "templates", "corpus", "writer", "corpus_column", "language"), text)
-    run, data = altered(sound, spec, change)
+    run, data = alter_run_file(sound, spec, change)
     (place / "run.gz").write_bytes(data)
     outcome = medfact("import", "run.gz", "--db", url)
     assert not TERMINAL.search(outcome.out + outcome.err)
@@ -179,7 +179,7 @@ def test_no_text_of_an_imported_run_moves_a_terminal(
 def odd_run(store: Store, column: str) -> str:
     """A complete run about facts one of whose columns is hostile, recorded as no file of facts could bring it about."""
     text = f"odd{HOSTILE}{FAKE}"
-    names = [{**row, column: f"{row.get(column, '')}{text}"} for row in rows_of_facts()]
+    names = [{**row, column: f"{row.get(column, '')}{text}"} for row in make_fact_rows()]
     facts = [Fact(**row) for row in names]
     false = [fact.negative(f"no {fact.tail}", None, 1) for fact in facts]
     asked = [
@@ -202,7 +202,7 @@ def test_no_fact_moves_a_terminal(
     """The names of facts are part of their ids, and are kept as they are: what is printed of them is clean all the same."""
     elsewhere = Store(f"sqlite:///{tmp_path / 'theirs.db'}")
     run = odd_run(elsewhere, column)
-    (place / "run.gz").write_bytes(exported(elsewhere, run))
+    (place / "run.gz").write_bytes(export_run_file(elsewhere, run))
     outcome = medfact("import", "run.gz", "--db", url)
     assert outcome.code == 0, outcome.err
     shown(medfact, url, run, other)
@@ -211,7 +211,7 @@ def test_no_fact_moves_a_terminal(
 
 def test_json_says_what_it_said(store: Store, url: str, sound: bytes, medfact: Callable[..., Any]) -> None:
     """In rows for machines such a character is written as an escape: the text is the same."""
-    run, data = altered(sound, {}, put("answer", "raw", HOSTILE))
+    run, data = alter_run_file(sound, {}, put("answer", "raw", HOSTILE))
     import_run(store, io.BytesIO(data), "run.gz")
     said = {item.answer.raw for item in store.answers.asked(run) if item.answer}
     assert {row["raw"] for row in medfact("answers", run, "--db", url).rows} == said == {HOSTILE}

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import postgres
 import pytest
-from browser import served
+from browser import serve_app
 from mock_service import Behaviour, MockService
-from processes import Command
-from survivors import IN_FLIGHT, STATEMENTS, locked, some, start_at, whole
+from processes import CommandProcess
+from survivors import IN_FLIGHT, STATEMENTS, assert_run_complete, has_answers, lock_database, start_service_run
 from visitors import Visitor
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import StoreError
 from medfact.runs.jobs import Jobs
@@ -43,9 +43,9 @@ def service() -> Iterator[MockService]:
 
 
 @pytest.fixture
-def own_server() -> Iterator[postgres.Server]:
+def own_server() -> Iterator[postgres.PostgresServer]:
     """A server that a test may stop: nobody else uses it."""
-    with postgres.running() as server, postgres.connections_closed():
+    with postgres.run_server() as server, postgres.close_connections():
         yield server
 
 
@@ -67,10 +67,10 @@ def test_a_lock_that_outlasts_one_write_costs_no_call(
 ) -> None:
     """With the usual wait of 20 seconds this is a lock of 53 seconds; here a write waits for one and a half."""
     store = Store(f"{url}?timeout=1.5")
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
-    with locked(store):
+    run = start_service_run(store, facts_file, service)
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
+    wait_until(lambda: has_answers(store, run))
+    with lock_database(store):
         begun, before = time.monotonic(), len(service.calls)
         asked = calls_stand_still(service)
         assert asked - before <= TOLERANCE
@@ -79,9 +79,9 @@ def test_a_lock_that_outlasts_one_write_costs_no_call(
             time.sleep(0.05)
         assert len(service.calls) == asked < STATEMENTS, "nothing is asked while nothing can be saved"
         assert len(store.answers.news(run).position) == kept
-    assert command.ended().code == 0, command.err
-    whole(store, run)
-    assert set(service.asked().values()) == {1}, "nothing is asked twice"
+    assert command.wait().code == 0, command.err
+    assert_run_complete(store, run)
+    assert set(service.call_counts().values()) == {1}, "nothing is asked twice"
 
 
 def test_a_lock_without_end_ends_the_run_after_a_while(
@@ -90,74 +90,76 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
     store = Store(f"{url}?timeout=0.3")
     assert store.database.patience_seconds == pytest.approx(0.9)
     assert Store(url).database.patience_seconds == 60
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
-    with locked(store):
-        assert command.ended().code == 2
+    run = start_service_run(store, facts_file, service)
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
+    wait_until(lambda: has_answers(store, run))
+    with lock_database(store):
+        assert command.wait().code == 2
         assert command.err.count("medfact:") == 1
         assert "Another program holds it" in command.err
 
 
-def test_a_server_that_restarts_pauses_no_run(facts_file: Path, own_server: postgres.Server, service: MockService) -> None:
-    url = own_server.fresh()
+def test_a_server_that_restarts_pauses_no_run(
+    facts_file: Path, own_server: postgres.PostgresServer, service: MockService
+) -> None:
+    url = own_server.create_schema()
     store = Store(url)
-    run = start_at(store, facts_file, service)
+    run = start_service_run(store, facts_file, service)
     states: list[str] = []
     asking = threading.Thread(target=lambda: states.extend(type(event).__name__ for event in answer(run, store)), daemon=True)
     asking.start()
     for _ in range(3):
-        until(lambda: some(store, run))
+        wait_until(lambda: has_answers(store, run))
         own_server.stop()
         time.sleep(0.3)
-        own_server.begin_again()
+        own_server.start_again()
         before = len(store.answers.news(run).position)
-        until(lambda before=before: len(store.answers.news(run).position) > before or not asking.is_alive())
+        wait_until(lambda before=before: len(store.answers.news(run).position) > before or not asking.is_alive())
     asking.join(60)
     assert states[-1] == "Finished"
     assert "Failed" not in states
     assert store.run(run).state == COMPLETE
     assert len(store.answers.news(run).position) == STATEMENTS
-    assert max(service.asked().values()) == 1
+    assert max(service.call_counts().values()) == 1
     assert PAUSED not in [event.what for event in store.events(run)]
 
 
 def test_jobs_say_the_same_here_and_there_and_go_on(
-    facts_file: Path, own_server: postgres.Server, service: MockService
+    facts_file: Path, own_server: postgres.PostgresServer, service: MockService
 ) -> None:
     """One run is asked and others wait behind it when the server goes; it stays away for longer than anybody has patience."""
-    store = Store(own_server.fresh())
+    store = Store(own_server.create_schema())
     store.database.patience_seconds = 1.0
     jobs = Jobs(store)
     try:
         runs = [start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0, seed=seed), store) for seed in range(8)]
-        first = start_at(store, facts_file, service)
+        first = start_service_run(store, facts_file, service)
         jobs.submit(first)
-        until(lambda: some(store, first))
+        wait_until(lambda: has_answers(store, first))
         own_server.stop()
         time.sleep(0.3)
-        own_server.begin_again()
+        own_server.start_again()
         for run in runs:
             jobs.submit(run)
         for run in (first, *runs):
-            until(lambda run=run: jobs.snapshot(run).state not in {WAITING, RUNNING})
+            wait_until(lambda run=run: jobs.snapshot(run).state not in {WAITING, RUNNING})
             assert jobs.snapshot(run).state == store.run(run).state == COMPLETE
     finally:
         jobs.close()
 
 
 def test_a_queued_run_whose_database_is_away_is_paused_here_and_there(
-    facts_file: Path, own_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+    facts_file: Path, own_server: postgres.PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medfact.store.engine.PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr("medfact.runs.supervision._RETRY_SECONDS", 0.1)
-    store = Store(own_server.fresh())
+    store = Store(own_server.create_schema())
     run = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), store)
     jobs = Jobs(store, away_at_first)
     try:
         jobs.submit(run)
-        until(lambda: jobs.snapshot(run).state == PAUSED)
-        until(lambda: store.run(run).state == PAUSED)
+        wait_until(lambda: jobs.snapshot(run).state == PAUSED)
+        wait_until(lambda: store.run(run).state == PAUSED)
         assert store.run(run).reason == jobs.snapshot(run).reason
         assert [event.what for event in store.events(run)] == [WAITING, PAUSED]
     finally:
@@ -170,20 +172,20 @@ def away_at_first(run: str, store: Store, **_: object) -> Iterator[object]:
     yield
 
 
-def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp_path: Path) -> None:
-    url = own_server.fresh()
-    with served(tmp_path, MEDFACT_DATABASE_URL=url) as address, Visitor(address) as visitor:
+def test_the_demonstration_comes_back_by_itself(own_server: postgres.PostgresServer, tmp_path: Path) -> None:
+    url = own_server.create_schema()
+    with serve_app(tmp_path, MEDFACT_DATABASE_URL=url) as address, Visitor(address) as visitor:
         store = Store(url)
         (run,) = store.runs("demonstration")
-        until(lambda: store.run(run.run).state == COMPLETE)
+        wait_until(lambda: store.run(run.run).state == COMPLETE)
         with store.database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM answers")
         store.set_state(run.run, PAUSED, "The database was away.")
         own_server.stop()
         with contextlib.suppress(Exception):
             visitor.http.get("/")
-        own_server.begin_again()
-        until(lambda: store.run(run.run).state == COMPLETE)
+        own_server.start_again()
+        wait_until(lambda: store.run(run.run).state == COMPLETE)
         assert len(store.answers.news(run.run).position) == run.statements
 
 
@@ -219,16 +221,16 @@ def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
     assert trouble.tries == 3, "who is stopped does not wait"
 
 
-def test_which_errors_may_pass(store: Store, own_server: postgres.Server, url: str) -> None:
-    with locked(store), pytest.raises(StoreError) as caught:
+def test_which_errors_may_pass(store: Store, own_server: postgres.PostgresServer, url: str) -> None:
+    with lock_database(store), pytest.raises(StoreError) as caught:
         Store(f"{url}?timeout=0.1").decisions.reject("f", "t")
     assert caught.value.may_pass
-    on_server = Store(own_server.fresh())
+    on_server = Store(own_server.create_schema())
     own_server.stop()
     with pytest.raises(StoreError) as caught:
         on_server.runs()
     assert caught.value.may_pass
-    own_server.begin_again()
+    own_server.start_again()
     assert on_server.runs() == []
     for wrong in (own_server.url("locked"), own_server.url(database="nowhere")):
         with pytest.raises(StoreError) as caught:
@@ -248,7 +250,7 @@ def test_a_run_of_a_model_here_is_not_paused_by_a_short_lock(store: Store, url: 
     held = threading.Event()
 
     def hold() -> None:
-        with locked(short):
+        with lock_database(short):
             held.set()
             time.sleep(0.8)
 

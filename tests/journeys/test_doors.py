@@ -15,14 +15,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser import app_at
+from browser import app_fixture
 from installed import ROOT
 from mock_service import Behaviour, MockService
-from strangers import KEY, TABLE, on_space, store_of, until_ended
+from strangers import KEY, TABLE, open_store, space_visitor, wait_for_run_end
 from strangers import laptop as laptop
 from strangers import laptop_home as laptop_home
 from strangers import visitor as visitor
-from visitors import Visitor, visitor_of
+from visitors import Visitor, visitor_fixture
 
 from medfact.limits import OWN_MACHINE
 from medfact.store import COMPLETE, RUNNING
@@ -35,7 +35,7 @@ MOST_FILES = int(OWN_MACHINE.visitor.files)
 TYPED = "sk-typed-by-a-visitor-0123456789"
 
 
-HANGS = Behaviour(answers=1, dies="hang")
+HANGS = Behaviour(max_answers=1, final_fault="hang")
 """A service that answers when it is tested, and no more."""
 
 
@@ -44,13 +44,13 @@ def space_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("space")
 
 
-space = app_at(
+space = app_fixture(
     "space_home", OPENAI_API_KEY=KEY, SPACE_ID="somebody/medfact", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_IMPORTS="1"
 )
 """The app as on a server that strangers use."""
 
 
-stranger = visitor_of("laptop")
+stranger = visitor_fixture("laptop")
 
 
 # ------------------------------------------------------------------------- files of the server
@@ -76,12 +76,14 @@ def test_no_file_of_the_server_is_read(path: str, visitor: Visitor, laptop_home:
     named = path.format(home=laptop_home, root=ROOT)
     source = {"source": {"facts": named, "columns": []}, "pool": named, "models": ["baseline:random"]}
     answers = [
-        visitor.act("take_file", named),
-        visitor.act("take_pool", named),
-        visitor.act("use_columns", setup={"mapping": {"path": named, "columns": ["a"]}}, fields={"head": "a", "tail": "a"}),
-        visitor.act("evaluate", setup=source),
-        visitor.act("bring", named, of="runs"),
-        visitor.look("facts", data="own", pool=named),
+        visitor.press_button("take_file", named),
+        visitor.press_button("take_pool", named),
+        visitor.press_button(
+            "use_columns", setup={"mapping": {"path": named, "columns": ["a"]}}, fields={"head": "a", "tail": "a"}
+        ),
+        visitor.press_button("evaluate", setup=source),
+        visitor.press_button("bring", named, page_name="runs"),
+        visitor.fetch_page("facts", data="own", pool=named),
     ]
     for answer in answers:
         told = json.dumps(answer)
@@ -97,7 +99,7 @@ def test_no_file_of_the_server_is_read(path: str, visitor: Visitor, laptop_home:
 def test_a_link_out_of_the_upload_folder_leads_nowhere(visitor: Visitor, laptop_home: Path) -> None:
     link = laptop_home / "uploads" / "link.csv"
     link.symlink_to(ROOT / "assets" / "datasets" / "clinical-core.csv")
-    assert "not here, or not yours" in json.dumps(visitor.act("take_file", link))
+    assert "not here, or not yours" in json.dumps(visitor.press_button("take_file", link))
 
 
 def test_the_server_fetches_no_address_that_a_page_names(visitor: Visitor) -> None:
@@ -107,7 +109,7 @@ def test_the_server_fetches_no_address_that_a_page_names(visitor: Visitor) -> No
         for host in (f"127.0.0.1:{listening.getsockname()[1]}", "example.invalid"):
             for scheme in ("http", "https"):
                 address = f"{scheme}://{host}/x.csv"
-                assert "not here, or not yours" in json.dumps(visitor.act("take_file", address))
+                assert "not here, or not yours" in json.dumps(visitor.press_button("take_file", address))
                 file = {"path": address, "url": address, "orig_name": "x.csv", "meta": {"_type": "gradio.FileData"}}
                 body = {"fn_index": 0, "data": [file], "session_hash": "x"}
                 for way, refusal in (("queue/join", 400), ("run/predict", 404), ("call/x", 404)):
@@ -123,7 +125,7 @@ def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
         program.http.cookies.clear()
         assert "needs a cookie" in program.evaluate("baseline:random")
         program.http.cookies.clear()
-        assert program.look("runs")["fragments"]
+        assert program.fetch_page("runs")["fragments"]
 
 
 def test_what_is_doubtful_about_a_file_is_said_above_what_is_folded(visitor: Visitor) -> None:
@@ -132,7 +134,7 @@ def test_what_is_doubtful_about_a_file_is_said_above_what_is_folded(visitor: Vis
     table = "head,relation,tail\nlevodopa,may treat,Parkinson disease\n" + "".join(
         f"{disease},may treat,{drug}\n" for disease, drug in pairs.items()
     )
-    said = str(visitor.act("take_file", visitor.upload("mine.csv", table.encode()))["fragments"])
+    said = str(visitor.press_button("take_file", visitor.upload("mine.csv", table.encode()))["fragments"])
     assert "is the wrong way round in 4 rows of 5" in said
     assert said.index("is the wrong way round") < said.index("By relation")
 
@@ -158,19 +160,21 @@ def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:
 def test_whoever_has_a_link_reads_a_run_and_moves_nothing(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
     with MockService(HANGS) as hanging:
         (run,) = visitor.evaluate(service="m", address=hanging.base_url)
-        shown = stranger.look(run=run)
+        shown = stranger.fetch_page(run=run)
         assert shown["show"].get("run", run) == run
         assert 'id="stop"' not in shown["fragments"]["progress"]
-        assert 'id="stop"' in visitor.look(run=run)["fragments"]["progress"]
+        assert 'id="stop"' in visitor.fetch_page(run=run)["fragments"]["progress"]
         for action in ("stop", "resume"):
-            assert "not yours to stop or resume" in stranger.act(action, run=run)["fragments"]["said"]
+            assert "not yours to stop or resume" in stranger.press_button(action, run=run)["fragments"]["said"]
         for action in ("delete", "save", "undo"):
-            assert "no such" in stranger.act(action, run, of="runs")["fragments"]["said"]
-        assert store_of(laptop_home).run(run).state in {RUNNING, "waiting"}
-        visitor.act("stop", run=run)
-        assert until_ended(laptop_home, run).state == "stopped"
-    (demonstration,) = store_of(laptop_home).runs("demonstration")
-    assert "not yours to stop" in visitor.act("stop", run=demonstration.run)["fragments"]["said"], "its id is known to all"
+            assert "no such" in stranger.press_button(action, run, page_name="runs")["fragments"]["said"]
+        assert open_store(laptop_home).run(run).state in {RUNNING, "waiting"}
+        visitor.press_button("stop", run=run)
+        assert wait_for_run_end(laptop_home, run).state == "stopped"
+    (demonstration,) = open_store(laptop_home).runs("demonstration")
+    assert "not yours to stop" in visitor.press_button("stop", run=demonstration.run)["fragments"]["said"], (
+        "its id is known to all"
+    )
 
 
 # ------------------------------------------------------------------------- keys and services
@@ -179,7 +183,7 @@ def test_whoever_has_a_link_reads_a_run_and_moves_nothing(visitor: Visitor, stra
 def test_the_servers_key_goes_to_no_address_that_a_visitor_types(visitor: Visitor, laptop_home: Path) -> None:
     with MockService() as service:
         (run,) = visitor.evaluate(service="m", address=service.base_url)
-        assert until_ended(laptop_home, run).state == COMPLETE
+        assert wait_for_run_end(laptop_home, run).state == COMPLETE
         assert {call.headers["authorization"] for call in service.calls} == {"Bearer none"}
 
 
@@ -187,8 +191,8 @@ def test_a_typed_key_goes_to_the_run_and_nowhere_else(visitor: Visitor, stranger
     with MockService(Behaviour(key=TYPED)) as service:
         answer = visitor.evaluate(service="m", address=service.base_url, key=TYPED)
         (run,) = answer
-        assert until_ended(laptop_home, run).state == COMPLETE
-        assert TYPED not in json.dumps(visitor.look(run=run)) + json.dumps(stranger.look(run=run))
+        assert wait_for_run_end(laptop_home, run).state == COMPLETE
+        assert TYPED not in json.dumps(visitor.fetch_page(run=run)) + json.dumps(stranger.fetch_page(run=run))
     kept = [file for file in laptop_home.rglob("*") if file.is_file() and TYPED.encode() in file.read_bytes()]
     assert kept == []
 
@@ -199,9 +203,9 @@ def test_one_visitors_runs_hold_up_nobody_elses(visitor: Visitor, stranger: Visi
         pressed = [visitor.evaluate(service="m", address=hanging.base_url) for _ in range(12)]
         assert all(isinstance(runs, list) for runs in pressed)
         (quick,) = stranger.evaluate(service="m", address=service.base_url)
-        assert until_ended(laptop_home, quick).state == COMPLETE
+        assert wait_for_run_end(laptop_home, quick).state == COMPLETE
         for (run,) in pressed:
-            visitor.act("stop", run=run)
+            visitor.press_button("stop", run=run)
 
 
 # ------------------------------------------------------------------------- who may ask, and how much
@@ -278,7 +282,7 @@ def test_no_upload_is_larger_than_a_file_may_be(visitor: Visitor) -> None:
 
 def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
     body = {"page": "evaluate", "action": {"name": "drop_file"}}
-    with on_space(space) as visitor, on_space(space) as stranger:
+    with space_visitor(space) as visitor, space_visitor(space) as stranger:
         begun = time.monotonic()
         answers = [visitor.http.post("/updates", json=body) for _ in range(40)]
         free = 30 + (time.monotonic() - begun)
@@ -302,10 +306,10 @@ def test_no_page_breaks_on_what_an_address_says(page: str, visitor: Visitor) -> 
     """Every kind of rubbish in all fields of a view, and four kinds in each field alone: the page is there, without markup."""
     names = sorted(set(PAGES[page].show.model_fields) - {"setup"})
     for value in RUBBISH:
-        assert "<img" not in "".join(visitor.look(page, **dict.fromkeys(names, value))["fragments"].values())
+        assert "<img" not in "".join(visitor.fetch_page(page, **dict.fromkeys(names, value))["fragments"].values())
     for place, name in enumerate(names):
         for value in (RUBBISH * 3)[place % len(RUBBISH) :: 4][:4]:
-            assert visitor.look(page, **{name: value})["fragments"], (name, value)
+            assert visitor.fetch_page(page, **{name: value})["fragments"], (name, value)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +339,7 @@ def test_no_button_breaks_on_rubbish(name: str, visitor: Visitor) -> None:
         {},
         None,
     ):
-        answer = visitor.act(name, "x", setup=setup, run="x,y", fields={"key": "a b", "budget": "much", "head": "x"})
+        answer = visitor.press_button(name, "x", setup=setup, run="x,y", fields={"key": "a b", "budget": "much", "head": "x"})
         assert "Traceback" not in json.dumps(answer)
 
 
@@ -362,24 +366,24 @@ def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:
 
 def test_a_table_that_is_too_much_is_refused(visitor: Visitor) -> None:
     relations = b"head,relation,tail\n" + b"".join(b"a%d,r%d,b%d\n" % (n, n, n) for n in range(600))
-    said = json.dumps(visitor.act("take_file", visitor.upload("many.csv", relations)))
+    said = json.dumps(visitor.press_button("take_file", visitor.upload("many.csv", relations)))
     assert "more than 500 relations" in said
     rows = b"head,relation,tail\n" + b"a,symptoms,b\n" * 100_001
-    assert "more than 100,000 rows" in json.dumps(visitor.act("take_file", visitor.upload("rows.csv", rows)))
+    assert "more than 100,000 rows" in json.dumps(visitor.press_button("take_file", visitor.upload("rows.csv", rows)))
 
 
 def test_sentences_that_multiply_are_refused(visitor: Visitor) -> None:
     """Nine aliases, each ten of the one before: a billion words in 500 bytes."""
     lines = ["a0: &a0 [lol]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     pool = "\n".join([*lines, "forms: [none]", "relations: {symptoms: {aliases: *a9, sentences: {none: '[X] has [Y].'}}}"])
-    said = json.dumps(visitor.act("take_pool", visitor.upload("bomb.yaml", pool.encode())))
+    said = json.dumps(visitor.press_button("take_pool", visitor.upload("bomb.yaml", pool.encode())))
     assert "is an alias" in said
 
 
 def test_a_run_with_much_that_happened_is_refused(visitor: Visitor) -> None:
     line = b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped","said":"' + b"x" * 4_000_000 + b'"}}\n'
     path = visitor.upload("run.gz", gzip.compress(b'{"medfact run":1,"run":"' + b"0" * 32 + b'"}\n' + line))
-    assert "Imported" not in json.dumps(visitor.act("bring", path, of="runs"))
+    assert "Imported" not in json.dumps(visitor.press_button("bring", path, page_name="runs"))
 
 
 # ------------------------------------------------------------------------- at the start

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import app_at
+from browser import app_fixture
 from visitors import Visitor
 
 from medfact import notebook
@@ -142,14 +142,16 @@ def test_a_notebook_says_so(two: Two) -> None:
     assert any(FROM_FILE in str(trace.name) for trace in compared.figure("ways of asking").data)
 
 
-laptop = app_at("app_home")
+laptop = app_fixture("app_home")
 
 
 def test_every_page_says_so(laptop: str, tmp_path: Path) -> None:
     with Visitor(laptop) as visitor:
         [own] = visitor.evaluate("baseline:always-true")
         forged, data = forged_file(tmp_path, "GPT-5")
-        assert FROM_FILE in str(visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"])
+        assert FROM_FILE in str(
+            visitor.press_button("bring", visitor.upload("run.gz", data), page_name="runs")["fragments"]["said"]
+        )
         both = f"{own},{forged}"
         for page, show, least in (
             ("runs", {}, 2),
@@ -158,7 +160,7 @@ def test_every_page_says_so(laptop: str, tmp_path: Path) -> None:
             ("evaluate", {"run": both, "tab": "probabilities"}, 1),
             ("evaluate", {"run": both, "tab": "statistics"}, 4),
         ):
-            shown = {name: str(fragment) for name, fragment in visitor.look(page, **show)["fragments"].items()}
+            shown = {name: str(fragment) for name, fragment in visitor.fetch_page(page, **show)["fragments"].items()}
             assert sum(fragment.count(FROM_FILE) for fragment in shown.values()) >= least, (page, show)
         assert FROM_FILE in visitor.http.get(f"/download/{both}/report.html").text
         assert f"({FROM_FILE}): " in visitor.http.get(f"/download/{forged}/card.txt").text

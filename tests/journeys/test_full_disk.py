@@ -12,11 +12,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser import served
-from small_disk import fill, small_disk_at
-from strangers import TABLE, until_ended
+from browser import serve_app
+from small_disk import fill_disk, mount_small_disk
+from strangers import TABLE, wait_for_run_end
 from visitors import Visitor
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import StoreError
 from medfact.runs.start import start
@@ -31,7 +31,7 @@ SECRET = "patient-of-room-12"
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of a few megabytes, on which a server can begin."""
-    with small_disk_at(tmp_path / "disk", 12) as disk:
+    with mount_small_disk(tmp_path / "disk", 12) as disk:
         yield disk
 
 
@@ -41,22 +41,22 @@ def health(url: str) -> tuple[int, str]:
 
 
 def test_a_full_disk_is_said_and_then_forgotten(disk: Path) -> None:
-    with served(disk, TMPDIR=str(disk)) as url, Visitor(url) as visitor:
+    with serve_app(disk, TMPDIR=str(disk)) as url, Visitor(url) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(disk, run)
-        until(lambda: health(url) == (200, "ok"))
+        wait_for_run_end(disk, run)
+        wait_until(lambda: health(url) == (200, "ok"))
         file = {"files": ("facts.csv", TABLE * 3_000)}
-        held = fill(disk)
+        held = fill_disk(disk)
         full = visitor.http.post("/gradio_api/upload", files=file)
         assert (full.status_code, "The server's disk is full." in full.text) == (507, True)
-        until(lambda: health(url) == (503, "The server's disk is full."))
+        wait_until(lambda: health(url) == (503, "The server's disk is full."))
         for address in (f"/export/{run}", *(f"/download/{run}/answers.{kind}" for kind in linked_endings())):
             answer = visitor.http.get(address)
             assert (answer.status_code, str(disk) in answer.text) in {(507, False), (503, False), (200, False)}, address
         said = visitor.http.post("/updates", json={"page": "studio", "show": {"of": "x"}, "action": {"name": "save"}})
         assert said.status_code < 500
         held.unlink()
-        until(lambda: health(url) == (200, "ok"))
+        wait_until(lambda: health(url) == (200, "ok"))
         assert visitor.http.post("/gradio_api/upload", files=file).status_code == 200
         left = [path for path in (disk / "uploads").iterdir() if path.is_file()]
         assert left == [], "half a file stays behind"
@@ -96,7 +96,7 @@ DAMAGES = [damaged_text, damaged_pages, damaged_schema, replaced]
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable[[Path], None]) -> None:
-    with served(tmp_path) as url, Visitor(url) as visitor:
+    with serve_app(tmp_path) as url, Visitor(url) as visitor:
         file = tmp_path / "medfact.db"
         store = Store(f"sqlite:///{file}", "demonstration")
         run = start(RunSpec(model="baseline:random", limit=4, shots=0), store)
@@ -110,7 +110,7 @@ def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable
         for beside in tmp_path.glob("medfact.db-*"):
             beside.unlink()
         os.replace(whole, file)
-        until(lambda: health(url)[0] == 503)
+        wait_until(lambda: health(url)[0] == 503)
         told = health(url)[1] + visitor.http.get("/runs").text
         for page in ("evaluate", "runs", "facts"):
             told += visitor.http.post("/updates", json={"page": page, "show": {"run": run, "runs": run}}).text
@@ -120,7 +120,7 @@ def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable
 
 
 def test_a_record_that_is_none_is_quoted_to_nobody(tmp_path: Path) -> None:
-    with served(tmp_path) as url:
+    with serve_app(tmp_path) as url:
         store = Store(f"sqlite:///{tmp_path / 'medfact.db'}", "demonstration")
         run = start(RunSpec(model="baseline:random", limit=4, shots=0), store)
         for spec in (SECRET, json.dumps({SECRET: 1}), "null", '{"model": 5, "service": {"in_flight": "' + SECRET + '"}}'):
@@ -149,10 +149,10 @@ def others_may(path: Path) -> int:
 def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    with served(home) as url, Visitor(url) as visitor:
+    with serve_app(home) as url, Visitor(url) as visitor:
         path = visitor.upload("facts.csv", TABLE)
         (run,) = visitor.evaluate("baseline:random", source={"facts": path, "columns": []})
-        until_ended(home, run)
+        wait_for_run_end(home, run)
         kept = [one for one in home.rglob("*") if one.name != "log.txt" and not one.is_socket()]
         assert {"medfact.db", "medfact.db-wal", "medfact.db-shm", "uploads", "facts.csv"} <= {one.name for one in kept}
         assert [one for one in kept if one.is_file() and others_may(one)] == []

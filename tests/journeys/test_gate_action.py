@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from installed import install, make_wheel
+from installed import build_wheel, install_wheel
 from repository import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -18,8 +18,8 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    wheel = make_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
-    return install(wheel, tmp_path_factory.mktemp("environment"))
+    wheel = build_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
+    return install_wheel(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def _step(given: dict[str, str], programs: Path, folder: Path) -> tuple[int, str, dict[str, str], str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import module_folder, served
+from browser import module_folder_fixture, serve_app
 from mock_service import Behaviour, MockService
-from programs import Program
-from small_models import small_llama
-from strangers import store_of, until_ended
+from programs import ApiClient
+from small_models import write_small_llama
+from strangers import open_store, wait_for_run_end
 from visitors import Visitor
 
 from medfact.runs.costs import purse_of
@@ -42,13 +42,13 @@ def environment(openai: MockService, listed: MockService) -> dict[str, str]:
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": openai.base_url, "MEDFACT_KEYS": keys, "MEDFACT_ENCODER_KEY": KEY}
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
 def group(home: Path, environment: dict[str, str]) -> Iterator[str]:
     """A server that other machines of the network reach, too."""
-    with served(home, GRADIO_SERVER_NAME="0.0.0.0", **environment) as url:
+    with serve_app(home, GRADIO_SERVER_NAME="0.0.0.0", **environment) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -60,26 +60,26 @@ def rows(model: str, address: str = "") -> dict[str, Any]:
 def pressed(visitor: Visitor, setup: dict[str, Any], key: str = "") -> str:
     """What all buttons of a row say, and Evaluate and Write."""
     if key:
-        visitor.act("keep_key", "a", setup=setup, fields={"key": key})
-    told = [visitor.act(button, "a", setup=setup)["fragments"]["models-said"] for button in ("test_row", "list_names")]
-    answer = visitor.act("evaluate", setup=setup)
+        visitor.press_button("keep_key", "a", setup=setup, fields={"key": key})
+    told = [visitor.press_button(button, "a", setup=setup)["fragments"]["models-said"] for button in ("test_row", "list_names")]
+    answer = visitor.press_button("evaluate", setup=setup)
     assert not answer["show"].get("run"), answer
     told.append(answer["fragments"]["go-said"])
     writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "fields": {"key": key}}
-    answer = visitor.act("start", **writing, setup=setup)
+    answer = visitor.press_button("start", **writing, setup=setup)
     assert not answer["show"].get("writing"), answer
     return " ".join([*told, answer["fragments"]["form-said"]])
 
 
-def called(program: Program, **said: Any) -> str:
+def called(program: ApiClient, **said: Any) -> str:
     with pytest.raises(ValueError, match=r"\.") as refused:
-        program.asked("evaluate", limit=1, **said)
+        program.call("evaluate", limit=1, **said)
     return str(refused.value)
 
 
 def test_nobody_but_the_host_spends_the_hosts_keys(group: str, home: Path, openai: MockService, listed: MockService) -> None:
     at_default, at_listed = rows("m"), rows("openai:m", listed.base_url)
-    with Visitor(group, as_host=False) as visitor, Program(group, as_host=False) as program:
+    with Visitor(group, as_host=False) as visitor, ApiClient(group, as_host=False) as program:
         for setup in (at_default, at_listed):
             said = pressed(visitor, setup)
             assert "not a public address" in said
@@ -87,21 +87,21 @@ def test_nobody_but_the_host_spends_the_hosts_keys(group: str, home: Path, opena
         said = called(program, model="openai:m") + called(program, model="openai:m", address=listed.base_url)
         assert said.count("not a public address") == 2
         own = {"cookie": f"medfact-visitor={visitor.cookie}"}
-    assert "No key for api.groq.com. Type it." in called(Program(group, as_host=False, **own), model="groq:m")
+    assert "No key for api.groq.com. Type it." in called(ApiClient(group, as_host=False, **own), model="groq:m")
     assert openai.calls == []
     assert listed.calls == []
-    with Visitor(group) as host, Program(group) as program:
+    with Visitor(group) as host, ApiClient(group) as program:
         for setup in (at_default, at_listed):
             (run,) = host.evaluate(**{**setup, "models": []})  # type: ignore[misc]
-            assert until_ended(home, run).state == COMPLETE
-        assert program.asked("evaluate", model="openai:m", limit=1)["state"] == COMPLETE
+            assert wait_for_run_end(home, run).state == COMPLETE
+        assert program.call("evaluate", model="openai:m", limit=1)["state"] == COMPLETE
     assert {call.headers["authorization"] for call in openai.calls} == {f"Bearer {KEY}"}
     assert {call.headers["authorization"] for call in listed.calls} == {f"Bearer {LISTED}"}
 
 
 def test_what_listens_inside_the_network_is_not_reached_and_not_quoted(group: str) -> None:
-    with MockService(Behaviour(every="redirect", says=INSIDE)) as inside:
-        with Visitor(group, as_host=False) as visitor, Program(group, as_host=False) as program:
+    with MockService(Behaviour(constant_fault="redirect", reply_text=INSIDE)) as inside:
+        with Visitor(group, as_host=False) as visitor, ApiClient(group, as_host=False) as program:
             for address in (inside.base_url, inside.base_url.replace("http", "https"), "http://169.254.169.254/v1"):
                 said = pressed(visitor, rows("m", address), key="sk-typed-0123456789")
                 said += called(program, model="openai:m", address=address, key="sk-typed-0123456789")
@@ -112,18 +112,18 @@ def test_what_listens_inside_the_network_is_not_reached_and_not_quoted(group: st
 
 def test_no_folder_of_the_server_is_opened_or_told_of(group: str, tmp_path: Path) -> None:
     """One with a model in it, one that is there, and one that is not: the answer is the same."""
-    model = small_llama(tmp_path / "model")
+    model = write_small_llama(tmp_path / "model")
     (tmp_path / "there").mkdir()
-    with Visitor(group, as_host=False) as visitor, Program(group, as_host=False) as program:
+    with Visitor(group, as_host=False) as visitor, ApiClient(group, as_host=False) as program:
         told = {}
         for folder in (model, tmp_path / "there", tmp_path / "absent"):
-            answer = visitor.act(
+            answer = visitor.press_button(
                 "evaluate", setup={"rows": [{"id": "a", "where": "machine", "model": str(folder)}], "models": []}
             )
             page = answer["fragments"]["go-said"]
             encoder = {"models": ["baseline:random"], "retrieval": "dense", "encoder": str(folder), "pairs": 1}
             words = called(program, model=f"baseline:embedding:{folder}")
-            dense = visitor.act("evaluate", setup=encoder)["fragments"]["go-said"]
+            dense = visitor.press_button("evaluate", setup=encoder)["fragments"]["go-said"]
             told[folder] = [
                 one.replace(str(folder), "FOLDER") for one in (page, called(program, model=f"hf:{folder}"), words, dense)
             ]
@@ -132,7 +132,7 @@ def test_no_folder_of_the_server_is_opened_or_told_of(group: str, tmp_path: Path
     with Visitor(group) as host:
         (run,) = host.evaluate(f"hf:{model}", pairs=1)  # type: ignore[misc]
     with Visitor(group, as_host=False) as visitor:
-        assert "is not the name of a repository" in visitor.act("again", run=run)["fragments"]["said"]
+        assert "is not the name of a repository" in visitor.press_button("again", run=run)["fragments"]["said"]
     shutil.rmtree(tmp_path / "there")
 
 
@@ -144,11 +144,11 @@ PRICED = "[{service: 'openai:', provider: O, source: s, as_of: 2026-01-02, model
 def lending(home: Path, environment: dict[str, str], budget: str) -> Any:
     prices = home / "prices.yaml"
     prices.write_text(PRICED)
-    return served(home, MEDFACT_SHARE_KEYS="1", MEDFACT_SHARED_BUDGET=budget, MEDFACT_PRICES=str(prices), **environment)
+    return serve_app(home, MEDFACT_SHARE_KEYS="1", MEDFACT_SHARED_BUDGET=budget, MEDFACT_PRICES=str(prices), **environment)
 
 
 def spent(home: Path, run: str) -> float:
-    store = store_of(home)
+    store = open_store(home)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("MEDFACT_PRICES", str(home / "prices.yaml"))
         return purse_of(store.run(run), store).spent
@@ -162,26 +162,26 @@ def test_a_lent_key_serves_each_visitor_within_a_budget(
     with lending(tmp_path, environment, "0.3") as url:
         with Visitor(url, as_host=False) as ada:
             before = len(openai.calls)
-            assert "lends its key" in ada.act("test_row", "a", setup=setup)["fragments"]["models-said"]
+            assert "lends its key" in ada.press_button("test_row", "a", setup=setup)["fragments"]["models-said"]
             assert len(openai.calls) == before, "a test would be paid by nobody's budget"
             (run,) = ada.evaluate(**setup)  # type: ignore[misc]
-            assert until_ended(tmp_path, run).state == STOPPED
+            assert wait_for_run_end(tmp_path, run).state == STOPPED
             assert 0.3 <= spent(tmp_path, run) < 2.5, "and what was in flight"
             assert {call.headers["authorization"] for call in openai.calls[before:]} == {f"Bearer {KEY}"}
             many = len(openai.calls)
             refused = pressed_all(ada, setup, run)
             assert refused.count("nothing of that is left") == 3, refused
-            ada.act("delete", run, of="runs")
+            ada.press_button("delete", run, page_name="runs")
             assert "nothing of that is left" in str(ada.evaluate(**setup)), "what was deleted was paid all the same"
             assert len(openai.calls) == many
         with Visitor(url, as_host=False) as ben:
             (other,) = ben.evaluate(**setup)  # type: ignore[misc]
-            assert until_ended(tmp_path, other).state == STOPPED
+            assert wait_for_run_end(tmp_path, other).state == STOPPED
             said = str(ben.evaluate(**rows("of-no-price")))
             assert "The price of openai:of-no-price is not known, so this server lends no key for it." in said
         with Visitor(url) as host:
             (whole,) = host.evaluate(**setup)  # type: ignore[misc]
-            assert until_ended(tmp_path, whole).state == COMPLETE
+            assert wait_for_run_end(tmp_path, whole).state == COMPLETE
         with MockService() as inside, Visitor(url, as_host=False) as eve:
             assert "not a public address" in str(eve.evaluate(**rows("m", inside.base_url)))
             assert inside.calls == []
@@ -191,10 +191,10 @@ def pressed_all(visitor: Visitor, setup: dict[str, Any], run: str) -> str:
     """Evaluate, Write, and a program with the same cookie."""
     told = [str(visitor.evaluate(**setup))]
     writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1}
-    told.append(visitor.act("start", **writing, setup={"rows": [{"model": "openai:m"}]})["fragments"]["form-said"])
-    with Program(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.cookie}") as program:
+    told.append(visitor.press_button("start", **writing, setup={"rows": [{"model": "openai:m"}]})["fragments"]["form-said"])
+    with ApiClient(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.cookie}") as program:
         told.append(called(program, model="openai:m"))
-    visitor.act("resume", run=run)
+    visitor.press_button("resume", run=run)
     return " ".join(told)
 
 
@@ -212,6 +212,6 @@ def test_many_cookies_spend_ten_times_what_one_may(tmp_path: Path, environment: 
             if isinstance(begun, str):
                 break
             runs += begun
-            until_ended(tmp_path, begun[0])
+            wait_for_run_end(tmp_path, begun[0])
         assert 1 <= len(runs) <= 10
         assert "nothing of that is left" in str(begun)

@@ -17,11 +17,11 @@ from urllib.parse import quote
 import httpx
 import pytest
 import sqlalchemy as sql
-from browser import asked_demonstration, served, without_rates
+from browser import demonstration_database, disable_rate_limits, serve_app
 from installed import ROOT
 from programs import API
-from recorded import recorded
-from strangers import TABLE, store_of
+from recorded import complete_run
+from strangers import TABLE, open_store
 from visitors import Visitor
 
 from medfact.answers.prompts import RETRY
@@ -48,14 +48,14 @@ PROPOSALS = [Candidate("gout", "therapeutic drugs", tail, f"Gout is treated with
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("public")
-    (folder / "medfact.db").write_bytes(asked_demonstration().read_bytes())
+    (folder / "medfact.db").write_bytes(demonstration_database().read_bytes())
     return folder
 
 
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[str]:
     """A public server. It counts no requests, or most would be answered by a refusal."""
-    with served(home, **without_rates(home)) as url:
+    with serve_app(home, **disable_rate_limits(home)) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -83,7 +83,7 @@ class Stranger:
 
     def told(self, home: Path) -> dict[str, str]:
         """Ids that came back of what is in the database and is neither one's own nor shown to all → what was asked."""
-        store, own = store_of(home), self.visitor.owner
+        store, own = open_store(home), self.visitor.owner
         with store.database.reading() as connection:
             rows = [str(row) for table in schema.metadata.sorted_tables for row in connection.execute(sql.select(table))]
         mine = {own, *(run.run for run in (*store._all_runs(own, "demonstration"), *store.deleted(own)))}
@@ -107,14 +107,14 @@ def orphan_in(store: Store) -> str:
 
 
 def answered_in(store: Store, **spec: Any) -> str:
-    return recorded(RunSpec(model="baseline:random", limit=2, shots=0, **spec), store)
+    return complete_run(RunSpec(model="baseline:random", limit=2, shots=0, **spec), store)
 
 
 @pytest.fixture(scope="module")
 def sought(server: str, home: Path) -> dict[str, str]:
     """What a stranger may ask for, by what it is: of somebody else, of the host, of nobody, and of one's own."""
     with Visitor(server, cookie=f"{COOKIE}={COOKIES['victim']}") as victim:
-        theirs, host = store_of(home, victim.owner), store_of(home)
+        theirs, host = open_store(home, victim.owner), open_store(home)
         run = answered_in(theirs)
         deleted = answered_in(theirs)
         for one in (run, deleted):
@@ -125,7 +125,7 @@ def sought(server: str, home: Path) -> dict[str, str]:
             theirs.set_state(one, "stopped")
         first, later = writing_in(theirs)
         curation = theirs.curations.begin("notes", "notes.csv", PROPOSALS, 2, {}).curation
-        victim.act("judge", of="review", reviewer="ada", fields={"verdict": "true"})
+        victim.press_button("judge", page_name="review", reviewer="ada", fields={"verdict": "true"})
         path = victim.upload("theirs.csv", TABLE)
         answered_in(host)
         own = owner_of_cookie(COOKIES["stranger"])
@@ -133,7 +133,7 @@ def sought(server: str, home: Path) -> dict[str, str]:
             "nothing": WRONG, "a run": run, "half of it": run[:16], "more than it": f"{run}0", "in capitals": run.upper(),
             "two": f"{WRONG},{run}", "a deleted run": deleted, "one that races": racing[0], "a writing": first,
             "its second attempt": later, "an attempt whose first is gone": orphan_in(theirs), "a curation": curation,
-            "an upload": path, "an attempt of one's own whose first is gone": orphan_in(store_of(home, own)),
+            "an upload": path, "an attempt of one's own whose first is gone": orphan_in(open_store(home, own)),
         }  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from browser import trouble_of
-from installed import done, install, make_wheel
-from repository import ROOT, extras
+from browser import collect_page_errors
+from installed import build_wheel, install_wheel, run_command
+from repository import ROOT, load_extras
 from waiting import HANG_SECONDS
 
 import medfact
@@ -29,13 +29,13 @@ PACKAGE = Path(medfact.__file__).parent
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
+    return build_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs of an environment that has the wheel, and borrows what it needs from this one."""
-    return install(wheel, tmp_path_factory.mktemp("environment"))
+    return install_wheel(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def outside(tmp_path: Path, without: str = "") -> dict[str, str]:
@@ -96,7 +96,7 @@ def test_the_wheel_offers_every_extra(wheel: Path) -> None:
     assert offered == {"local", "services", "app", "notebook", "hub", "all", "cluster", "mcp"}
     for extra in offered:
         needed = {re.match(r"Requires-Dist: ([\w-]+)", line)[1] for line in lines if f'extra == "{extra}"' in line}  # type: ignore[index]
-        assert needed == {one.name for one in extras()[extra]}, extra
+        assert needed == {one.name for one in load_extras()[extra]}, extra
 
 
 # ------------------------------------------------------------------------------------------------ installed
@@ -104,7 +104,7 @@ def test_the_wheel_offers_every_extra(wheel: Path) -> None:
 
 @pytest.mark.model
 def test_the_command_line_works_outside_the_repository(installed: Path, tmp_path: Path) -> None:
-    where = done([installed / "python", "-c", "import medfact.assets as found; print(found.__file__, found.ASSETS)"])
+    where = run_command([installed / "python", "-c", "import medfact.assets as found; print(found.__file__, found.ASSETS)"])
     assert str(ROOT) not in where
     assert str(installed.parent) in where
     assert call(installed, tmp_path, "--version").stdout.strip() == f"medfact {medfact.__version__}"
@@ -163,7 +163,7 @@ def test_a_walk_through_the_installed_app(installed: Path, tmp_path: Path, brows
     assert isinstance(browser, Browser)
     with app(installed, tmp_path) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        trouble = trouble_of(page, address)
+        trouble = collect_page_errors(page, address)
         page.goto(address)
         expect(page.locator("#hero")).to_contain_text(re.compile(r"\d+\.\d% right\s*of 120 statements"), timeout=120_000)
         page.locator("[data-key=demonstration]").click()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from records import records_of
+from records import make_records
 
 from medfact.metrics import Records
 from medfact.metrics.diagnosis import diagnosis
@@ -24,7 +24,7 @@ def records(holds: np.ndarray, p: np.ndarray) -> Records:
         (f"f{i:03}" if true else f"f{i:03}'", f"h{i // 2}", f"t{i}", "".join("T" if one > 0.5 else "F" for one in p[i]))
         for i, true in enumerate(holds)
     ]
-    return records_of(*rows, p_true=p.ravel().tolist())
+    return make_records(*rows, p_true=p.ravel().tolist())
 
 
 def named(made: Records) -> str | None:

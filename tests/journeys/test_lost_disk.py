@@ -14,10 +14,10 @@ from typing import Any
 
 import psutil
 import pytest
-from browser import served
-from strangers import store_of, until_ended
+from browser import serve_app
+from strangers import open_store, wait_for_run_end
 from visitors import Visitor
-from waiting import until
+from waiting import wait_until
 
 from medfact.store import Verdict
 from medfact.web.visitors import owner_of_cookie
@@ -45,29 +45,29 @@ def test_killed_at_once_and_with_a_new_disk_it_has_the_runs_that_ended(tmp_path:
     for folder in (bucket, *disks):
         folder.mkdir()
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
-    with served(disks[0], **space) as url, Visitor(url, cookie=cookie) as visitor:
+    with serve_app(disks[0], **space) as url, Visitor(url, cookie=cookie) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(disks[0], run)
-        until(lambda: complete_in(bucket, run))
+        wait_for_run_end(disks[0], run)
+        wait_until(lambda: complete_in(bucket, run))
         os.kill(process_at(url), signal.SIGKILL)
-    with served(disks[1], **space) as url, Visitor(url, cookie=cookie) as visitor:
-        shown = visitor.look("runs")["fragments"]
+    with serve_app(disks[1], **space) as url, Visitor(url, cookie=cookie) as visitor:
+        shown = visitor.fetch_page("runs")["fragments"]
         assert run in shown["runs"]
         assert "no lasting storage" not in shown["notice"]
         (later,) = visitor.evaluate("baseline:always-true")
-        until_ended(disks[1], later)
+        wait_for_run_end(disks[1], later)
     assert complete_in(bucket, later), "the last copy is made when the server ends"
-    with served(disks[2], **space) as url, Visitor(url, cookie=cookie) as visitor:
-        assert {run, later} <= {name for name in (run, later) if name in visitor.look("runs")["fragments"]["runs"]}
+    with serve_app(disks[2], **space) as url, Visitor(url, cookie=cookie) as visitor:
+        assert {run, later} <= {name for name in (run, later) if name in visitor.fetch_page("runs")["fragments"]["runs"]}
     assert "Traceback" not in "".join((disk / "log.txt").read_text() for disk in disks)
 
 
 def test_a_space_without_a_bucket_says_that_runs_will_be_gone(tmp_path: Path) -> None:
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1"}
-    with served(tmp_path, **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+    with serve_app(tmp_path, **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(tmp_path, run)
-        assert "no lasting storage" in visitor.look("runs")["fragments"]["notice"]
+        wait_for_run_end(tmp_path, run)
+        assert "no lasting storage" in visitor.fetch_page("runs")["fragments"]["notice"]
 
 
 def test_an_invitation_opens_after_a_restart_with_a_new_disk(
@@ -78,13 +78,13 @@ def test_an_invitation_opens_after_a_restart_with_a_new_disk(
         folder.mkdir()
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
     monkeypatch.setenv("MEDFACT_HOME", str(disks[0]))
-    with served(disks[0], **space) as url:
+    with serve_app(disks[0], **space) as url:
         invited = medfact("invite", "Dr Ada", "--data", "clinical-core", "--address", url)
         assert invited.code == 0, invited.err
         (token,) = re.findall(r"review\?invited=([0-9a-f.]+)", invited.out)
-        until(lambda: bool(list(bucket.glob("medfact-*.json"))))
+        wait_until(lambda: bool(list(bucket.glob("medfact-*.json"))))
         os.kill(process_at(url), signal.SIGKILL)
-    with served(disks[1], **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+    with serve_app(disks[1], **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
         question = {"page": "review", "address": f"?invited={token}", "show": {}}
         shown = visitor.http.post("/updates", json=question).text
         assert "no invitation of this server" not in shown
@@ -102,9 +102,9 @@ def test_what_was_erased_is_in_no_copy(tmp_path: Path) -> None:
         folder.mkdir()
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_BUCKET": str(bucket)}
     cookie = secrets.token_hex(16)
-    store_of(disk, owner_of_cookie(cookie)).verdicts.record([Verdict("c", "fact", "true", comment=words.decode())])
-    with served(disk, **space) as url, Visitor(url, cookie=f"medfact-visitor={cookie}") as visitor:
-        until(lambda: bool(holding(bucket, words)))
-        visitor.act("erase", "verdicts", of="review", fields={"sure": "yes"})
-        until(lambda: not holding(bucket, words))
+    open_store(disk, owner_of_cookie(cookie)).verdicts.record([Verdict("c", "fact", "true", comment=words.decode())])
+    with serve_app(disk, **space) as url, Visitor(url, cookie=f"medfact-visitor={cookie}") as visitor:
+        wait_until(lambda: bool(holding(bucket, words)))
+        visitor.press_button("erase", "verdicts", page_name="review", fields={"sure": "yes"})
+        wait_until(lambda: not holding(bucket, words))
         assert len(list(bucket.glob("medfact-*.db"))) == 1

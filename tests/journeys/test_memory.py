@@ -9,10 +9,10 @@ from collections.abc import Callable
 import httpx
 import psutil
 import pytest
-from browser import app_at
-from raw_http import answer, connected, head, process_at
+from browser import app_fixture
+from raw_http import connect, find_app_process, receive_all, request_head
 from visitors import Visitor
-from waiting import until
+from waiting import wait_until
 
 from medfact.web.guard import is_used
 from medfact.web.uploads import plain_name
@@ -26,13 +26,13 @@ FORM = b'--b\r\nContent-Disposition: form-data; name="files"%s\r\n\r\n%s\r\n--b-
 FORM_TYPE = {"Content-Type": "multipart/form-data; boundary=b"}
 
 
-url = app_at("app_home", is_watched=True)
+url = app_fixture("app_home", is_watched=True)
 
 
 @pytest.fixture(scope="module")
 def app(url: str) -> psutil.Process:
     """The server, once it has made all that it makes after its start: then its memory is the same at four looks in a row."""
-    process, seen = process_at(url), list[int]()
+    process, seen = find_app_process(url), list[int]()
 
     def is_settled() -> bool:
         seen.append(process.memory_info().rss >> 20)
@@ -40,7 +40,7 @@ def app(url: str) -> psutil.Process:
         return len(seen) > 4 and len(set(seen[-4:])) == 1
 
     httpx.get(url, timeout=60)
-    until(is_settled)
+    wait_until(is_settled)
     return process
 
 
@@ -98,9 +98,9 @@ def test_no_name_in_an_address_is_kept(url: str, app: psutil.Process, address: s
 
 def test_no_address_takes_a_name_of_sixty_thousand_characters(url: str) -> None:
     for address in ADDRESSES:
-        with connected(url) as connection:
-            connection.sendall(head(url, path=address.format("x" * 60_000)))
-            assert answer(connection).startswith(b"HTTP/1.1 431 ")
+        with connect(url) as connection:
+            connection.sendall(request_head(url, path=address.format("x" * 60_000)))
+            assert receive_all(connection).startswith(b"HTTP/1.1 431 ")
 
 
 def test_no_name_in_a_view_is_kept(url: str, app: psutil.Process) -> None:

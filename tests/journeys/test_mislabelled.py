@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from small_facts import write_csv
-from small_papers import Medfact, Row, disek_rows, done, ran, reported
+from small_papers import Medfact, Row, command_rows, make_disek_rows, report_run, run_baseline
 
 from medfact.prototypes import load_pool, mislabelled_forms
 
@@ -27,16 +27,16 @@ WRONG = {
 
 @pytest.fixture
 def disek(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "disek.csv", disek_rows())
+    return write_csv(tmp_path / "disek.csv", make_disek_rows())
 
 
 @pytest.mark.parametrize("method", WRONG)
 def test_a_run_names_the_forms_and_scores_without_them(method: str, disek: Path, medfact: Medfact) -> None:
-    run = ran(medfact, method, disek, "--shots", 0, "--limit", 8)["run"]
-    found = reported(medfact, run)["well_labelled"]
-    asked = {row["relation"] for row in done(medfact("answers", run))}
+    run = run_baseline(medfact, method, disek, "--shots", 0, "--limit", 8)["run"]
+    found = report_run(medfact, run)["well_labelled"]
+    asked = {row["relation"] for row in command_rows(medfact("answers", run))}
     assert {name: set(of) for name, of in found["forms"].items()} == {r: f for r, f in WRONG[method].items() if r in asked}
-    rows = done(medfact("answers", run))
+    rows = command_rows(medfact("answers", run))
     kept = [row for row in rows if row["variant"] not in WRONG[method][row["relation"]]]
     assert found["statements"] == len(rows) - len(kept) > 0
     assert found["average_accuracy"]["n"] == len(kept)
@@ -51,8 +51,8 @@ def test_a_run_names_the_forms_and_scores_without_them(method: str, disek: Path,
 
 def test_the_note_stands_beside_the_scores(disek: Path, medfact: Medfact) -> None:
     """In the terminal and in LaTeX, by the model that always says true."""
-    run = ran(medfact, "tpeval", disek, "--shots", 0, "--limit", 8, model="always-true")["run"]
-    report = reported(medfact, run)
+    run = run_baseline(medfact, "tpeval", disek, "--shots", 0, "--limit", 8, model="always-true")["run"]
+    report = report_run(medfact, run)
     # of a true fact S1 to S4 are labelled true, of a false one S5 to S8: 4 of 8 either way; without S4 and S8, 3 of 6
     assert report["average_accuracy"]["value"] == report["well_labelled"]["average_accuracy"]["value"] == 0.5
     assert report["well_labelled"]["statements"] == 8 * 2 * 2, "S4 and S8 of 8 facts and their partners"
@@ -65,8 +65,8 @@ def test_the_note_stands_beside_the_scores(disek: Path, medfact: Medfact) -> Non
 
 @pytest.mark.parametrize("options", [("--protocol", "medfact"), ("--protocol", "tpeval", "--pool", "origin")])
 def test_other_runs_have_no_such_note(options: tuple[str, ...], disek: Path, medfact: Medfact) -> None:
-    (row,) = done(medfact("run", "--facts", disek, "--shots", 0, "--limit", 4, "--model", "baseline:random", *options))
-    assert reported(medfact, row["run"])["well_labelled"] is None
+    (row,) = command_rows(medfact("run", "--facts", disek, "--shots", 0, "--limit", 4, "--model", "baseline:random", *options))
+    assert report_run(medfact, row["run"])["well_labelled"] is None
     assert "do not follow" not in medfact("report", row["run"]).out
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import module_folder, served
-from companies import Call, Companies
+from browser import module_folder_fixture, serve_app
+from companies import InterceptingProxy, ProxiedCall
 from harnesses import AGENTS
-from programs import Program
-from strangers import store_of, until_ended
-from visitors import Visitor, visitor_of
+from programs import ApiClient
+from strangers import open_store, wait_for_run_end
+from visitors import Visitor, visitor_fixture
 
 from medfact.models.services.named import NamedService, named_services
 from medfact.web.evaluate.form import ModelRow
@@ -25,30 +25,30 @@ HERE = [service for service in named_services() if not service.key]
 
 
 @pytest.fixture(scope="module")
-def companies() -> Iterator[Companies]:
-    with Companies() as companies:
+def companies() -> Iterator[InterceptingProxy]:
+    with InterceptingProxy() as companies:
         yield companies
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
-def laptop(home: Path, companies: Companies) -> Iterator[str]:
+def laptop(home: Path, companies: InterceptingProxy) -> Iterator[str]:
     """The host's own app, with a key of every company."""
     found = next(iter(AGENTS.glob("lib/python*/site-packages")), None)
     agents = {"PYTHONPATH": str(found)} if found else {}
-    with served(home, **companies.environment, **PLACES, **KEYS, **agents) as url:
+    with serve_app(home, **companies.environment, **PLACES, **KEYS, **agents) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
 
-visitor = visitor_of("laptop")
+visitor = visitor_fixture("laptop")
 
 
 @pytest.fixture
 def command(
-    companies: Companies, home: Path, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    companies: InterceptingProxy, home: Path, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
     """The command line in the same environment."""
     monkeypatch.setenv("MEDFACT_HOME", str(home))
@@ -57,24 +57,24 @@ def command(
     return lambda *arguments: medfact("run", "--limit", 1, "--shots", 0, *arguments)
 
 
-def asked(companies: Companies, since: int) -> set[Call]:
+def asked(companies: InterceptingProxy, since: int) -> set[ProxiedCall]:
     return set(companies.calls[since:])
 
 
 def ended(home: Path, runs: str) -> None:
     for run in runs.split(","):
-        until_ended(home, run)
+        wait_for_run_end(home, run)
 
 
 def by_endpoint(laptop: str, model: str, **more: object) -> None:
-    with Program(laptop) as program:
-        assert program.asked("evaluate", model=model, limit=1, **more)["state"] == "complete"
+    with ApiClient(laptop) as program:
+        assert program.call("evaluate", model=model, limit=1, **more)["state"] == "complete"
 
 
 def by_tool(laptop: str, model: str) -> None:
     """An agent's call by hand, where the server has tools."""
     call = {"name": "evaluate", "arguments": {"model": model, "limit": 1}}
-    with Program(laptop, accept="application/json, text/event-stream") as program:
+    with ApiClient(laptop, accept="application/json, text/event-stream") as program:
         sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
         answer = program.http.post("/gradio_api/mcp/", json=sent)
     if answer.status_code != 404:
@@ -91,8 +91,8 @@ def by_page(visitor: Visitor, home: Path, **row: str) -> str:
 
 def set_up_again(visitor: Visitor, home: Path, runs: str) -> dict[str, Any]:
     """The run's models are set up anew, and evaluated."""
-    shown = visitor.act("set_up", run=runs)
-    answer = visitor.act("evaluate", setup={**shown["setup"], "pairs": 1, "shots": 0})
+    shown = visitor.press_button("set_up", run=runs)
+    answer = visitor.press_button("evaluate", setup={**shown["setup"], "pairs": 1, "shots": 0})
     assert answer["show"].get("run"), answer["fragments"].get("go-said")
     ended(home, answer["show"]["run"])
     (row,) = shown["setup"]["rows"]
@@ -103,15 +103,15 @@ def by_writing(visitor: Visitor, home: Path, model: str, address: str = "", key:
     row = ModelRow.typed(model, address)
     setup = {"rows": [row.model_dump()]}
     if key:
-        visitor.act("keep_key", row.id, of="write", setup=setup, fields={"key": key})
-    shown = visitor.act("start", of="write", data="clinical-core", setup=setup, pairs=1, kind="llmeval")
+        visitor.press_button("keep_key", row.id, page_name="write", setup=setup, fields={"key": key})
+    shown = visitor.press_button("start", page_name="write", data="clinical-core", setup=setup, pairs=1, kind="llmeval")
     assert shown["show"].get("writing"), shown["fragments"].get("form-said")
-    until_ended(home, shown["show"]["writing"])
+    wait_for_run_end(home, shown["show"]["writing"])
 
 
 @pytest.mark.parametrize("service", AWAY, ids=lambda service: service.prefix[:-1])
 def test_every_door_asks_the_same_company_with_the_same_key(
-    service: NamedService, companies: Companies, laptop: str, home: Path, visitor: Visitor, command: Callable[..., Any]
+    service: NamedService, companies: InterceptingProxy, laptop: str, home: Path, visitor: Visitor, command: Callable[..., Any]
 ) -> None:
     host = service.filled_address.split("/")[2]
     spec, row = f"{service.prefix}m", {"service": service.prefix, "model": "m"}
@@ -130,19 +130,19 @@ def test_every_door_asks_the_same_company_with_the_same_key(
         since = len(companies.calls)
         ask()
         heard = asked(companies, since)
-        assert heard == {Call(host, f"Bearer {KEYS[service.key]}", "m")} or (door == "the tool" and not heard), door
+        assert heard == {ProxiedCall(host, f"Bearer {KEYS[service.key]}", "m")} or (door == "the tool" and not heard), door
 
 
 @pytest.mark.parametrize("service", HERE, ids=lambda service: service.prefix[:-1])
 def test_a_service_of_this_machine_is_no_company(
-    service: NamedService, companies: Companies, laptop: str, home: Path, visitor: Visitor
+    service: NamedService, companies: InterceptingProxy, laptop: str, home: Path, visitor: Visitor
 ) -> None:
     """Whether it runs here or not: it is asked at its own address."""
     since, spec = len(companies.calls), f"{service.prefix}m"
-    with Program(laptop) as program:
-        run = program.asked("evaluate", model=spec, limit=1, seconds=0)["run"]
-    assert store_of(home).run(run).spec.service.base_url == service.address
-    shown = visitor.act("evaluate", setup={"rows": [{"id": "a", "model": spec}], "models": [], "pairs": 1})
+    with ApiClient(laptop) as program:
+        run = program.call("evaluate", model=spec, limit=1, seconds=0)["run"]
+    assert open_store(home).run(run).spec.service.base_url == service.address
+    shown = visitor.press_button("evaluate", setup={"rows": [{"id": "a", "model": spec}], "models": [], "pairs": 1})
     assert shown["show"].get("run") or "localhost" in shown["fragments"]["go-said"]
     assert asked(companies, since) == set()
 
@@ -164,12 +164,12 @@ OTHER = "https://gateway.example/v1"
     ],
 )
 def test_a_typed_key_goes_where_the_spec_and_the_address_say(
-    model: str, address: str, host: str, name: str, companies: Companies, laptop: str, home: Path, visitor: Visitor
+    model: str, address: str, host: str, name: str, companies: InterceptingProxy, laptop: str, home: Path, visitor: Visitor
 ) -> None:
     since = len(companies.calls)
     by_endpoint(laptop, model, address=address, key=TYPED)
     by_writing(visitor, home, model, address, TYPED)
-    assert asked(companies, since) == {Call(host, f"Bearer {TYPED}", name)}
+    assert asked(companies, since) == {ProxiedCall(host, f"Bearer {TYPED}", name)}
 
 
 @pytest.mark.parametrize(
@@ -185,19 +185,25 @@ def test_a_typed_key_goes_where_the_spec_and_the_address_say(
     ],
 )
 def test_what_names_no_service_is_refused_and_goes_to_nobody(
-    model: str, address: str, says: str, companies: Companies, laptop: str, visitor: Visitor, command: Callable[..., Any]
+    model: str,
+    address: str,
+    says: str,
+    companies: InterceptingProxy,
+    laptop: str,
+    visitor: Visitor,
+    command: Callable[..., Any],
 ) -> None:
     since, told = len(companies.calls), list[str]()
-    with Program(laptop) as program, pytest.raises(ValueError, match=r"\.") as refused:
-        program.asked("evaluate", model=model, address=address, key=TYPED, limit=1)
+    with ApiClient(laptop) as program, pytest.raises(ValueError, match=r"\.") as refused:
+        program.call("evaluate", model=model, address=address, key=TYPED, limit=1)
     told.append(str(refused.value))
     if not address:  # a name at an address is what that service calls its model
         chosen = {"rows": [{"id": "a", "model": model}], "models": [], "pairs": 1}
         writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "setup": chosen, "fields": {"key": TYPED}}
-        told.append(visitor.act("start", **writing)["fragments"]["form-said"])
-        visitor.act("keep_key", "a", setup=chosen, fields={"key": TYPED})
+        told.append(visitor.press_button("start", **writing)["fragments"]["form-said"])
+        visitor.press_button("keep_key", "a", setup=chosen, fields={"key": TYPED})
         for button in ("test_row", "list_names", "evaluate"):
-            shown = visitor.act(button, "a", setup=chosen)
+            shown = visitor.press_button(button, "a", setup=chosen)
             told.append(shown["fragments"]["go-said" if button == "evaluate" else "models-said"])
     assert len(told) == (1 if address else 5)
     assert [one for one in told if says not in one and model[:6] not in one] == []

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import trouble_of
+from browser import collect_page_errors
 from mock_service import Behaviour, MockService
-from pages import upload
+from pages import upload_file
 from playwright.sync_api import Page, expect
 from strangers import laptop as laptop
 from strangers import laptop_home as laptop_home
-from strangers import until_ended
 from strangers import visitor as visitor
+from strangers import wait_for_run_end
 from visitors import Visitor
 
 from medfact.datasets import load
@@ -63,7 +63,7 @@ def test_the_command_line_asks_a_table_in_its_language(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     writes, right = knowing(table)
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         settings = ("--facts", table, "--limit", 10, "--shots", 0, "--db", url, "--yes")
         done = medfact("run", "--model", "openai:x", "--base-url", service.base_url, *settings)
         assert done.code == 0, done.err
@@ -78,27 +78,27 @@ def test_the_command_line_asks_a_table_in_its_language(
 
 def test_the_page_asks_a_table_in_its_language(table: Path, visitor: Visitor, laptop_home: Path) -> None:
     path = visitor.upload(table.name, table.read_bytes())
-    taken = visitor.act("take_file", path)
+    taken = visitor.press_button("take_file", path)
     assert "The table is in Spanish, and is asked so" in taken["fragments"]["facts-said"]
     assert "es un síntoma o signo reconocido" in taken["fragments"]["facts"]
     writes, right = knowing(table)
-    with MockService(Behaviour(writes=writes)) as service:
+    with MockService(Behaviour(write_reply=writes)) as service:
         source = {"facts": path, "columns": []}
         asked = {"source": source, "file_in": "es", "service": "x", "address": service.base_url, "models": [], "pairs": 10}
         made = visitor.evaluate(key=KEY, **asked)
         assert isinstance(made, list), made
-        record = until_ended(laptop_home, made[0])
+        record = wait_for_run_end(laptop_home, made[0])
     assert record.spec.asked_in == "es"
-    assert f"{right:.1%}" in visitor.settled(run=made[0])["fragments"]["scores"]
+    assert f"{right:.1%}" in visitor.fetch_settled_page(run=made[0])["fragments"]["scores"]
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_language_of_an_upload_is_chosen_and_can_be_changed(width: int, page: Page, address: str, table: Path) -> None:
-    trouble = trouble_of(page, address)
+    trouble = collect_page_errors(page, address)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{address}evaluate")
-    upload(page, table)
+    upload_file(page, table)
     expect(page.locator("#facts-said, mf-part[name=facts-said]").first).to_contain_text("The table is in Spanish")
     preview, facts = page.locator(".mf-preview"), page.locator("mf-part[name=facts]")
     expect(preview).to_contain_text("es un síntoma o signo reconocido")

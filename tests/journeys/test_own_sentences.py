@@ -12,18 +12,18 @@ import pytest
 import yaml
 from small_facts import write_csv
 from small_papers import (
-    ASIDE,
     ASPECTS,
     HEADS,
+    HELD_OUT_HEADS,
     Medfact,
-    disek_rows,
-    done,
-    filled,
-    notes,
-    one_line,
-    reported,
-    taken_apart,
-    triplets,
+    command_rows,
+    error_line,
+    fill_sentence,
+    make_disek_rows,
+    make_triplets,
+    note_lines,
+    parse_shots,
+    report_run,
     write_json,
     write_medlama,
 )
@@ -34,7 +34,7 @@ from medfact.prototypes.pool_files import read_pool
 
 @pytest.fixture
 def disek(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "disek.csv", disek_rows())
+    return write_csv(tmp_path / "disek.csv", make_disek_rows())
 
 
 # ------------------------------------------------------------------------- origin
@@ -71,11 +71,11 @@ def origin(medfact: Medfact, facts: Path, *more: object, protocol: str = "pretex
 
 def assert_stated(outcome: Any, sentences: Mapping[str, str]) -> None:
     """Every statement is its relation's one sentence, under the pool `origin`."""
-    rows = done(outcome)
+    rows = command_rows(outcome)
     assert {row["relation"] for row in rows} == set(sentences)
     for row in rows:
         assert (row["pool"], row["variant"]) == ("origin", "none")
-        assert row["statement"] == filled(sentences[row["relation"]], row["head"], row["tail"])
+        assert row["statement"] == fill_sentence(sentences[row["relation"]], row["head"], row["tail"])
         assert row["label"] is row["positive"]
 
 
@@ -86,7 +86,7 @@ def test_origin_takes_medlamas_own_sentences_where_they_lie(place: str, tmp_path
     facts = folder / "may_treat_1000.csv" if place == "file" else folder
     outcome = origin(medfact, facts)
     assert_stated(outcome, {"may_treat": OWN["may_treat"], **({} if place == "file" else PLAIN)})
-    (note,) = (note for note in notes(outcome) if "origin" in note)
+    (note,) = (note for note in note_lines(outcome) if "origin" in note)
     assert "prompts.csv" in note
 
 
@@ -95,7 +95,7 @@ def test_origin_takes_the_templates_that_are_named(tmp_path: Path, medfact: Medf
     write_csv(folder / "prompts.csv", [{**row, "human_prompt": "[X] or [Y]"} for row in PROMPTS_CSV])
     outcome = origin(medfact, folder, "--templates", write_csv(tmp_path / "mine.csv", PROMPTS_CSV))
     assert_stated(outcome, OWN)
-    assert any("mine.csv" in note for note in notes(outcome))
+    assert any("mine.csv" in note for note in note_lines(outcome))
 
 
 @pytest.mark.parametrize("protocol", ["pretexttrans", "tpeval"])
@@ -105,7 +105,7 @@ def test_origin_is_the_plain_form_where_there_are_no_templates_and_says_so(
     first = load_pool("tpeval" if protocol == "tpeval" else "pretexttrans-disek")
     outcome = origin(medfact, disek, protocol=protocol)
     assert_stated(outcome, {aspect: first.relations[aspect].sentences[first.forms[0]] for aspect in ASPECTS})
-    (note,) = (note for note in notes(outcome) if "origin" in note)
+    (note,) = (note for note in note_lines(outcome) if "origin" in note)
     assert "no templates" in note
     assert "plain form" in note
 
@@ -113,7 +113,7 @@ def test_origin_is_the_plain_form_where_there_are_no_templates_and_says_so(
 def test_the_note_of_origin_names_the_pool_of_the_plain_form(tmp_path: Path, medfact: Medfact) -> None:
     """PretextTrans has two pools; the note must not call what they make together "origin", which is what it explains."""
     folder = write_medlama(tmp_path / "2021AA", TWO)
-    (note,) = (note for note in notes(origin(medfact, folder)) if "origin" in note)
+    (note,) = (note for note in note_lines(origin(medfact, folder)) if "origin" in note)
     assert "of the pool 'origin'" not in note
     assert "states no templates" not in note, "a sentence"
 
@@ -121,7 +121,7 @@ def test_the_note_of_origin_names_the_pool_of_the_plain_form(tmp_path: Path, med
 def test_the_note_of_origin_counts_the_relations_that_are_tested(tmp_path: Path, medfact: Medfact) -> None:
     folder = write_medlama(tmp_path / "2021AA", TWO)
     write_csv(folder / "prompts.csv", PROMPTS_CSV)
-    (note,) = (note for note in notes(origin(medfact, folder)) if "origin" in note)
+    (note,) = (note for note in note_lines(origin(medfact, folder)) if "origin" in note)
     assert set(re.findall(r"\d+", note)) <= {"1"}, "one of the two in the words of the file, one in the plain form"
 
 
@@ -132,7 +132,9 @@ def test_templates_in_the_folder_are_no_facts(tmp_path: Path, medfact: Medfact) 
         write_csv(folder / "prompts.csv", content)
         after = medfact("facts", "--facts", folder, "--protocol", "pretexttrans")
         assert (after.code, after.out, after.err) == (0, before.out, before.err)
-    assert done(medfact("prompts", "--facts", folder, "--protocol", "pretexttrans", "--limit", 1)), "nor are they looked at"
+    assert command_rows(medfact("prompts", "--facts", folder, "--protocol", "pretexttrans", "--limit", 1)), (
+        "nor are they looked at"
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,14 +158,14 @@ def test_broken_templates_are_one_sentence_with_row_and_relation(
     path = (folder if by == "folder" else tmp_path / "mine") / "prompts.csv"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    line = one_line(origin(medfact, folder, *(("--templates", path) if by == "option" else ())))
+    line = error_line(origin(medfact, folder, *(("--templates", path) if by == "option" else ())))
     assert line.startswith("medfact: prompts.csv")
     for word in words:
         assert word in line
 
 
 def test_templates_that_are_not_there_are_one_sentence(disek: Path, medfact: Medfact) -> None:
-    assert "nothing.csv" in one_line(origin(medfact, disek, "--templates", "nothing.csv"))
+    assert "nothing.csv" in error_line(origin(medfact, disek, "--templates", "nothing.csv"))
 
 
 # ------------------------------------------------------------------------- pools of one's own
@@ -203,16 +205,16 @@ def stated(medfact: Medfact, facts: Path, folder: Path, pool: Any, command: str 
 
 def test_a_pool_of_ones_own_is_stated_asked_and_reported(disek: Path, tmp_path: Path, medfact: Medfact) -> None:
     outcome = stated(medfact, disek, tmp_path, POOL)
-    rows = done(outcome)
-    assert len(rows) == (HEADS - ASIDE) * 2 * 4
+    rows = command_rows(outcome)
+    assert len(rows) == (HEADS - HELD_OUT_HEADS) * 2 * 4
     for row in rows:
         assert (row["pool"], row["relation"]) == ("mine", "symptoms")
-        assert row["statement"] == filled(SENTENCES[row["variant"]], row["head"], row["tail"])
-    assert sum("no sentences" in note for note in notes(outcome)) == 3
-    for row in done(stated(medfact, disek, tmp_path, POOL, "prompts")):
-        assert len(taken_apart(row["prompt"], row["statement"], "paper")) == 5
-    (run,) = done(stated(medfact, disek, tmp_path, POOL, "run"))
-    report = reported(medfact, run["run"])
+        assert row["statement"] == fill_sentence(SENTENCES[row["variant"]], row["head"], row["tail"])
+    assert sum("no sentences" in note for note in note_lines(outcome)) == 3
+    for row in command_rows(stated(medfact, disek, tmp_path, POOL, "prompts")):
+        assert len(parse_shots(row["prompt"], row["statement"], "paper")) == 5
+    (run,) = command_rows(stated(medfact, disek, tmp_path, POOL, "run"))
+    report = report_run(medfact, run["run"])
     assert (report["pool"], report["average_accuracy"]["value"], report["statements"]) == ("mine", 0.5, len(rows))
     assert list(report["by_variant"]) == ["none", "inv", "dn", "inv+dn"]
     assert list(report["by_implications"]) == ["none", "+dn", "+dn+inv"]
@@ -289,7 +291,7 @@ def test_a_broken_pool_is_one_line_with_file_relation_and_form(
     case: str, command: str, disek: Path, tmp_path: Path, medfact: Medfact
 ) -> None:
     pool, words = BROKEN_POOLS[case]
-    line = one_line(stated(medfact, disek, tmp_path, pool, command))
+    line = error_line(stated(medfact, disek, tmp_path, pool, command))
     assert "mine.yaml" in line
     for word in words:
         assert word in line
@@ -299,9 +301,9 @@ def test_an_alias_need_not_stand_in_a_list(disek: Path, tmp_path: Path, medfact:
     """One alias as a text is that alias, or a mistake that is told; it is never taken for its letters."""
     outcome = stated(medfact, disek, tmp_path, pool_with({"aliases": "symptoms"}))
     if outcome.code == 2:
-        assert "alias" in one_line(outcome)
+        assert "alias" in error_line(outcome)
     else:
-        assert {row["relation"] for row in done(outcome)} == {"symptoms"}
+        assert {row["relation"] for row in command_rows(outcome)} == {"symptoms"}
 
 
 @pytest.mark.parametrize("name", ["origin", "mkj", "medfact"])
@@ -311,9 +313,9 @@ def test_a_pool_of_ones_own_does_not_pass_for_one_of_the_papers(
     """A file may call itself what it likes; a report must not say that it is the paper's."""
     outcome = stated(medfact, disek, tmp_path, {**POOL, "name": name}, "run")
     if outcome.code == 2:
-        assert name in one_line(outcome)
+        assert name in error_line(outcome)
         return
-    report = reported(medfact, done(outcome)[0]["run"])
+    report = report_run(medfact, command_rows(outcome)[0]["run"])
     assert report["pool"] != name
     assert "Origin" not in report["method"]
 
@@ -322,7 +324,7 @@ def test_a_pool_of_ones_own_does_not_pass_for_one_of_the_papers(
 def test_a_pool_that_is_no_pool_file_is_one_line(name: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
     (tmp_path / "mine.txt").write_text("x")
     said = "mine.txt: pools of this kind are not read" if name == "mine.txt" else "There is no pool"
-    assert said in one_line(medfact("statements", "--facts", disek, "--pool", tmp_path / name))
+    assert said in error_line(medfact("statements", "--facts", disek, "--pool", tmp_path / name))
 
 
 # ------------------------------------------------------------------------- MKJ's templates
@@ -337,7 +339,7 @@ TEMPLATES = {
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    return write_json(tmp_path / "own" / "triplets_collection.json", triplets("may treat", "ddx"))
+    return write_json(tmp_path / "own" / "triplets_collection.json", make_triplets("may treat", "ddx"))
 
 
 @pytest.mark.parametrize("how", ["pool", "folder", "file"])
@@ -345,13 +347,13 @@ def test_mkjs_own_sentences_are_taken(how: str, collection: Path, tmp_path: Path
     path = write_json((tmp_path if how == "pool" else collection.parent) / "templates.json", TEMPLATES)
     facts = collection if how == "file" else collection.parent
     outcome = medfact("statements", "--protocol", "mkj", "--facts", facts, *(("--pool", path) if how == "pool" else ()))
-    rows = done(outcome)
+    rows = command_rows(outcome)
     assert {row["relation"] for row in rows} == {"may treat"}
     assert len(rows) == HEADS * 4
     for row in rows:
         assert (row["pool"], row["variant"]) == ("mkj", "none")
         assert row["statement"] == f"The {row['tail']} may be treated with {row['head']}."
-    assert not any("drafts" in note for note in notes(outcome))
+    assert not any("drafts" in note for note in note_lines(outcome))
 
 
 @pytest.mark.parametrize("how", ["pool", "folder", "file"])
@@ -360,17 +362,17 @@ def test_odd_placeholders_in_mkjs_sentences_become_notes(how: str, collection: P
     facts = collection if how == "file" else collection.parent
     more = (*(("--pool", path) if how == "pool" else ()), "--limit", 2)
     for command in (("statements",), ("run", "--model", "baseline:random")):
-        said = notes(medfact(*command, "--protocol", "mkj", "--facts", facts, *more))
+        said = note_lines(medfact(*command, "--protocol", "mkj", "--facts", facts, *more))
         assert any("templates.json" in note and "'ddx'" in note and "{predicate}" in note for note in said)
         assert any("templates.json" in note and "'process of'" in note and "{subject}" in note for note in said)
 
 
 def test_drafted_sentences_are_said_to_be_drafts(collection: Path, medfact: Medfact) -> None:
     outcome = medfact("statements", "--protocol", "mkj", "--facts", collection)
-    assert {row["statement"].split(" is used to treat ")[0] for row in done(outcome) if row["label"]} == {
+    assert {row["statement"].split(" is used to treat ")[0] for row in command_rows(outcome) if row["label"]} == {
         f"may treat subject{i:02}" for i in range(HEADS)
     }
-    assert any("drafts" in note for note in notes(outcome))
+    assert any("drafts" in note for note in note_lines(outcome))
 
 
 @pytest.mark.parametrize(
@@ -381,7 +383,7 @@ def test_broken_templates_of_mkj_are_one_line(
 ) -> None:
     path = tmp_path / "templates.json"
     path.write_text(content, encoding="utf-8")
-    line = one_line(medfact("statements", "--protocol", "mkj", "--facts", collection, "--pool", path))
+    line = error_line(medfact("statements", "--protocol", "mkj", "--facts", collection, "--pool", path))
     assert line.startswith("medfact: templates.json")
     assert words in line
 
@@ -407,7 +409,7 @@ TOO_MUCH = {
 def test_a_pool_that_would_take_much_is_one_line_at_once(case: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
     pool, said = TOO_MUCH[case]
     tracemalloc.start()
-    assert said in one_line(stated(medfact, disek, tmp_path, pool))
+    assert said in error_line(stated(medfact, disek, tmp_path, pool))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 100 << 20  # 4.4 GB for the aliases, where they were followed
@@ -439,17 +441,18 @@ def test_a_relation_that_a_pool_withholds_is_left_out_and_said(tmp_path: Path, d
     }
     outcome = stated(medfact, disek, tmp_path, pool)
     assert "'surgical procedures' is withheld: It is unsafe." in outcome.err
-    assert "surgical procedures" not in {row["relation"] for row in done(outcome)}
+    assert "surgical procedures" not in {row["relation"] for row in command_rows(outcome)}
 
 
 @pytest.mark.parametrize("pool", ["medfact", "origin"])
 def test_what_came_after_what_is_not_stated_in_our_words(pool: str, medfact: Medfact) -> None:
     """In time alone nearly every illness can come after another: nearly all negatives of `occurs after` would be true."""
     outcome = medfact("statements", "--dataset", "biomedical-core", "--pool", pool)
-    relations = {row["relation"] for row in done(outcome)}
+    relations = {row["relation"] for row in command_rows(outcome)}
     assert len(relations) == 16
     assert "occurs after" not in relations
     assert "'occurs after' is withheld: Almost any illness can come after another" in outcome.err
     assert "occurs after" in {
-        row["relation"] for row in done(medfact("statements", "--dataset", "biomedical-core", "--pool", "pretexttrans-medlama"))
+        row["relation"]
+        for row in command_rows(medfact("statements", "--dataset", "biomedical-core", "--pool", "pretexttrans-medlama"))
     }

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mkj_files import RELATION, write_mkj
-from odd_service import OddService, Reply, Request
-from small_facts import Answerer, write_csv
+from odd_service import Reply, Request, ScriptedService
+from small_facts import StubModel, write_csv
 
 from medfact.datasets import load
 from medfact.datasets.documents import MOST_WORDS, Passage, read_documents, split
@@ -58,9 +58,9 @@ def reader(prompt: Prompt) -> str:
     return f"Answer: {found}"
 
 
-def asked(store: Store, spec: RunSpec, model: Answerer | None = None) -> str:
+def asked(store: Store, spec: RunSpec, model: StubModel | None = None) -> str:
     run = start(spec, store)
-    events = list(answer(run, store, load=(model or Answerer(reader)).load))
+    events = list(answer(run, store, load=(model or StubModel(reader)).load))
     assert isinstance(events[-1], Finished), events[-1]
     return run
 
@@ -133,7 +133,7 @@ def test_mkjs_table_3_has_a_row_a_model_with_arrows_and_their_mean(
     without. Their means: .2625, and −.2375. Of the paper's rows, GPT-3.5-TURBO: 90.75 (↑8.5); the mean of all 16 is 83.9.
     """
     settings: list[dict[str, Any]] = [{}, {"retrieval": "sparse"}, {"retrieval": "sparse", "leave_out": True}]
-    models = {"openai:reader": Answerer(reader), "openai:yes": Answerer(lambda prompt: "True")}
+    models = {"openai:reader": StubModel(reader), "openai:yes": StubModel(lambda prompt: "True")}
     runs = [
         asked(store, replace(spec_of(mkj, **fields), model=name), model)
         for name, model in models.items()
@@ -172,7 +172,7 @@ def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
         reply = reader(prompt)
         return Completion(reply, p_true=0.9 if "True" in reply else 0.2, p_mass=1.0)
 
-    runs = [asked(store, spec_of(mkj, **fields), Answerer(sure)) for fields in ({}, {"retrieval": "sparse"})]
+    runs = [asked(store, spec_of(mkj, **fields), StubModel(sure)) for fields in ({}, {"retrieval": "sparse"})]
     (change,) = changes(sides_of(store, runs))
     found = {name: (one.difference, one.n, one.only_a, one.only_b) for name, one in change.probabilities.items()}
     assert found["p_true_of_true"] == (pytest.approx(0.665), 20, 19, 0)
@@ -202,10 +202,10 @@ def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) ->
 
 def test_the_prompt_is_the_papers(mkj: Path, store: Store) -> None:
     """Figure 9, word for word; in the paper's code the passages stand under "Documents:", one a line."""
-    model = Answerer(reader)
+    model = StubModel(reader)
     asked(store, spec_of(mkj, retrieval="sparse", passages=2, limit=1), model)
-    number = str(model.asked[0].content).split("Disease ")[1].split(".")[0]
-    text = next(str(prompt.content) for prompt in model.asked if f"drug-{number}a may" in prompt.statement)
+    number = str(model.prompts[0].content).split("Disease ")[1].split(".")[0]
+    text = next(str(prompt.content) for prompt in model.prompts if f"drug-{number}a may" in prompt.statement)
     head, _, documents = text.partition("Documents:\n")
     assert head == (
         "Please judge the following statement is true or false based on the documents. Some relevant documents are provided "
@@ -216,11 +216,11 @@ def test_the_prompt_is_the_papers(mkj: Path, store: Store) -> None:
 
 
 def test_with_demonstrations_only_the_statement_in_question_has_passages(facts_file: Path, store: Store) -> None:
-    model = Answerer()
+    model = StubModel()
     asked(store, RunSpec(model="baseline:random", facts=str(facts_file), retrieval="sparse", limit=2), model)
-    assert {str(prompt.content).count("Documents:") for prompt in model.asked} == {1}
-    assert {str(prompt.content).count("Statement:\n") for prompt in model.asked} == {6}
-    assert all(str(prompt.content).count("\nAnswer: ") == 5 for prompt in model.asked)
+    assert {str(prompt.content).count("Documents:") for prompt in model.prompts} == {1}
+    assert {str(prompt.content).count("Statement:\n") for prompt in model.prompts} == {6}
+    assert all(str(prompt.content).count("\nAnswer: ") == 5 for prompt in model.prompts)
 
 
 # ---------------------------------------------------------------------------------------------- what a corpus leaves out
@@ -291,17 +291,17 @@ def test_passages_are_kept_and_a_run_goes_on_with_them(mkj: Path, store: Store, 
     spec = spec_of(mkj, retrieval="sparse")
     run = start(spec, store)
     looks = iter([False] * 3 + [True] * 1000)
-    list(answer(run, store, load=Answerer(reader).load, stopped=lambda: next(looks)))
+    list(answer(run, store, load=StubModel(reader).load, stopped=lambda: next(looks)))
     before = {item.statement.statement_id: item.passages for item in store.answers.asked(run)}
     assert any(before.values())
     (mkj / "triplets_collection.json").write_text("[]", encoding="utf-8")  # the corpus is another one now
-    events = list(answer(run, store, load=Answerer(reader).load))
+    events = list(answer(run, store, load=StubModel(reader).load))
     assert isinstance(events[-1], Finished)
     after = {item.statement.statement_id: item.passages for item in store.answers.asked(run)}
     assert all(after[name] == passages for name, passages in before.items() if passages is not None)
     again = start_again(run, store)
     monkeypatch.setattr("medfact.runs.retrieve.retrieved", lambda *_: pytest.fail("retrieved again"))
-    list(answer(again, store, load=Answerer(reader).load))
+    list(answer(again, store, load=StubModel(reader).load))
     assert {item.statement.statement_id: item.passages for item in store.answers.asked(again)} == after
 
 
@@ -315,13 +315,13 @@ def test_broken_off_while_it_retrieves_a_run_leaves_out_the_same(
     spec = RunSpec(
         model="baseline:random", facts=str(facts_file), shots=0, retrieval="sparse", corpus=str(documents), leave_out=True
     )
-    whole, broken = asked(store, spec, Answerer()), start(spec, store)
+    whole, broken = asked(store, spec, StubModel()), start(spec, store)
     monkeypatch.setattr("medfact.runs.retrieve._SAVED_AT_ONCE", 5)
     looks = iter([False] * 2 + [True] * 1000)
-    list(answer(broken, store, load=Answerer().load, stopped=lambda: next(looks)))
+    list(answer(broken, store, load=StubModel().load, stopped=lambda: next(looks)))
     done = sum(item.passages is not None for item in store.answers.asked(broken))
     assert 0 < done < len(store.answers.asked(broken))
-    list(answer(broken, store, load=Answerer().load))
+    list(answer(broken, store, load=StubModel().load))
     first, second = (
         [(item.statement.statement_id, item.passages) for item in store.answers.asked(run)] for run in (whole, broken)
     )
@@ -350,12 +350,12 @@ def test_a_run_from_a_file_opens_no_documents_here(mkj: Path, store: Store, tmp_
     there = Store(f"sqlite:///{tmp_path / 'there.db'}")
     with file.open("rb") as stream:
         import_run(there, stream, file.name)
-    (failed,) = [event for event in answer(run, there, load=Answerer(reader).load) if isinstance(event, Failed)]
+    (failed,) = [event for event in answer(run, there, load=StubModel(reader).load) if isinstance(event, Failed)]
     assert "came from a file, without the passages" in str(failed.error)
 
 
 def test_progress_is_told_while_passages_are_retrieved(mkj: Path, store: Store) -> None:
-    events = answer(start(spec_of(mkj, retrieval="sparse"), store), store, load=Answerer(reader).load)
+    events = answer(start(spec_of(mkj, retrieval="sparse"), store), store, load=StubModel(reader).load)
     steps = [event.step for event in events if isinstance(event, Loading)]
     assert steps[:2] == ["Reading the known facts.", "Indexing 46 passages: known facts of mkj."]
     assert steps[-1] == "Retrieving passages: 80 of 80 statements."
@@ -486,19 +486,19 @@ def test_an_encoder_at_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "the key for another")
     monkeypatch.setenv("MEDFACT_ENCODER_KEY", "its-own")
     texts = [f"{'a' * (n % 5)}{'b' * (n % 3)}" for n in range(150)]
-    with OddService(letters) as embeddings:
+    with ScriptedService(letters) as embeddings:
         vectors = load_encoder("openai:letters", ServiceSettings(base_url=embeddings.base_url)).passages(texts)
     expected = np.array([[text.count(letter) + 0.1 for letter in "abc"] for text in texts])
     assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
     assert sorted(len(request.body["input"]) for request in embeddings.requests) == [22, 64, 64]
     assert {request.headers["authorization"] for request in embeddings.requests} == {"Bearer its-own"}
     for fault, words in (({"drop": 1}, "no vector for some"), ({"status": 401}, "HTTP 401")):
-        with OddService(partial(letters, **fault)) as embeddings, pytest.raises(ModelError, match=words):
+        with ScriptedService(partial(letters, **fault)) as embeddings, pytest.raises(ModelError, match=words):
             load_encoder("openai:letters", ServiceSettings(base_url=embeddings.base_url)).passages(["a", "b"])
 
 
 def test_dense_retrieval_with_an_encoder_at_a_service(mkj: Path, store: Store) -> None:
-    with OddService(letters) as embeddings:
+    with ScriptedService(letters) as embeddings:
         fields = {"encoder": "openai:letters", "encoder_url": embeddings.base_url}
         run = asked(store, spec_of(mkj, retrieval="dense", limit=2, **fields))
     assert all(len(item.passages or ()) == 5 for item in store.answers.asked(run))
@@ -510,7 +510,7 @@ def test_dense_retrieval_with_an_encoder_at_a_service(mkj: Path, store: Store) -
 
 def test_an_encoder_that_is_away_is_said_in_one_sentence(mkj: Path, store: Store) -> None:
     spec = spec_of(mkj, retrieval="dense", encoder="openai:letters", encoder_url="http://127.0.0.1:9/v1", limit=2)
-    events = list(answer(start(spec, store), store, load=Answerer(reader).load))
+    events = list(answer(start(spec, store), store, load=StubModel(reader).load))
     assert isinstance(events[-1], Failed)
     assert "The encoder at 127.0.0.1 makes no vectors: it cannot be reached." in str(events[-1].error)
 

@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 from small_facts import write_csv
 from small_papers import (
-    ASIDE,
     ASPECTS,
     FIGURE_8,
     HEADS,
-    KNOWN,
+    HELD_OUT_HEADS,
+    KNOWN_FACTS,
     Medfact,
     Row,
-    asked,
-    disek_rows,
-    done,
-    filled,
-    mkj_entry,
-    notes,
-    one_line,
-    ran,
-    reported,
-    shown,
-    taken_apart,
-    triplets,
+    command_rows,
+    error_line,
+    fill_sentence,
+    make_disek_rows,
+    make_mkj_entry,
+    make_question,
+    make_shot,
+    make_triplets,
+    note_lines,
+    parse_shots,
+    report_run,
+    run_baseline,
     write_json,
     write_medlama,
 )
@@ -42,13 +42,13 @@ def medlama(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def disek(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "disek.csv", disek_rows())
+    return write_csv(tmp_path / "disek.csv", make_disek_rows())
 
 
 @pytest.fixture
 def mkj(tmp_path: Path) -> Path:
     """100 facts, 400 statements."""
-    return write_json(tmp_path / "mkj" / "data.json", [mkj_entry(i) for i in range(100)]).parent
+    return write_json(tmp_path / "mkj" / "data.json", [make_mkj_entry(i) for i in range(100)]).parent
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def data(medlama: Path, disek: Path, mkj: Path) -> dict[str, Path]:
 
 PAPERS_DATA = [
     # protocol, data, pool, shots, statements: relations × facts under test × negatives and itself × variants
-    ("pretexttrans", "medlama", "pretexttrans-medlama", 5, 17 * (HEADS - ASIDE) * 2 * 8),
-    ("pretexttrans", "disek", "pretexttrans-disek", 5, 4 * (HEADS - ASIDE) * 2 * 8),
-    ("tpeval", "disek", "tpeval", 5, 4 * (HEADS - ASIDE) * 2 * 8),
+    ("pretexttrans", "medlama", "pretexttrans-medlama", 5, 17 * (HEADS - HELD_OUT_HEADS) * 2 * 8),
+    ("pretexttrans", "disek", "pretexttrans-disek", 5, 4 * (HEADS - HELD_OUT_HEADS) * 2 * 8),
+    ("tpeval", "disek", "tpeval", 5, 4 * (HEADS - HELD_OUT_HEADS) * 2 * 8),
     ("mkj", "mkj", "mkj", 0, 100 * 4),
 ]
 
@@ -71,10 +71,10 @@ PAPERS_DATA = [
 def test_a_papers_method_runs_on_its_own_data(
     protocol: str, name: str, pool: str, shots: int, statements: int, data: dict[str, Path], medfact: Medfact
 ) -> None:
-    row = ran(medfact, protocol, data[name])
+    row = run_baseline(medfact, protocol, data[name])
     assert (row["state"], row["protocol"], row["pool"], row["shots"]) == ("complete", protocol, pool, shots)
     assert (row["statements"], row["answered"]) == (statements, statements)
-    report = reported(medfact, row["run"])
+    report = report_run(medfact, row["run"])
     assert (report["unreadable"], report["failed"]) == (0, 0)
     average = report["average_accuracy"]
     assert average["n"] == statements
@@ -99,8 +99,8 @@ def test_a_papers_method_runs_on_its_own_data(
 def test_a_report_names_its_method_and_its_rephraser(
     protocol: str, name: str, more: tuple[str, ...], method: str, question: str, data: dict[str, Path], medfact: Medfact
 ) -> None:
-    row = ran(medfact, protocol, data[name], "--limit", 4, *more)
-    report = reported(medfact, row["run"])
+    row = run_baseline(medfact, protocol, data[name], "--limit", 4, *more)
+    report = report_run(medfact, row["run"])
     assert (report["protocol"], report["method"], report["rephraser"]) == (protocol, method, None)
     assert report["question"] == question
     assert report["retrieval"] == "none"
@@ -111,11 +111,11 @@ def test_one_fact_is_tested_of_each_relation_and_disease(protocol: str, disek: P
     """Both papers draw one of the tails that are known of a disease in a relation; which one depends on the seed."""
     drawn = []
     for seed in (0, 1):
-        rows = done(medfact("facts", "--protocol", protocol, "--facts", disek, "--seed", seed))
+        rows = command_rows(medfact("facts", "--protocol", protocol, "--facts", disek, "--seed", seed))
         tested = [(row["head"], row["relation"], row["tail"]) for row in rows if row["positive"] and row["role"] == "test"]
-        assert len({(head, relation) for head, relation, _ in tested}) == len(tested) == 4 * (HEADS - ASIDE)
+        assert len({(head, relation) for head, relation, _ in tested}) == len(tested) == 4 * (HEADS - HELD_OUT_HEADS)
         drawn.append(set(tested))
-    known = Counter((head, relation) for head, relation, _ in KNOWN)
+    known = Counter((head, relation) for head, relation, _ in KNOWN_FACTS)
     assert max(known.values()) > 1
     assert drawn[0] != drawn[1]
 
@@ -252,18 +252,18 @@ def test_prompts_are_the_papers_letter_by_letter(
     data: dict[str, Path],
     medfact: Medfact,
 ) -> None:
-    rows = done(medfact("prompts", "--protocol", protocol, "--facts", data[name], "--question", question))
+    rows = command_rows(medfact("prompts", "--protocol", protocol, "--facts", data[name], "--question", question))
     seen = Counter()
     for row in rows:
         if row["relation"] not in printed:
             continue
         seen[row["relation"], row["variant"]] += 1
         sentence = printed[row["relation"]][variants.index(row["variant"])]
-        assert row["statement"] == filled(sentence, row["head"], row["tail"])
-        for text, _ in taken_apart(row["prompt"], row["statement"], question):
-            assert any(same(text, filled(sentence, head, tail)) for head, tail in pairs_of(row["relation"]))
+        assert row["statement"] == fill_sentence(sentence, row["head"], row["tail"])
+        for text, _ in parse_shots(row["prompt"], row["statement"], question):
+            assert any(same(text, fill_sentence(sentence, head, tail)) for head, tail in pairs_of(row["relation"]))
     assert set(seen) == {(relation, variant) for relation in printed for variant in variants}
-    assert min(seen.values()) >= 2 * (HEADS - ASIDE)
+    assert min(seen.values()) >= 2 * (HEADS - HELD_OUT_HEADS)
 
 
 def same(shown: str, statement: str) -> bool:
@@ -273,13 +273,13 @@ def same(shown: str, statement: str) -> bool:
 
 def pairs_of(relation: str) -> Iterator[tuple[str, str]]:
     """Every head of a relation with every tail of it: its true and its false facts."""
-    pairs = [(head, tail) for head, r, tail in KNOWN if r == relation]
+    pairs = [(head, tail) for head, r, tail in KNOWN_FACTS if r == relation]
     return ((head, tail) for head in {head for head, _ in pairs} for tail in {tail for _, tail in pairs})
 
 
 def test_mkjs_prompts_are_its_figure_8_letter_by_letter(mkj: Path, medfact: Medfact) -> None:
-    rows = done(medfact("prompts", "--protocol", "mkj", "--facts", mkj))
-    published = [mkj_entry(i) for i in range(100)]
+    rows = command_rows(medfact("prompts", "--protocol", "mkj", "--facts", mkj))
+    published = [make_mkj_entry(i) for i in range(100)]
     expected = {(entry["pos_qa"]["statement"], True) for entry in published}
     expected |= {(text, False) for entry in published for text in entry["neg_qa"]["statement"]}
     assert {(row["statement"], row["label"]) for row in rows} == expected
@@ -297,15 +297,15 @@ class Group:
     def __init__(self, rows: Sequence[Row], question: str, pool: str) -> None:
         self.relation, self.variant = rows[0]["relation"], rows[0]["variant"]
         self.tested = {(row["head"], row["tail"]) for row in rows}
-        self.prefixes = {row["prompt"].removesuffix(asked(row["statement"], question)) for row in rows}
-        self.shots = taken_apart(rows[0]["prompt"], rows[0]["statement"], question)
+        self.prefixes = {row["prompt"].removesuffix(make_question(row["statement"], question)) for row in rows}
+        self.shots = parse_shots(rows[0]["prompt"], rows[0]["statement"], question)
         made = load_pool(pool)
         self.sentence = made.relations[str(made.canonical(self.relation))].sentences[self.variant]
 
     def facts(self) -> Iterator[tuple[str, str, bool]]:
         """Head, tail and label of each demonstration."""
         for text, label in self.shots:
-            ((head, tail),) = (pair for pair in pairs_of(self.relation) if same(text, filled(self.sentence, *pair)))
+            ((head, tail),) = (pair for pair in pairs_of(self.relation) if same(text, fill_sentence(self.sentence, *pair)))
             yield head, tail, label
 
 
@@ -322,7 +322,7 @@ def test_demonstrations_are_five_of_other_facts_and_fixed_for_their_group(
     question: str, protocol: str, name: str, pool: str, more: tuple[str, ...], data: dict[str, Path], medfact: Medfact
 ) -> None:
     arguments = ("--protocol", protocol, "--facts", data[name], "--question", question, *more)
-    found = groups(done(medfact("prompts", *arguments)), question, pool)
+    found = groups(command_rows(medfact("prompts", *arguments)), question, pool)
     variants = load_pool(pool).forms
     majorities: defaultdict[str, list[bool]] = defaultdict(list)
     for group in found:
@@ -333,7 +333,7 @@ def test_demonstrations_are_five_of_other_facts_and_fixed_for_their_group(
         assert {head for head, _, _ in facts}.isdisjoint(head for head, _ in group.tested)
         assert {label for _, _, label in facts} == {True, False}
         for head, tail, label in facts:
-            assert label is (((head, group.relation, tail) in KNOWN) != VARIANTS[group.variant].negated)
+            assert label is (((head, group.relation, tail) in KNOWN_FACTS) != VARIANTS[group.variant].negated)
         majorities[group.relation].append(sum(label for _, _, label in facts) > 2)
     assert {(group.relation, group.variant) for group in found} == {(r, v) for r in majorities for v in variants}
     assert {tuple(sorted(of)) for of in majorities.values()} == {(False,) * 4 + (True,) * 4}
@@ -349,22 +349,22 @@ def test_a_run_with_fewer_demonstrations_than_asked_for_says_so(
     arguments = ("prompts", "--protocol", protocol, "--facts", data[name], "--limit", 4, "--shots", shots)
     outcome = medfact(*arguments)
     if outcome.code == 2:
-        assert "shots" in one_line(outcome)
+        assert "shots" in error_line(outcome)
         return
-    most = max(row["prompt"].count("True\n") + row["prompt"].count("False\n") for row in done(outcome))
-    assert most >= shots or any("shots" in note for note in notes(outcome))
+    most = max(row["prompt"].count("True\n") + row["prompt"].count("False\n") for row in command_rows(outcome))
+    assert most >= shots or any("shots" in note for note in note_lines(outcome))
 
 
 # ------------------------------------------------------------------------- MKJ's accuracies
 
 
 def test_negatives_of_plain_triplets_are_three_of_the_same_semantic_type(tmp_path: Path, medfact: Medfact) -> None:
-    made = triplets("may treat")
+    made = make_triplets("may treat")
     write_json(tmp_path / "triplets_collection.json", made)
     objects = [entry["triplet"]["object"] for entry in made]
     types = {"Disease or Syndrome": objects[:7], "Finding": objects[7:]}
     write_json(tmp_path / "semantic_to_entity.json", types)
-    rows = done(medfact("statements", "--protocol", "mkj", "--facts", tmp_path))
+    rows = command_rows(medfact("statements", "--protocol", "mkj", "--facts", tmp_path))
     type_of = {name: kind for kind, names in types.items() for name in names}
     by_head: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -383,10 +383,10 @@ def test_mkjs_false_statements_do_not_vanish_where_another_number_is_asked_for(
     """More than the data's three cannot be had; then they stay, or a line says what became of them."""
     outcome = medfact("statements", "--protocol", "mkj", "--facts", mkj, "--limit", 10, "--negatives", negatives)
     if outcome.code == 2:
-        one_line(outcome)
+        error_line(outcome)
         return
-    false = [row for row in done(outcome) if not row["label"]]
-    said = [note for note in notes(outcome) if "UMLS licence" not in note]
+    false = [row for row in command_rows(outcome) if not row["label"]]
+    said = [note for note in note_lines(outcome) if "UMLS licence" not in note]
     assert len(false) == 10 * negatives or said
 
 
@@ -407,29 +407,29 @@ def demonstrated(medfact: Medfact, facts: Path, folder: Path, shots: Sequence[Ma
 
 @pytest.mark.parametrize("question", ["paper", "code"])
 def test_given_demonstrations_are_used_word_for_word(question: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
-    rows = done(demonstrated(medfact, disek, tmp_path, SHOTS, "--question", question))
-    assert len(rows) == 4 * (HEADS - ASIDE) * 2 * 8
+    rows = command_rows(demonstrated(medfact, disek, tmp_path, SHOTS, "--question", question))
+    assert len(rows) == 4 * (HEADS - HELD_OUT_HEADS) * 2 * 8
     for row in rows:
         texts = [f"Shot {i} of {row['relation']}, {row['variant']}; exactly so." for i in range(3)]
-        shots = "".join(shown(text, label, question) for text, label in zip(texts, (True, False, True), strict=True))
-        assert row["prompt"] == shots + asked(row["statement"], question)
-    run = ran(medfact, "pretexttrans", disek, "--demonstrations", tmp_path / "shots.csv")
+        shots = "".join(make_shot(text, label, question) for text, label in zip(texts, (True, False, True), strict=True))
+        assert row["prompt"] == shots + make_question(row["statement"], question)
+    run = run_baseline(medfact, "pretexttrans", disek, "--demonstrations", tmp_path / "shots.csv")
     assert run["shots"] == 3
 
 
 def test_demonstrations_under_another_name_of_a_relation_are_kept(disek: Path, tmp_path: Path, medfact: Medfact) -> None:
     """`symptom` and `symptoms` are one relation: its demonstrations are all there, in the order of the file."""
     shots = [{**shot, "relation": "Symptom" if i % 3 == 1 else shot["relation"]} for i, shot in enumerate(SHOTS[:24])]
-    rows = done(demonstrated(medfact, disek, tmp_path, [*shots, *SHOTS[24:]]))
+    rows = command_rows(demonstrated(medfact, disek, tmp_path, [*shots, *SHOTS[24:]]))
     for row in rows:
-        shown = [text for text, _ in taken_apart(row["prompt"], row["statement"], "paper")]
+        shown = [text for text, _ in parse_shots(row["prompt"], row["statement"], "paper")]
         assert [text.split()[1] for text in shown] == ["0", "1", "2"]
 
 
 def test_demonstrations_of_mkj(mkj: Path, tmp_path: Path, medfact: Medfact) -> None:
     shot = {"relation": "may be treated by", "variant": "none", "statement": "The tea treats Disease 1000.", "label": "false"}
     path = write_csv(tmp_path / "shots.csv", [shot])
-    rows = done(medfact("prompts", "--protocol", "mkj", "--facts", mkj, "--limit", 3, "--demonstrations", path))
+    rows = command_rows(medfact("prompts", "--protocol", "mkj", "--facts", mkj, "--limit", 3, "--demonstrations", path))
     for row in rows:
         preface, _, _ = FIGURE_8.partition("Statement:")
         shown = "Statement: The tea treats Disease 1000.\nAnswer: False\n\n"
@@ -460,7 +460,7 @@ def test_demonstrations_that_cannot_be_used_are_one_sentence(
 ) -> None:
     path = write_csv(tmp_path / "shots.csv", shots)
     model = ("--model", "baseline:random") if command == "run" else ()
-    line = one_line(medfact(command, "--protocol", "pretexttrans", "--facts", disek, "--demonstrations", path, *model))
+    line = error_line(medfact(command, "--protocol", "pretexttrans", "--facts", disek, "--demonstrations", path, *model))
     assert line.startswith("medfact: shots.csv")
     for word in words:
         assert word in line
@@ -472,10 +472,10 @@ def test_a_number_of_shots_beside_given_demonstrations_is_not_passed_over(
     """Zero shots with demonstrations contradict each other: one of the two is told, or heeded."""
     outcome = demonstrated(medfact, disek, tmp_path, SHOTS, "--shots", 0, "--limit", 4)
     if outcome.code == 2:
-        assert "shots" in one_line(outcome)
+        assert "shots" in error_line(outcome)
     else:
-        asked_bare = all(row["prompt"] == asked(row["statement"], "paper") for row in done(outcome))
-        assert asked_bare or any("shots" in note for note in notes(outcome))
+        asked_bare = all(row["prompt"] == make_question(row["statement"], "paper") for row in command_rows(outcome))
+        assert asked_bare or any("shots" in note for note in note_lines(outcome))
 
 
 @pytest.mark.parametrize(
@@ -499,5 +499,5 @@ def test_options_that_make_no_sense_are_one_line(
     command: str, options: tuple[str, ...], words: str, disek: Path, medfact: Medfact
 ) -> None:
     model = ("--model", "baseline:random") if command == "run" else ()
-    assert words in one_line(medfact(command, "--facts", disek, *model, *options))
-    assert done(medfact("runs")) == []
+    assert words in error_line(medfact(command, "--facts", disek, *model, *options))
+    assert command_rows(medfact("runs")) == []

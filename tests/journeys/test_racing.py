@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from mock_service import Behaviour, MockService
-from processes import Command, forked_quickly
-from recorded import finished
+from processes import CommandProcess, start_fork_server
+from recorded import finished_event
 from small_facts import write_csv
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import StoreError
 from medfact.models import Completion, Prompt, ServiceSettings, load_model
@@ -250,7 +250,7 @@ def test_who_is_left_alone_is_stopped_and_told_why(many: Path, store: Store) -> 
     race = RacingRuns(runs, store)
     race.leave(runs[1].run)
     model = Sure(runs[0].run, store, 0.9, "m")
-    last = finished(answer(runs[0].run, store, load=lambda *_, **__: model, race=lambda: race))
+    last = finished_event(answer(runs[0].run, store, load=lambda *_, **__: model, race=lambda: race))
     assert last.state == STOPPED
     assert "did not go on" in str(last.reason)
     assert model.prompts == []
@@ -261,12 +261,12 @@ def test_who_is_left_alone_is_stopped_and_told_why(many: Path, store: Store) -> 
 
 def test_a_race_at_services_spends_no_more(many: Path, url: str, medfact: Callable[..., Any]) -> None:
     """A service that is right about nothing in particular, and a reader of words that is always right."""
-    with MockService(Behaviour(says="True")) as service:
+    with MockService(Behaviour(reply_text="True")) as service:
         made = medfact(
             "run", "--race", "--facts", many, "--shots", 0, "--db", url, "--yes", "--model", "openai:gpt-4o",
             "--model", "baseline:negation-cue", "--model", "baseline:always-false", "--base-url", service.base_url,
         )  # fmt: skip
-        calls = sum(service.asked().values())
+        calls = sum(service.call_counts().values())
     assert made.code == 0, made.err
     store = Store(url)
     runs = store.runs()
@@ -277,21 +277,21 @@ def test_a_race_at_services_spends_no_more(many: Path, url: str, medfact: Callab
 
 def test_a_killed_race_goes_on(many: Path, url: str, tmp_path: Path) -> None:
     store = Store(url)
-    with forked_quickly(), MockService(Behaviour(latency=0.05)) as service:
+    with start_fork_server(), MockService(Behaviour(latency=0.05)) as service:
         arguments = ["--db", url, "--base-url", service.base_url, "--in-flight", "8"]
-        started = Command(
+        started = CommandProcess(
             tmp_path / "race", "run", "--race", "--facts", many, "--shots", "0", "--yes", *arguments,
             "--model", "openai:gpt-4o", "--model", "baseline:random",
         )  # fmt: skip
-        until(lambda: sum(service.answered.values()) > 300)
+        wait_until(lambda: sum(service.answer_counts.values()) > 300)
         assert started.kill()
         runs = store.runs()
         kept = {run.run: store.answers.news(run.run).position.size for run in runs}
         assert all(kept.values())
-        before = service.asked()
-        resumed = Command(tmp_path / "race", "resume", *(run.run for run in runs), *arguments).ended(120)
+        before = service.call_counts()
+        resumed = CommandProcess(tmp_path / "race", "resume", *(run.run for run in runs), *arguments).wait(120)
         assert resumed.code == 0, resumed.err
-        after = service.asked()
+        after = service.call_counts()
     assert "race:" in resumed.err
     for run in runs:
         answers = [item.answer for item in store.answers.asked(run.run) if item.answer is not None]
@@ -312,8 +312,8 @@ def test_the_page_runs_a_race_in_one_process(many: Path, url: str) -> None:
     jobs = Jobs(store)
     try:
         jobs.submit_race(dict.fromkeys(runs, (None, None)))
-        until(lambda: all(store.run(run).state in {COMPLETE, DECIDED} for run in runs))
-        until(lambda: jobs.going() == 0)
+        wait_until(lambda: all(store.run(run).state in {COMPLETE, DECIDED} for run in runs))
+        wait_until(lambda: jobs.going() == 0)
     finally:
         jobs.close()
 
@@ -327,9 +327,9 @@ def test_a_race_on_the_page_is_stopped_as_one(many: Path, url: str) -> None:
         jobs = Jobs(store)
         try:
             jobs.submit_race(dict.fromkeys(runs, ("sk-nobody-may-see", None)))
-            until(lambda: all(store.answers.news(run).position.size for run in runs))
+            wait_until(lambda: all(store.answers.news(run).position.size for run in runs))
             jobs.stop(runs[0])
-            until(lambda: all(store.run(run).state == STOPPED for run in runs))
+            wait_until(lambda: all(store.run(run).state == STOPPED for run in runs))
         finally:
             jobs.close()
     assert [store.run(run).reason for run in runs] == [None, None]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mock_batches import MockBatches
+from mock_batches import MockBatchService
 from mock_service import Behaviour, MockService
 from strangers import laptop as laptop
 from strangers import laptop_home as laptop_home
-from strangers import store_of, until_ended
+from strangers import open_store, wait_for_run_end
 from strangers import visitor as visitor
 from visitors import Visitor
 
@@ -82,7 +82,7 @@ def test_the_command_line_reads_a_service_in_each_language_and_compares_it(
 ) -> None:
     runs = {}
     for asked_in in dict.fromkeys((language, "en")):
-        with MockService(Behaviour(writes=knowing(asked_in, WORDS[asked_in]))) as service:
+        with MockService(Behaviour(write_reply=knowing(asked_in, WORDS[asked_in]))) as service:
             done = medfact(
                 *("run", "--language", asked_in, "--model", "openai:x", "--base-url", service.base_url),
                 *("--limit", LIMIT, "--shots", 0, "--db", url),
@@ -112,7 +112,7 @@ def test_the_command_line_reads_a_service_in_each_language_and_compares_it(
 def test_replies_in_another_language_are_read_and_a_note_says_so(
     asked_in: str, answers_in: str, words: tuple[str, str], note: str, medfact: Callable[..., Any], url: str
 ) -> None:
-    with MockService(Behaviour(writes=knowing(asked_in, words))) as service:
+    with MockService(Behaviour(write_reply=knowing(asked_in, words))) as service:
         done = medfact(
             *("run", "--language", asked_in, "--model", "openai:x", "--base-url", service.base_url),
             *("--limit", LIMIT, "--shots", 0, "--db", url),
@@ -125,15 +125,15 @@ def test_replies_in_another_language_are_read_and_a_note_says_so(
 
 @pytest.mark.parametrize(("asked_in", "answers_in"), [*((code, code) for code in WORDS if code != "en"), ("en", "zh")])
 def test_the_page_reads_a_service_in_each_language(asked_in: str, answers_in: str, visitor: Visitor, laptop_home: Path) -> None:
-    with MockService(Behaviour(writes=knowing(asked_in, WORDS[answers_in]))) as service:
+    with MockService(Behaviour(write_reply=knowing(asked_in, WORDS[answers_in]))) as service:
         further = {"asked_in": asked_in} if asked_in != "en" else {}
         made = visitor.evaluate(pairs=LIMIT, service="x", address=service.base_url, key=KEY, models=[], **further)
         assert isinstance(made, list), made
         (run,) = made
-        record = until_ended(laptop_home, run)
+        record = wait_for_run_end(laptop_home, run)
     assert (record.state, record.spec.asked_in) == (COMPLETE, asked_in)
-    assert "80" in visitor.settled(run=run)["fragments"]["scores"]
-    assert right_in(store_of(laptop_home), run) == RIGHT
+    assert "80" in visitor.fetch_settled_page(run=run)["fragments"]["scores"]
+    assert right_in(open_store(laptop_home), run) == RIGHT
     noted = [note for note in record.notes if "though the questions are in" in note]
     assert len(noted) == (asked_in != answers_in)
 
@@ -144,8 +144,8 @@ def right_in(store: Store, run: str) -> float:
 
 
 def test_batches_of_a_service_are_read_in_the_language_of_the_run(medfact: Callable[..., Any], url: str) -> None:
-    with MockBatches() as service:
-        service._talker.does.writes = knowing("de", ("Zutreffend.", r"$\boxed{\text{Unwahr}}$"))
+    with MockBatchService() as service:
+        service._talker.behaviour.write_reply = knowing("de", ("Zutreffend.", r"$\boxed{\text{Unwahr}}$"))
         done = medfact(
             *("run", "--language", "de", "--model", "openai:x", "--base-url", service.base_url, "--batch"),
             *("--limit", LIMIT, "--shots", 0, "--db", url),
@@ -169,7 +169,7 @@ def test_a_reply_that_is_cut_at_its_length_counts_where_its_opening_settles_the_
             reply["choices"][0]["finish_reason"] = "length"
             return reply
 
-    with Cut(Behaviour(writes=knowing("es", words))) as service:
+    with Cut(Behaviour(write_reply=knowing("es", words))) as service:
         run = start(spec_of("es", service=ServiceSettings(base_url=service.base_url)), store)
         [*answer(run, store, key=KEY)]
     items = store.answers.asked(run)
@@ -179,7 +179,7 @@ def test_a_reply_that_is_cut_at_its_length_counts_where_its_opening_settles_the_
 def test_an_answer_that_was_once_read_wrongly_is_read_again_where_it_is_reused(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with MockService(Behaviour(writes=knowing("es", WORDS["es"]))) as service:
+    with MockService(Behaviour(write_reply=knowing("es", WORDS["es"]))) as service:
         spec = spec_of("es", reuse=True, service=ServiceSettings(base_url=service.base_url))
         first = start(spec, store)
         with monkeypatch.context() as before:
@@ -200,7 +200,7 @@ def test_who_refuses_all_under_a_papers_keywords_is_not_said_to_affirm_false_fac
     medfact: Callable[..., Any], url: str
 ) -> None:
     """The keywords find "true" in each refusal: right for half of the statements, as the paper would count it."""
-    with MockService(Behaviour(says=REFUSAL)) as service:
+    with MockService(Behaviour(reply_text=REFUSAL)) as service:
         done = medfact(
             *("run", "--protocol", "pretexttrans", "--model", "openai:x", "--base-url", service.base_url),
             *("--limit", LIMIT, "--shots", 0, "--db", url),
@@ -229,7 +229,7 @@ def test_what_commits_to_an_answer_is_diagnosed_alike_by_keywords_and_by_the_own
     """Of a model that says True to all, every false fact is affirmed under both readings, and nothing is noted."""
     reports = []
     for protocol in ("medfact", "pretexttrans"):
-        with MockService(Behaviour(says="True")) as service:
+        with MockService(Behaviour(reply_text="True")) as service:
             done = medfact(
                 *("run", "--protocol", protocol, "--model", "openai:x", "--base-url", service.base_url),
                 *("--limit", LIMIT, "--shots", 0, "--db", url),

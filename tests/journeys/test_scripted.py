@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from records import reported
-from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
+from records import report_record
+from scripted import FAILED, RIGHT, Key, ScriptedModel, answer_run, spread_signs, statement_key
 from small_facts import write_csv
 
 from medfact.metrics import averages
@@ -67,15 +67,15 @@ def run_of(
     """The report of a run of these facts, and its statements with their answers."""
     store = Store(f"sqlite:///{folder / 'runs.db'}")
     run = start(RunSpec(model="scripted", facts=str(facts_file(folder, facts)), **spec), store)
-    finished = answered(run, store, Scripted.of(run, store, signs, **p))[-1]
+    finished = answer_run(run, store, ScriptedModel.for_run(run, store, signs, **p))[-1]
     assert isinstance(finished, Finished)
     assert finished.state == COMPLETE
-    return reported(store, run), store.answers.asked(run)
+    return report_record(store, run), store.answers.asked(run)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[Asked]]:
-    return run_of(tmp_path_factory.mktemp("scripted"), FACTS, script(SIGNS, list(IMPLICATIONS)), {})
+    return run_of(tmp_path_factory.mktemp("scripted"), FACTS, spread_signs(SIGNS, list(IMPLICATIONS)), {})
 
 
 @pytest.fixture(scope="module")
@@ -100,17 +100,17 @@ def all_are(estimates: Mapping[str, Mapping[str, Any]], expected: Mapping[str, t
 
 
 def test_the_script_is_what_is_on_disk(run: tuple[dict[str, Any], list[Asked]]) -> None:
-    signs = script(SIGNS, list(IMPLICATIONS))
+    signs = spread_signs(SIGNS, list(IMPLICATIONS))
     seen = {}
     for item in run[1]:
         given = item.answer
         assert given is not None
         if given.failure is not None:
-            seen[key_of(item)] = FAILED
+            seen[statement_key(item)] = FAILED
         elif given.answer is None:
-            seen[key_of(item)] = "?"
+            seen[statement_key(item)] = "?"
         else:
-            seen[key_of(item)] = RIGHT if given.answer is item.statement.label else "-"
+            seen[statement_key(item)] = RIGHT if given.answer is item.statement.label else "-"
     assert seen == signs
 
 
@@ -301,7 +301,7 @@ def probable(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     keys = list(IMPLICATIONS)
     p_true = {(*fact, keys[i]): p for fact, row in P_OF_TWO.items() for i, p in enumerate(row) if not math.isnan(p)}
     made, _ = run_of(
-        tmp_path_factory.mktemp("probable"), TWO, script(SIGNS_OF_TWO, keys), {}, p_true=p_true, p_mass=MASS_OF_TWO
+        tmp_path_factory.mktemp("probable"), TWO, spread_signs(SIGNS_OF_TWO, keys), {}, p_true=p_true, p_mass=MASS_OF_TWO
     )
     return made
 
@@ -355,7 +355,7 @@ def test_coherence_of_probabilities(probable: dict[str, Any]) -> None:
 
 
 def floor_of(folder: Path, p: float) -> float:
-    signs = script(SIGNS_OF_TWO, list(IMPLICATIONS))
+    signs = spread_signs(SIGNS_OF_TWO, list(IMPLICATIONS))
     made, _ = run_of(folder, TWO, dict.fromkeys(signs, RIGHT), {}, p_true=dict.fromkeys(signs, p))
     return float(made["calibration"]["ece_floor"])
 
@@ -389,7 +389,7 @@ MORE = {
 @pytest.mark.parametrize(("protocol", "variants"), [("medfact", IMPLICATIONS), ("tpeval", TRUTH_PRESERVING)])
 def test_curves_counted_out(protocol: str, variants: Mapping[str, object], tmp_path: Path) -> None:
     """Any order: the mean over all 8! = 40,320 orders. Fixed order: a plain loop."""
-    made, asked = run_of(tmp_path, FACTS[:4], script(FEW | MORE, list(variants)), {"protocol": protocol})
+    made, asked = run_of(tmp_path, FACTS[:4], spread_signs(FEW | MORE, list(variants)), {"protocol": protocol})
     assert list(made["by_variant"]) == list(variants)
     rows: dict[str, dict[str, bool]] = {}
     for item in asked:
@@ -415,7 +415,7 @@ def test_curves_counted_out(protocol: str, variants: Mapping[str, object], tmp_p
 
 
 def test_tpeval_has_its_own_forms_and_no_implications(tmp_path: Path) -> None:
-    made, _ = run_of(tmp_path, FACTS[:4], script(FEW | MORE, list(TRUTH_PRESERVING)), {"protocol": "tpeval"})
+    made, _ = run_of(tmp_path, FACTS[:4], spread_signs(FEW | MORE, list(TRUTH_PRESERVING)), {"protocol": "tpeval"})
     assert (made["method"], made["by_implications"]) == ("TPEval", {})
     # S1: wrong asthma–joint pain, rosacea–fever (unreadable). S2: gout–wheeze, asthma–joint pain, rosacea–fever.
     # S3: asthma–wheeze, asthma–joint pain. S4: asthma–wheeze, influenza–itch (unreadable).
@@ -515,7 +515,7 @@ FIGURES = (
 
 
 def test_where_every_call_failed_nothing_has_a_value(tmp_path: Path) -> None:
-    signs = script(SIGNS_OF_TWO, list(IMPLICATIONS))
+    signs = spread_signs(SIGNS_OF_TWO, list(IMPLICATIONS))
     made, _ = run_of(tmp_path, TWO, dict.fromkeys(signs, FAILED), {})
     assert (made["statements"], made["facts"], made["answered"], made["failed"]) == (32, 4, 0, 32)
     for name in FIGURES:
@@ -526,7 +526,9 @@ def test_where_every_call_failed_nothing_has_a_value(tmp_path: Path) -> None:
 
 
 def test_without_false_partners_there_is_no_pair_to_score_by_chance_or_otherwise(tmp_path: Path) -> None:
-    signs = {key: "+" for key in script(SIGNS, list(IMPLICATIONS)) if (key[0], key[1]) in {(row[0], row[2]) for row in FACTS}}
+    signs = {
+        key: "+" for key in spread_signs(SIGNS, list(IMPLICATIONS)) if (key[0], key[1]) in {(row[0], row[2]) for row in FACTS}
+    }
     made, _ = run_of(tmp_path, FACTS, signs, {"negatives": 0})
     assert made["pair_joint_accuracy"]["value"] is None
     assert made["chance"]["pair_joint_accuracy"] is None
@@ -541,8 +543,8 @@ def test_a_files_own_false_facts_without_a_partner_make_no_pair(tmp_path: Path) 
     ]
     store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
     run = start(RunSpec(model="scripted", facts=str(write_csv(tmp_path / "facts.csv", rows)), negatives=0), store)
-    signs = script({("gout", "joint pain"): "++++ ++++", ("gout", "itch"): "++++ ++++"}, list(IMPLICATIONS))
-    answered(run, store, Scripted.of(run, store, signs))
-    made = reported(store, run)
+    signs = spread_signs({("gout", "joint pain"): "++++ ++++", ("gout", "itch"): "++++ ++++"}, list(IMPLICATIONS))
+    answer_run(run, store, ScriptedModel.for_run(run, store, signs))
+    made = report_record(store, run)
     assert (made["facts"], made["pair_joint_accuracy"]["value"]) == (2, None)
     assert made["chance"]["pair_joint_accuracy"] is None

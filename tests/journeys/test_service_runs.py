@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from app_builders import jobs as jobs
 from app_builders import no_key as no_key
-from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
-from records import reported
-from waiting import until
+from mock_service import Behaviour, MockService, answer_word, content_fault, hashed_share, p_true
+from records import report_record
+from waiting import wait_until
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
@@ -59,7 +59,7 @@ def told(run_id: str, store: Store, **options: Any) -> Finished:
 def right_by_hand(store: Store, run_id: str) -> float:
     """The share of statements on which the service's own word is the label."""
     asked = store.answers.asked(run_id)
-    return sum((word_of(item_prompt(item)) == "True") == item.statement.label for item in asked) / len(asked)
+    return sum((answer_word(item_prompt(item)) == "True") == item.statement.label for item in asked) / len(asked)
 
 
 def item_prompt(item: Any) -> str:
@@ -74,13 +74,13 @@ def test_a_healthy_run_says_what_the_service_said(facts_file: Path, store: Store
     with MockService() as service:
         run_id = start(spec := spec_of(service, facts_file), store)
         assert told(run_id, store).state == COMPLETE
-        assert set(service.asked().values()) == {1}
+        assert set(service.call_counts().values()) == {1}
     asked = store.answers.asked(run_id)
     assert len(asked) == 432
     for item in asked:
         assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
-        assert item.answer.raw == word_of(item_prompt(item))
-    made = reported(store, run_id)
+        assert item.answer.raw == answer_word(item_prompt(item))
+    made = report_record(store, run_id)
     assert made["average_accuracy"]["value"] == pytest.approx(right_by_hand(store, run_id))
     assert made["service"]["calls"] == 432
     assert 0.5 < costs(spec)["prompt_tokens"] / made["service"]["prompt_tokens"] < 2, "the estimate is near"
@@ -97,22 +97,24 @@ def test_faults_lose_nothing_and_the_always_failing_can_be_asked_again(facts_fil
         healthy = start(spec_of(service, facts_file), store)
         told(healthy, store)
     sticky = {"500": 0.01}
-    with MockService(Behaviour(faults=TRANSIENT, sticky=sticky)) as service:
+    with MockService(Behaviour(call_faults=TRANSIENT, prompt_faults=sticky)) as service:
         run_id = start(spec_of(service, facts_file, settings={"tries": 4}), store)
         finished = told(run_id, store)
         prompts = {item_prompt(item): item for item in store.answers.asked(run_id)}
-        always = {prompt for prompt in prompts if share("sticky", prompt) < 0.01}
+        always = {prompt for prompt in prompts if hashed_share("sticky", prompt) < 0.01}
         assert always
         assert finished.failed == len(always)
         assert {prompt for prompt, item in prompts.items() if item.answer.failure} == always
-        assert all(service.answered[prompt] == 1 for prompt in prompts.keys() - always), "none is asked again once answered"
-        service.does.sticky = {}
-        before = service.asked()
+        assert all(service.answer_counts[prompt] == 1 for prompt in prompts.keys() - always), (
+            "none is asked again once answered"
+        )
+        service.behaviour.prompt_faults = {}
+        before = service.call_counts()
         finished = told(run_id, store)
         assert (finished.state, finished.failed) == (COMPLETE, 0)
-        again = service.asked() - before
+        again = service.call_counts() - before
         assert set(again) == always, "resume asks the failed ones alone"
-    one, other = (reported(store, run)["average_accuracy"] for run in (healthy, run_id))
+    one, other = (report_record(store, run)["average_accuracy"] for run in (healthy, run_id))
     assert one == other
 
 
@@ -126,25 +128,25 @@ def test_four_fates(facts_file: Path, store: Store) -> None:
         "length": 0.02,
         "content_filter": 0.02,
     }
-    with MockService(Behaviour(content=content, sticky={"500": 0.01})) as service:
+    with MockService(Behaviour(content_faults=content, prompt_faults={"500": 0.01})) as service:
         run_id = start(spec_of(service, facts_file, settings={"tries": 1}), store)
         told(run_id, store)
-    fates = {item_prompt(item): fault_of_content(content, item_prompt(item)) for item in store.answers.asked(run_id)}
+    fates = {item_prompt(item): content_fault(content, item_prompt(item)) for item in store.answers.asked(run_id)}
     unreadable = readable = failed = 0
     for item in store.answers.asked(run_id):
         fate, given = fates[item_prompt(item)], item.answer
         if given.failure is not None:
             failed += 1
-            assert share("sticky", item_prompt(item)) < 0.01
+            assert hashed_share("sticky", item_prompt(item)) < 0.01
         elif fate in {"", "hedge"}:
             readable += 1
-            assert given.answer is (word_of(item_prompt(item)) == "True"), "a hedge says its answer"
+            assert given.answer is (answer_word(item_prompt(item)) == "True"), "a hedge says its answer"
         else:
             unreadable += 1
             assert given.answer is None, fate
             cuts = {"length": "length", "content_filter": "content_filter", "refusal": "content_filter"}
             assert given.cut == cuts.get(fate)
-    made = reported(store, run_id)
+    made = report_record(store, run_id)
     assert (made["right"] + made["wrong"], made["unreadable"], made["failed"]) == (readable, unreadable, failed)
     assert min(readable, unreadable, failed) > 0
     assert f"{unreadable} unreadable (counted as wrong); {failed} failed (not counted)" in report_text(
@@ -160,7 +162,7 @@ def test_bounds_where_the_service_shows_five_alternatives(facts_file: Path, stor
     assert bounded
     for item in bounded:
         assert item.answer.p_low - 1e-9 <= p_true(item_prompt(item)) <= item.answer.p_high + 1e-9
-    made = reported(store, run_id)
+    made = report_record(store, run_id)
     assert made["service"]["bounded"]["n"] == len(bounded)
     assert "known within bounds" in " ".join(bill_in_words(made["service"]))
 
@@ -174,7 +176,7 @@ def test_what_ends_a_run_is_one_sentence_without_the_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
-    with MockService(Behaviour(every=every)) as service:
+    with MockService(Behaviour(constant_fault=every)) as service:
         run_id = start(spec_of(service, facts_file), store)
         begun = time.monotonic()
         list(answer(run_id, store, key=KEY))
@@ -196,13 +198,13 @@ def test_what_came_before_the_end_is_kept(facts_file: Path, store: Store) -> Non
         events = answer(run_id, store, key=KEY)
         for event in events:
             if isinstance(event, AnswersSaved):
-                service.does.every = "quota"
+                service.behaviour.constant_fault = "quota"
         assert store.run(run_id).state == FAILED_RUN
         kept = {item_prompt(item) for item in store.answers.asked(run_id) if item.answer is not None}
-        assert set(service.answered) - kept == set()
-        service.does.every = ""
+        assert set(service.answer_counts) - kept == set()
+        service.behaviour.constant_fault = ""
         assert told(run_id, store).state == COMPLETE
-        assert set(service.answered.values()) == {1}, "nothing is paid twice"
+        assert set(service.answer_counts.values()) == {1}, "nothing is paid twice"
 
 
 def test_no_key_reaches_the_command_lines_output(
@@ -211,7 +213,7 @@ def test_no_key_reaches_the_command_lines_output(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     common = ("--facts", facts_file, "--db", url, "--shots", 0, "--model", "openai:gpt-4o")
-    with MockService(Behaviour(every="401")) as service:
+    with MockService(Behaviour(constant_fault="401")) as service:
         outcome = medfact("run", *common, "--base-url", service.base_url)
     assert outcome.code == 2
     assert outcome.err.count("Traceback") == 0
@@ -281,7 +283,7 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         finished = told(run_id, store)
         assert (finished.state, store.run(run_id).state) == (STOPPED, STOPPED)
         assert "The budget of $0.004 is spent" in (finished.reason or "")
-        spent = reported(store, run_id)["service"]["usd"]
+        spent = report_record(store, run_id)["service"]["usd"]
         done = sum(item.answer is not None for item in store.answers.asked(run_id))
         batch = 8 * spent / done * 1.5  # those in flight; some cost half as much again as the others
         assert limit <= spent <= limit + batch
@@ -289,7 +291,7 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         assert told(run_id, store).state == STOPPED, "nothing is asked while the budget is spent"
         assert sum(item.answer is not None for item in store.answers.asked(run_id)) == done
         assert told(run_id, store, budget=10.0).state == COMPLETE
-        assert all(count == 1 for count in service.answered.values()), "nothing is paid twice"
+        assert all(count == 1 for count in service.answer_counts.values()), "nothing is paid twice"
 
 
 def test_a_budget_wants_a_price(facts_file: Path, store: Store) -> None:
@@ -344,20 +346,20 @@ def test_answers_are_reused_by_leave(facts_file: Path, store: Store) -> None:
             run_id = start(spec_of(service, facts_file, reuse=reuse), store)
             assert told(run_id, store).state == COMPLETE
             assert len(service.calls) == calls
-        made = reported(store, run_id)
+        made = report_record(store, run_id)
         assert (made["service"]["reused"], made["service"]["calls"], made["service"]["usd"]) == (432, 0, 0.0)
         assert "432 answers were taken from identical prompts" in " ".join(bill_in_words(made["service"]))
-        assert made["average_accuracy"] == reported(store, first)["average_accuracy"]
+        assert made["average_accuracy"] == report_record(store, first)["average_accuracy"]
         other = start(spec_of(service, facts_file, reuse=True, settings={"temperature": None}), store)
         told(other, store)
-        assert reported(store, other)["service"]["reused"] == 0, "other settings are another question"
+        assert report_record(store, other)["service"]["reused"] == 0, "other settings are another question"
 
 
 # ------------------------------------------------------------------------- sources, jobs
 
 
 def test_sources_of_p_true_are_never_mixed(facts_file: Path, store: Store) -> None:
-    with MockService(Behaviour(sampled=True)) as service:
+    with MockService(Behaviour(is_sampled=True)) as service:
         runs = [
             start(spec_of(service, facts_file, per_relation=3, settings=settings), store) for settings in ({}, {"repeats": 3})
         ]
@@ -381,17 +383,17 @@ def drawn(reports: dict[str, Report]) -> list[dict[str, Any]]:
 
 
 def test_stop_ends_a_slow_service_soon_and_keeps_what_came(facts_file: Path, jobs: Jobs) -> None:
-    with MockService(Behaviour(latency=0.05, sticky={"hang": 0.3})) as service:
+    with MockService(Behaviour(latency=0.05, prompt_faults={"hang": 0.3})) as service:
         run_id = start(spec_of(service, facts_file, settings={"in_flight": 200}), jobs.store)
         beside = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), jobs.store)
         jobs.submit(run_id, KEY)
         jobs.submit(beside)
-        until(lambda: jobs.snapshot(run_id).done >= 64)
-        until(lambda: jobs.snapshot(beside).state == COMPLETE)
+        wait_until(lambda: jobs.snapshot(run_id).done >= 64)
+        wait_until(lambda: jobs.snapshot(beside).state == COMPLETE)
         begun = time.monotonic()
         jobs.stop(run_id)
-        until(lambda: jobs.snapshot(run_id).state == STOPPED)
+        wait_until(lambda: jobs.snapshot(run_id).state == STOPPED)
         assert time.monotonic() - begun < 20, "the calls that hang would take a minute"
         kept = {item_prompt(item) for item in jobs.store.answers.asked(run_id) if item.answer is not None}
-    assert set(service.answered) - kept == set(), "what was received is kept"
+    assert set(service.answer_counts) - kept == set(), "what was received is kept"
     assert KEY not in json.dumps([run.spec.to_record() for run in jobs.store.runs()])

@@ -115,9 +115,9 @@ def test_a_run_goes_on_at_its_service_with_its_key(
     pair: tuple[MockService, MockService], called: None, home: Path, medfact: Callable[..., Any]
 ) -> None:
     one, other = pair
-    one.does.sticky = {"500": 1.0}
+    one.behaviour.prompt_faults = {"500": 1.0}
     ran = medfact("run", "--model", "one:m", *ASKED, "--tries", 1, "--in-flight", 1)
-    one.does.sticky = {}
+    one.behaviour.prompt_faults = {}
     store = Store(f"sqlite:///{home / 'medfact.db'}")
     (run,) = store.runs()
     assert run.state != COMPLETE

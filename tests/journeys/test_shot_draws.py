@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import finished, recorded
-from records import measured, reported
-from scripted import Key, Scripted, answered, key_of, script
-from small_facts import Answerer, write_csv
+from recorded import complete_run, finished_event
+from records import metrics_record, report_record
+from scripted import Key, ScriptedModel, answer_run, spread_signs, statement_key
+from small_facts import StubModel, write_csv
 
 from medfact.errors import Mistake
 from medfact.metrics import FAILED, UNREADABLE, Names, Records
@@ -49,7 +49,7 @@ BY_DRAW = (
 
 def signs_of(by_draw: Sequence[dict[tuple[str, str], str]]) -> dict[Key, str]:
     """One sign per draw for each statement."""
-    spread = [script(signs, list(IMPLICATIONS)) for signs in by_draw]
+    spread = [spread_signs(signs, list(IMPLICATIONS)) for signs in by_draw]
     return {key: "".join(signs[key] for signs in spread) for key in spread[0]}
 
 
@@ -66,7 +66,7 @@ def spec(facts_file: Path) -> RunSpec:
 
 def scripted(spec: RunSpec, store: Store, by_draw: Sequence[dict[tuple[str, str], str]]) -> str:
     run_id = start(spec, store)
-    finished = answered(run_id, store, Scripted.of(run_id, store, signs_of(by_draw)))[-1]
+    finished = answer_run(run_id, store, ScriptedModel.for_run(run_id, store, signs_of(by_draw)))[-1]
     assert isinstance(finished, Finished)
     assert finished.state == COMPLETE
     return run_id
@@ -83,13 +83,13 @@ def shots_before(prompt: Prompt) -> str:
 
 def test_every_statement_is_asked_after_each_draw_once(spec: RunSpec, store: Store) -> None:
     run_id = start(spec, store)
-    model = Answerer()
+    model = StubModel()
     list(answer(run_id, store, load=model.load))
     asked = store.answers.asked(run_id)
-    assert len(model.asked) == len(asked) == store.run(run_id).statements == 48 * DRAWS
+    assert len(model.prompts) == len(asked) == store.run(run_id).statements == 48 * DRAWS
     assert set(Counter((item.statement.statement_id, item.draw) for item in asked).values()) == {1}
     shots: defaultdict[str, set[str]] = defaultdict(set)
-    for item, prompt in zip(asked, model.asked, strict=True):
+    for item, prompt in zip(asked, model.prompts, strict=True):
         assert item.statement.text == prompt.statement
         shots[item.statement.statement_id].add(shots_before(prompt))
     assert len(shots) == 48
@@ -104,10 +104,10 @@ def test_every_statement_is_asked_after_each_draw_once(spec: RunSpec, store: Sto
 
 def test_all_statements_of_a_group_and_draw_have_one_prefix(spec: RunSpec, store: Store) -> None:
     run_id = start(spec, store)
-    model = Answerer()
+    model = StubModel()
     list(answer(run_id, store, load=model.load))
     prefixes: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
-    for item, prompt in zip(store.answers.asked(run_id), model.asked, strict=True):
+    for item, prompt in zip(store.answers.asked(run_id), model.prompts, strict=True):
         prefixes[item.statement.fact.relation, item.statement.variant, item.draw].add(shots_before(prompt))
     assert {len(of_group) for of_group in prefixes.values()} == {1}
     assert len(set.union(*prefixes.values())) == len(prefixes)
@@ -139,7 +139,7 @@ def test_the_first_draw_is_the_run_with_one(spec: RunSpec, store: Store) -> None
     assert {planned.shots_of for planned in three.statements[48:]}.isdisjoint(one.demonstrations)
 
     def keys(given: RunSpec) -> list[str]:
-        run_id = recorded(given, store, load=Answerer().load)
+        run_id = complete_run(given, store, load=StubModel().load)
         return [item.answer.key for item in store.answers.asked(run_id) if item.answer is not None]
 
     ours = keys(spec)
@@ -181,7 +181,7 @@ def test_no_two_draws_are_the_same_demonstrations(shots: int, facts_file: Path) 
 
 
 def test_figures_over_three_draws_by_hand(two: RunSpec, store: Store) -> None:
-    made = reported(store, scripted(two, store, BY_DRAW))
+    made = report_record(store, scripted(two, store, BY_DRAW))
     assert (made["facts"], made["shot_draws"], made["statements"], made["answered"]) == (4, 3, 3 * 32, 96)
     # (32/32 + 16/32 + 8/32) / 3 = 56/96
     average = made["average_accuracy"]
@@ -229,7 +229,7 @@ def test_people_read_of_how_many_facts_and_draws(two: RunSpec, store: Store) -> 
 
 def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec, store: Store) -> None:
     last = {**BY_DRAW[2], ("gout", "joint pain"): "+++! ++++"}
-    made = reported(store, scripted(two, store, (*BY_DRAW[:2], last)))
+    made = report_record(store, scripted(two, store, (*BY_DRAW[:2], last)))
     assert (made["failed"], made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (1, pytest.approx(4 / 11), 11)
     assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (pytest.approx(2 / 5), 5)
 
@@ -237,12 +237,12 @@ def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec,
 def test_live_figures_are_the_reports(two: RunSpec, store: Store) -> None:
     run_id = start(two, store)
     board = Board(store.answers.sheet(run_id))
-    for _ in answer(run_id, store, load=Scripted.of(run_id, store, signs_of(BY_DRAW)).load):
+    for _ in answer(run_id, store, load=ScriptedModel.for_run(run_id, store, signs_of(BY_DRAW)).load):
         board.take(store.answers.news(run_id, board.changed))
     whole = board_of(store, run_id)
     codes = [answer_code(item) for item in store.answers.asked(run_id)]
     assert board.answer.tolist() == whole.answer.tolist() == codes
-    np.testing.assert_equal(measured(board.records()), measured(whole.records()))
+    np.testing.assert_equal(metrics_record(board.records()), metrics_record(whole.records()))
 
 
 def answer_code(item: Asked) -> int:
@@ -266,8 +266,8 @@ def records_by_draw(spec: RunSpec, store: Store, right: Sequence[float]) -> Reco
     run_id = start(spec, store)
     signs: defaultdict[Key, str] = defaultdict(str)
     for number, item in enumerate(store.answers.asked(run_id)):
-        signs[key_of(item)] += "+" if (number * 0.618034) % 1 < right[item.draw] else "-"
-    answered(run_id, store, Scripted.of(run_id, store, signs))
+        signs[statement_key(item)] += "+" if (number * 0.618034) % 1 < right[item.draw] else "-"
+    answer_run(run_id, store, ScriptedModel.for_run(run_id, store, signs))
     return board_of(store, run_id).records()
 
 
@@ -297,7 +297,7 @@ def test_the_same_answers_again_make_nobody_surer(name: str) -> None:
     signs = np.array([[True] * 8, [True] * 7 + [False]] * heads)
     once = records_of_signs(signs, draws=1)
     again = records_of_signs(signs, draws=DRAWS)
-    expected, made = measured(once)[name], measured(again)[name]
+    expected, made = metrics_record(once)[name], metrics_record(again)[name]
     assert made["value"] == expected["value"]
     assert (made["low"], made["high"]) == pytest.approx((expected["low"], expected["high"]))
 
@@ -343,18 +343,18 @@ def test_after_a_stop_only_what_is_pending_is_asked(
     """144 statements: one batch of 32 lies within the first draw, the second ends in the second, the fourth in the third."""
     monkeypatch.setattr("medfact.runs.ask.BATCH", 32)
     run_id = start(spec, store)
-    first, turns = Answerer(), iter([*[False] * batches, True])
-    ended = finished(answer(run_id, store, stopped=lambda: next(turns), load=first.load))
-    assert (ended.state, len(first.asked)) == (STOPPED, 32 * batches)
+    first, turns = StubModel(), iter([*[False] * batches, True])
+    ended = finished_event(answer(run_id, store, stopped=lambda: next(turns), load=first.load))
+    assert (ended.state, len(first.prompts)) == (STOPPED, 32 * batches)
     before = [item.answer for item in store.answers.asked(run_id)][: 32 * batches]
 
-    later = Answerer(lambda prompt: "False")
+    later = StubModel(lambda prompt: "False")
     started, *_, ended = answer(run_id, Store(store.url), load=later.load)
     assert isinstance(started, Started)
     assert isinstance(ended, Finished)
     assert (started.statements, started.answered, ended.state) == (144, 32 * batches, COMPLETE)
-    assert len(later.asked) == 144 - 32 * batches
-    assert {prompt.content for prompt in later.asked}.isdisjoint(prompt.content for prompt in first.asked)
+    assert len(later.prompts) == 144 - 32 * batches
+    assert {prompt.content for prompt in later.prompts}.isdisjoint(prompt.content for prompt in first.prompts)
     asked = store.answers.asked(run_id)
     assert [item.answer for item in asked][: 32 * batches] == before
     assert all(item.answer is not None and item.answer.answer is False for item in asked[32 * batches :])
@@ -364,9 +364,9 @@ def test_a_failure_in_one_draw_is_asked_again_in_that_draw(two: RunSpec, store: 
     failing = {**BY_DRAW[1], ("asthma", "wheeze"): "++!+ ++++"}
     run_id = scripted(two, store, (BY_DRAW[0], failing, BY_DRAW[2]))
     before = store.answers.asked(run_id)
-    model = Scripted.of(run_id, store, signs_of((BY_DRAW[2], BY_DRAW[0], BY_DRAW[2])))
-    answered(run_id, store, model)
-    assert [(key_of(item), item.draw) for item in model.asked] == [(("asthma", "wheeze", "ins"), 1)]
+    model = ScriptedModel.for_run(run_id, store, signs_of((BY_DRAW[2], BY_DRAW[0], BY_DRAW[2])))
+    answer_run(run_id, store, model)
+    assert [(statement_key(item), item.draw) for item in model.statements] == [(("asthma", "wheeze", "ins"), 1)]
     changed = [(a, b) for a, b in zip(before, store.answers.asked(run_id), strict=True) if a != b]
     ((old, new),) = changed
     assert (old.draw, new.draw) == (1, 1)

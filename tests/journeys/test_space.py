@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
-from app_builders import SPACE, space_visitor_of
-from browser import module_folder, served, without_rates
+from app_builders import SPACE, space_visitor_fixture
+from browser import disable_rate_limits, module_folder_fixture, serve_app
 from installed import ROOT
 from mock_service import MockService
-from strangers import TABLE, imported, store_of, until_ended
+from strangers import TABLE, import_visitor_run, open_store, wait_for_run_end
 from visitors import Visitor
 
 from medfact.models import ServiceSettings
@@ -32,20 +32,20 @@ NAMES = ("OPENAI_API_KEY", "MEDFACT_ENCODER_KEY", "UMLS_API_KEY", "NCBI_API_KEY"
 MARK = "what-only-the-server-may-read"
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
 def space(home: Path) -> Iterator[str]:
     """The app as a Space starts it; its requests are not counted, or the tests would wait for each other."""
     (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
-    uncounted = without_rates(home)["MEDFACT_LIMITS"]
-    with served(home, **dict.fromkeys(NAMES, KEY), **SPACE, MEDFACT_LIMITS=uncounted, MEDFACT_IMPORTS="1") as url:
+    uncounted = disable_rate_limits(home)["MEDFACT_LIMITS"]
+    with serve_app(home, **dict.fromkeys(NAMES, KEY), **SPACE, MEDFACT_LIMITS=uncounted, MEDFACT_IMPORTS="1") as url:
         yield url
     assert not re.search(f"Traceback|{KEY}", (home / "log.txt").read_text())
 
 
-visitor, stranger = space_visitor_of("space"), space_visitor_of("space")
+visitor, stranger = space_visitor_fixture("space"), space_visitor_fixture("space")
 
 
 # ------------------------------------------------------------------------- folders
@@ -92,7 +92,7 @@ def test_no_field_of_a_page_names_a_file_of_the_server(visitor: Visitor, home: P
             if field.keys() & {"source", "pool", "corpus", "rows", "models", "encoder"}:
                 assert isinstance(said, str), f"{field} was taken"
         for name in ("take_file", "take_pool", "take_documents", "take_frequencies"):
-            assert MARK not in json.dumps(visitor.act(name, path))
+            assert MARK not in json.dumps(visitor.press_button(name, path))
         for address in (
             f"/gradio_api/file={path}",
             f"/download/{path}/answers.csv",
@@ -149,11 +149,11 @@ def test_no_imported_run_leads_inside_when_it_is_resumed_or_repeated(visitor: Vi
     """Not with a typed key either. `test_strangers_runs.py` tries every field, the encoder's too."""
     with MockService() as service:
         spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
-        run = imported(visitor, home, spec, tmp_path)
-        before = store_of(home).run(run).finished_at
+        run = import_visitor_run(visitor, home, spec, tmp_path)
+        before = open_store(home).run(run).finished_at
         visitor.resume(run, "sk-typed-0123456789")
-        visitor.act("again", run=run)
-        assert "not a public address" in str(until_ended(home, run, before).reason)
+        visitor.press_button("again", run=run)
+        assert "not a public address" in str(wait_for_run_end(home, run, before).reason)
         assert service.calls == []
 
 
@@ -162,9 +162,9 @@ def test_no_imported_run_leads_inside_when_it_is_resumed_or_repeated(visitor: Vi
 
 def test_anothers_upload_is_nobody_elses(visitor: Visitor, stranger: Visitor) -> None:
     path = visitor.upload("facts.csv", TABLE)
-    assert "14 true facts read" in json.dumps(visitor.act("take_file", path))
+    assert "14 true facts read" in json.dumps(visitor.press_button("take_file", path))
     for name in ("take_file", "take_pool", "take_documents", "take_frequencies"):
-        told = json.dumps(stranger.act(name, path))
+        told = json.dumps(stranger.press_button(name, path))
         assert "disease1" not in told
         assert "true facts read" not in told
     assert "not here, or not yours" in str(stranger.evaluate("baseline:random", source={"facts": path, "columns": []}))
@@ -173,25 +173,25 @@ def test_anothers_upload_is_nobody_elses(visitor: Visitor, stranger: Visitor) ->
         stranger.evaluate("baseline:random", retrieval="sparse", settings=[READ], corpus=path)
     )
     assert stranger.http.get(f"/gradio_api/file={path}").status_code == 404
-    assert "not here" in json.dumps(stranger.act("bring", path, of="runs"))
+    assert "not here" in json.dumps(stranger.press_button("bring", path, page_name="runs"))
     assert visitor.http.get(f"/gradio_api/file={path}").content == TABLE
     assert stranger.upload("facts.csv", TABLE) == path, "the same content: it is the property of both from now on"
-    assert "14 true facts read" in json.dumps(stranger.act("take_file", path))
+    assert "14 true facts read" in json.dumps(stranger.press_button("take_file", path))
 
 
 def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(
     visitor: Visitor, stranger: Visitor, home: Path
 ) -> None:
     (run,) = visitor.evaluate("baseline:random")
-    until_ended(home, run)
-    assert run not in json.dumps([stranger.look(page) for page in ("evaluate", "runs", "review", "write", "facts")])
+    wait_for_run_end(home, run)
+    assert run not in json.dumps([stranger.fetch_page(page) for page in ("evaluate", "runs", "review", "write", "facts")])
     for part in (run[:31], f"{run[:-1]}%", run.upper(), "%", "_" * 32):
-        assert run not in json.dumps(stranger.look(run=part)) or part == run.upper()
+        assert run not in json.dumps(stranger.fetch_page(run=part)) or part == run.upper()
         assert stranger.http.get(f"/export/{part}").status_code == 404
     for name in ("delete", "save", "undo", "stop", "resume"):
         for page in ("runs", "evaluate", "write"):
-            stranger.act(name, run, of=page, run=run, fields={"name": "mine now"})
-    record = store_of(home).run(run)
+            stranger.press_button(name, run, page_name=page, run=run, fields={"name": "mine now"})
+    record = open_store(home).run(run)
     assert (record.owner, record.name, record.state) == (visitor.owner, None, "complete")
 
 
@@ -199,19 +199,19 @@ def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(
     "cookie", ["medfact-visitor=local", "medfact-visitor=demonstration", "medfact-visitor=nobody", "medfact-visitor="]
 )
 def test_no_cookie_makes_a_visitor_the_host(cookie: str, space: str, home: Path) -> None:
-    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(home))
+    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), open_store(home))
     with Visitor(space, cookie=cookie) as forger:
-        assert theirs not in json.dumps(forger.look("runs"))
-        forger.act("delete", theirs, of="runs")
+        assert theirs not in json.dumps(forger.fetch_page("runs"))
+        forger.press_button("delete", theirs, page_name="runs")
         assert "needs a cookie" in str(forger.evaluate("baseline:random"))
-    assert store_of(home).run(theirs).owner == "local"
+    assert open_store(home).run(theirs).owner == "local"
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-User", "Remote-User", "X-Forwarded-For", "Forwarded", "X-Real-IP"])
 def test_no_header_makes_a_visitor_another(header: str, space: str, home: Path) -> None:
-    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(home))
+    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), open_store(home))
     with Visitor(space, **{header: "127.0.0.1", "cookie": f"medfact-visitor={'e' * 32}"}) as forger:
-        assert theirs not in json.dumps(forger.look("runs"))
+        assert theirs not in json.dumps(forger.fetch_page("runs"))
 
 
 # ------------------------------------------------------------------------- keys
@@ -222,11 +222,11 @@ def test_no_key_of_the_host_comes_out(visitor: Visitor, home: Path) -> None:
     said = [visitor.evaluate(service="gpt-4o"), visitor.evaluate(service="m", address="https://api.openai.com/v1")]
     assert all("No key for api.openai.com" in unescape(str(one)) for one in said)
     (run,) = visitor.evaluate("baseline:random")
-    until_ended(home, run)
+    wait_for_run_end(home, run)
     for address in ("/", "/config", "/gradio_api/info", "/gradio_api/startup-events", "/healthz", f"/export/{run}",
                     f"/download/{run}/report.html", f"/download/{run}/log-inspect", "/nothing"):  # fmt: skip
         assert KEY.encode() not in visitor.http.get(address).content
-    pages = [visitor.look(page) for page in ("evaluate", "facts", "review", "studio", "write", "runs")]
-    assert KEY not in json.dumps([*pages, visitor.look("runs", told=run)])
+    pages = [visitor.fetch_page(page) for page in ("evaluate", "facts", "review", "studio", "write", "runs")]
+    assert KEY not in json.dumps([*pages, visitor.fetch_page("runs", told=run)])
     kept = [file for file in home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
     assert kept == []

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, error, said
-from recorded import finished
-from small_models import small_llama
+from odd_service import Reply, Request, ScriptedService, chat_reply, error_body
+from recorded import finished_event
+from small_models import write_small_llama
 
 from medfact.answers.prompts import CONFIDENCE_QUESTION
 from medfact.exchange.rows import answer_row
@@ -69,13 +69,13 @@ def told_of(request: Request) -> str:
     return str(request.body["messages"][-2]["content"])
 
 
-def spec_of(service: OddService, facts: Path, settings: dict[str, Any] | None = None, **more: Any) -> RunSpec:
+def spec_of(service: ScriptedService, facts: Path, settings: dict[str, Any] | None = None, **more: Any) -> RunSpec:
     own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, **(settings or {}))
     return RunSpec(**{"model": "openai:m", "facts": str(facts), "limit": 2, "shots": 0, "service": own, "stated": True, **more})
 
 
 def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
-    last = finished(run(spec, store))
+    last = finished_event(run(spec, store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     return store.run(last.run), list(store.answers.asked(last.run))
 
@@ -83,12 +83,12 @@ def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
 def by_statement(request: Request) -> Reply:
     """True of every second statement, sure by 80 of it; and of the others sure by a number of no use or 90."""
     if is_second(request):
-        return Reply(said("80" if told_of(request) == "True" else "90, or 95" if "not" in str(request.body) else "90"))
-    return Reply(said("True" if len(request.prompt) % 2 else "False"))
+        return Reply(chat_reply("80" if told_of(request) == "True" else "90, or 95" if "not" in str(request.body) else "90"))
+    return Reply(chat_reply("True" if len(request.prompt) % 2 else "False"))
 
 
 def test_sureness_becomes_p_true_and_is_recorded(facts_file: Path, store: Store) -> None:
-    with OddService(by_statement) as service:
+    with ScriptedService(by_statement) as service:
         record, items = asked(spec_of(service, facts_file), store)
         seconds = [request for request in service.requests if is_second(request)]
         assert len(seconds) == len(items)
@@ -114,10 +114,10 @@ def test_who_does_not_answer_is_not_asked_how_sure_and_a_failed_second_call_is_n
 ) -> None:
     def reply(request: Request) -> Reply:
         if is_second(request):
-            return Reply(error("out of order"), 500)
-        return Reply(said("True" if len(request.prompt) % 2 else "I am a language model."))
+            return Reply(error_body("out of order"), 500)
+        return Reply(chat_reply("True" if len(request.prompt) % 2 else "I am a language model."))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         _, items = asked(spec_of(service, facts_file, {"tries": 1}), store)
         texts = {told_of(request) for request in service.requests if is_second(request)}
     assert texts == {"True"}
@@ -129,9 +129,11 @@ def test_who_does_not_answer_is_not_asked_how_sure_and_a_failed_second_call_is_n
 
 def test_a_model_that_thinks_is_asked_without_its_thinking(facts_file: Path, store: Store) -> None:
     def reply(request: Request) -> Reply:
-        return Reply(said("<think>0 or 100?</think>\n\n70" if is_second(request) else "<think>False? No.</think>\n\nTrue"))
+        return Reply(
+            chat_reply("<think>0 or 100?</think>\n\n70" if is_second(request) else "<think>False? No.</think>\n\nTrue")
+        )
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         _, items = asked(spec_of(service, facts_file), store)
         assert {told_of(request) for request in service.requests if is_second(request)} == {"True"}
     assert {(item.answer.p_true, item.answer.stated) for item in items if item.answer} == {(0.7, "70")}
@@ -145,21 +147,21 @@ def test_a_text_goes_on_with_the_question_and_a_note_says_so(facts_file: Path, s
             {"choices": [{"text": text, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
         )
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         record, items = asked(spec_of(service, facts_file, {"completions": True}), store)
     assert {item.answer and item.answer.p_true for item in items} == {0.65}
     assert any("goes on with" in note for note in record.notes)
 
 
 def test_the_second_turn_is_estimated_beforehand(facts_file: Path) -> None:
-    with OddService(by_statement) as service:
+    with ScriptedService(by_statement) as service:
         stated, plain = (costs(spec_of(service, facts_file, stated=stated)) for stated in (True, False))
     assert stated["prompt_tokens"] > 2 * plain["prompt_tokens"]
     assert stated["completion_tokens"] == 2 * plain["completion_tokens"]
 
 
 def test_sources_are_named_and_never_in_one_plot(facts_file: Path, store: Store) -> None:
-    with OddService(by_statement) as service:
+    with ScriptedService(by_statement) as service:
         records = [
             asked(spec_of(service, facts_file, settings, stated=stated), store)[0]
             for settings, stated in (({"repeats": 2}, False), ({}, True))
@@ -203,7 +205,7 @@ class Talker:
 def test_a_model_on_this_machine_is_asked_too(chat: bool, facts_file: Path, store: Store) -> None:
     model = Talker(chat)
     record = start(RunSpec("hf:talker", facts=str(facts_file), limit=2, shots=0, stated=True), store)
-    finished(answer(record, store, load=lambda *_, **__: model))
+    finished_event(answer(record, store, load=lambda *_, **__: model))
     items = store.answers.asked(record)
     assert {(item.answer.answer, item.answer.p_true, item.answer.stated) for item in items if item.answer} == {
         (False, 0.6, "40")
@@ -215,7 +217,7 @@ def test_a_model_on_this_machine_is_asked_too(chat: bool, facts_file: Path, stor
 
 @pytest.mark.model
 def test_a_small_chat_model_gets_a_second_turn(facts_file: Path, tmp_path: Path, store: Store) -> None:
-    folder = small_llama(tmp_path / "llama", chat=True, lean=3.0, context=4096)
+    folder = write_small_llama(tmp_path / "llama", chat=True, lean=3.0, context=4096)
     record, items = asked(RunSpec(f"hf:{folder}", facts=str(facts_file), limit=1, shots=0, stated=True), store)
     readable = [item.answer for item in items if item.answer and item.answer.answer is not None]
     assert readable
@@ -241,7 +243,7 @@ def test_repeats_and_stated_exclude_each_other(medfact: Callable[..., Any]) -> N
 def test_a_file_of_a_run_brings_what_was_stated(
     facts_file: Path, tmp_path: Path, medfact: Callable[..., Any], store: Store
 ) -> None:
-    with OddService(by_statement) as service:
+    with ScriptedService(by_statement) as service:
         record, items = asked(spec_of(service, facts_file), store)
     assert medfact("export", record.run, "-o", tmp_path / "run.jsonl.gz", "--db", store.url).code == 0
     other = f"sqlite:///{tmp_path / 'other.db'}"

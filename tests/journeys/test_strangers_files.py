@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from browser import served, without_rates
-from programs import Program
-from recorded import recorded
-from run_files import altered, exported
-from strangers import store_of, until_ended
+from browser import disable_rate_limits, serve_app
+from programs import ApiClient
+from recorded import complete_run
+from run_files import alter_run_file, export_run_file
+from strangers import open_store, wait_for_run_end
 from visitors import Visitor
 
 from medfact.runs.run import answer
@@ -32,7 +32,7 @@ MEGABYTE = 1_000_000
 
 def server(home: Path, *, visitor: dict[str, float] | None = None, in_all: dict[str, float] | None = None, **more: str) -> Any:
     """A public server behind a proxy, where requests are not counted, with these limits in place of the usual ones."""
-    return served(home, MEDFACT_PROXY="1", **without_rates(home, visitor=visitor or {}, in_all=in_all or {}), **more)
+    return serve_app(home, MEDFACT_PROXY="1", **disable_rate_limits(home, visitor=visitor or {}, in_all=in_all or {}), **more)
 
 
 def stranger(url: str, address: str = "8.8.8.8") -> Visitor:
@@ -41,20 +41,20 @@ def stranger(url: str, address: str = "8.8.8.8") -> Visitor:
 
 def brought(visitor: Visitor, data: bytes, name: str = "run.gz") -> str:
     """What the page says to a file of a run."""
-    return str(visitor.act("bring", visitor.upload(name, data), of="runs")["fragments"]["said"])
+    return str(visitor.press_button("bring", visitor.upload(name, data), page_name="runs")["fragments"]["said"])
 
 
 @pytest.fixture(scope="module")
 def a_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A run of 40 pairs, 640 statements, about 0.6 MB in a database."""
     store = Store(f"sqlite:///{tmp_path_factory.mktemp('elsewhere') / 'runs.db'}")
-    run = recorded(RunSpec(model="baseline:random", limit=40, shots=0), store)
-    return exported(store, run)
+    run = complete_run(RunSpec(model="baseline:random", limit=40, shots=0), store)
+    return export_run_file(store, run)
 
 
 def copy_of(data: bytes, **columns: Any) -> tuple[str, bytes]:
     """The same run under another id."""
-    return altered(data, {}, **columns)
+    return alter_run_file(data, {}, **columns)
 
 
 # ------------------------------------------------------------------------- closed, and open
@@ -70,8 +70,8 @@ def test_a_public_server_takes_no_run_from_a_file(tmp_path: Path, a_file: bytes)
         assert refused.text.startswith(CLOSED)
         for name in ("run.jsonl", "run.gz.csv"):
             assert CLOSED in brought(visitor, a_file, name)
-        assert CLOSED in visitor.act("bring", "no file at all", of="runs")["fragments"]["said"]
-        assert store_of(tmp_path).runs(visitor.owner) == []
+        assert CLOSED in visitor.press_button("bring", "no file at all", page_name="runs")["fragments"]["said"]
+        assert open_store(tmp_path).runs(visitor.owner) == []
 
 
 def test_a_closed_server_answers_before_the_file_is_sent(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_host_of_a_public_server_may_open_it(tmp_path: Path, a_file: bytes) 
 
 
 def test_a_laptop_and_a_group_take_runs_from_files(tmp_path: Path, a_file: bytes) -> None:
-    with served(tmp_path, MEDFACT_HOSTS="clinic.example") as url:
+    with serve_app(tmp_path, MEDFACT_HOSTS="clinic.example") as url:
         for host in (urlsplit(url).netloc, "clinic.example"):
             with Visitor(url, host=host) as visitor:
                 assert CLOSED not in visitor.http.get("/runs").text
@@ -115,7 +115,7 @@ def test_one_stranger_costs_nobody_anything(tmp_path: Path, a_file: bytes) -> No
     there is no room: all that was here is here, and all that is new is refused in a sentence.
     """
     victims = {f"{number:032x}": f"9.9.9.{number}" for number in range(1, 6)}
-    store = store_of(tmp_path)
+    store = open_store(tmp_path)
     runs = {}
     for cookie in victims:
         runs[cookie] = start(RunSpec(model="baseline:random", limit=10, shots=0), store.of(owner_of_cookie(cookie)))
@@ -130,7 +130,7 @@ def test_one_stranger_costs_nobody_anything(tmp_path: Path, a_file: bytes) -> No
                 said.append(
                     answered.text
                     if answered.status_code != 200
-                    else visitor.act("bring", answered.json()[0], of="runs")["fragments"]["said"]
+                    else visitor.press_button("bring", answered.json()[0], page_name="runs")["fragments"]["said"]
                 )
         assert 3 <= sum("Imported" in one for one in said) <= 8, said
         assert "The disk of this server is full" in said[-1]
@@ -138,7 +138,7 @@ def test_one_stranger_costs_nobody_anything(tmp_path: Path, a_file: bytes) -> No
             told = victim.evaluate("baseline:random")
             assert isinstance(told, str), "a new run is refused, too"
             assert "The disk of this server is full" in told
-            assert runs["0" * 31 + "1"] in victim.look("runs")["fragments"]["runs"]
+            assert runs["0" * 31 + "1"] in victim.fetch_page("runs")["fragments"]["runs"]
     assert set(runs.values()) <= {run.run for run in store.runs()}
     assert len(store.verdicts.log(owners=["invited-1"])) == 10
 
@@ -153,9 +153,9 @@ def test_a_visitor_and_an_address_have_so_many_megabytes_of_runs(tmp_path: Path,
             assert 2 <= sum(taken) <= 3
             assert "of the 2 MB that a visitor has here" in said[-1]
             assert "of the 2 MB that a visitor has here" in visitor.evaluate("baseline:random", pairs=100)
-            shown = visitor.look("runs")["fragments"]["runs"]
+            shown = visitor.fetch_page("runs")["fragments"]["runs"]
             (first, *_) = re.findall(r'data-key="([0-9a-f]{32})"', shown) or re.findall(r"\b([0-9a-f]{32})\b", shown)
-            visitor.act("delete", first, of="runs")
+            visitor.press_button("delete", first, page_name="runs")
             assert "Imported" in brought(visitor, copy_of(a_file)[1]), (
                 "a deleted run gives way to a new one of the same visitor"
             )
@@ -193,7 +193,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "facts.csv").write_text("head,relation,tail\n" + "".join(f"{ORDER}{n},symptoms,{ORDER}{n}\n" for n in range(14)))
     store = Store(f"sqlite:///{folder / 'runs.db'}")
-    run = recorded(RunSpec(model="baseline:random", facts=str(folder / "facts.csv"), limit=6, shots=0), store)
+    run = complete_run(RunSpec(model="baseline:random", facts=str(folder / "facts.csv"), limit=6, shots=0), store)
 
     def replies(lines: list[Any]) -> None:
         for line in lines:
@@ -201,7 +201,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
                 line["answer"] |= {"raw": 4 * ORDER, "served_model": ORDER, "fingerprint": ORDER}
 
     texts = {"name": ORDER, "note": ORDER, "notes": 40 * [ORDER], "dataset": ORDER, "model_revision": ORDER, "reason": ORDER}
-    return altered(exported(store, run), {}, replies, **texts)
+    return alter_run_file(export_run_file(store, run), {}, replies, **texts)
 
 
 def outside(value: Any, field: str = "") -> Iterator[str]:
@@ -217,20 +217,20 @@ def outside(value: Any, field: str = "") -> Iterator[str]:
 
 def test_what_a_file_says_is_told_to_programs_as_anothers(tmp_path: Path, hostile: tuple[str, bytes]) -> None:
     run, data = hostile
-    twin, other = altered(data, {})
-    with server(tmp_path, MEDFACT_IMPORTS="1") as url, stranger(url) as visitor, Program(url) as program:
+    twin, other = alter_run_file(data, {})
+    with server(tmp_path, MEDFACT_IMPORTS="1") as url, stranger(url) as visitor, ApiClient(url) as program:
         assert "Imported" in brought(visitor, data)
         assert "Imported" in brought(visitor, other)
-        report = program.asked("report", run=run)
+        report = program.call("report", run=run)
         assert report["notes"] == report["figures"]["notes"] == []
         assert report["finding"].startswith(run)
         assert report["from_file"]["figures.dataset"] == ORDER
         assert report["figures"]["statements"] == 96
-        rows = program.asked("answers", run=run, limit=200)
+        rows = program.call("answers", run=run, limit=200)
         assert len(rows) == 96
         assert {row["from_file"]["raw"] for row in rows} == {(4 * ORDER)[:300]}
         assert {row["mark"] == "" for row in rows} == {True, False}
-        compared = program.asked("compare", runs=[run, twin])
+        compared = program.call("compare", runs=[run, twin])
         assert all(run in finding for finding in compared["findings"])
         for told in (report, rows, compared):
             assert not [text for text in outside(told) if "IGNORE" in text]
@@ -243,10 +243,10 @@ def test_what_others_call_a_run_is_no_part_of_a_finding(tmp_path: Path) -> None:
     cookie = f"medfact-visitor={secrets.token_hex(16)}"
     with server(tmp_path) as url, Visitor(url, cookie=cookie) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(tmp_path, run)
-        visitor.act("save", run, of="runs", fields={"name": ORDER, "note": ORDER})
+        wait_for_run_end(tmp_path, run)
+        visitor.press_button("save", run, page_name="runs", fields={"name": ORDER, "note": ORDER})
         for headers, name in (({"cookie": cookie}, ORDER.strip()), ({}, run)):
-            with Program(url, **headers) as program:
-                report = program.asked("report", run=run)
+            with ApiClient(url, **headers) as program:
+                report = program.call("report", run=run)
                 assert report["finding"].startswith(name)
                 assert "from_file" not in report

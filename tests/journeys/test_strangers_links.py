@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from browser import module_folder, served
+from browser import module_folder_fixture, serve_app
 from mock_service import MockService
-from strangers import TABLE, on_space, store_of
-from visitors import Visitor, agreed_to, visitor_of
+from strangers import TABLE, open_store, space_visitor
+from visitors import Visitor, required_consents, visitor_fixture
 
 from medfact.results.recall import READ
 from medfact.web.evaluate.form import Setup
@@ -49,13 +49,13 @@ OF_ADDRESS = {
 FIELDS = [(page, name) for page, one in PAGES.items() for name in one.show.model_fields]
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
 def laptop(home: Path) -> Iterator[str]:
     (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
-    with served(home) as url:
+    with serve_app(home) as url:
         yield url
 
 
@@ -69,11 +69,11 @@ def space(space_home: Path) -> Iterator[str]:
     (space_home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
     (space_home / "limits.yaml").write_text("{}")
     limits = str(space_home / "limits.yaml")
-    with served(space_home, SPACE_ID="somebody/x", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_LIMITS=limits) as url:
+    with serve_app(space_home, SPACE_ID="somebody/x", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_LIMITS=limits) as url:
         yield url
 
 
-visitor = visitor_of("laptop")
+visitor = visitor_fixture("laptop")
 
 
 @pytest.fixture(params=["laptop", "space"])
@@ -81,7 +81,7 @@ def anywhere(request: pytest.FixtureRequest) -> Iterator[tuple[Visitor, Path]]:
     """A visitor of the app on a laptop and on a Space, and where that keeps everything."""
     url = request.getfixturevalue(request.param)
     home = request.getfixturevalue("home" if request.param == "laptop" else "space_home")
-    with on_space(url) if request.param == "space" else Visitor(url) as visitor:
+    with space_visitor(url) if request.param == "space" else Visitor(url) as visitor:
         yield visitor, home
 
 
@@ -142,7 +142,7 @@ def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
         at(visitor, "evaluate", f"?setup={quote(chosen)}", action=press)
         written = {"setup": chosen, "where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
         at(visitor, "write", f"?{urlencode(written)}", action={**press, "name": "start"})
-        assert all(run.model == "medfact-tiny" for run in store_of(home)._all_runs(visitor.owner)), "what the inputs say"
+        assert all(run.model == "medfact-tiny" for run in open_store(home)._all_runs(visitor.owner)), "what the inputs say"
         assert evil.calls == []
 
 
@@ -170,21 +170,21 @@ def chosen(visitor: Visitor, **more: object) -> dict[str, Any]:
 
 def refused(visitor: Visitor, setup: dict[str, Any]) -> bool:
     """Whether Evaluate asks for leave first."""
-    visitor.act("keep_key", "service", setup=setup, fields={"key": "sk-typed-0123456789"})
-    shown = visitor.act("evaluate", setup=setup)
+    visitor.press_button("keep_key", "service", setup=setup, fields={"key": "sk-typed-0123456789"})
+    shown = visitor.press_button("evaluate", setup=setup)
     assert not shown["show"].get("run"), "nobody answers there"
     return "Your own facts would go to" in shown["fragments"]["go-said"]
 
 
 def told(visitor: Visitor, setup: dict[str, Any]) -> dict[str, Any]:
     """A set-up as a browser keeps it that has shown it."""
-    return dict(visitor.look(setup=setup)["setup"] or setup)
+    return dict(visitor.fetch_page(setup=setup)["setup"] or setup)
 
 
 def test_consent_is_to_one_host_and_one_file(visitor: Visitor) -> None:
     setup = chosen(visitor)
     assert refused(visitor, setup)
-    agreed = told(visitor, {**setup, "agreed": agreed_to(setup)})
+    agreed = told(visitor, {**setup, "agreed": required_consents(setup)})
     assert agreed["agreed"]
     assert not refused(visitor, agreed)
     other = {"facts": visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"), "columns": []}
@@ -203,34 +203,34 @@ def test_consent_does_not_outlive_another_file(name: str, visitor: Visitor) -> N
     text = visitor.upload("new.txt", b"Gout has symptoms. " * 60)
     columns = {"fields": {"head": "head", "relation": "relation"}}
     columns["fields"] |= {"tail": "tail"}
-    waiting = {**setup, "agreed": agreed_to(setup), "mapping": {"path": new, "columns": ["head"]}}
-    assert visitor.act(name, text if "documents" in name else new, setup=waiting, **columns)["setup"]["agreed"] == []
+    waiting = {**setup, "agreed": required_consents(setup), "mapping": {"path": new, "columns": ["head"]}}
+    assert visitor.press_button(name, text if "documents" in name else new, setup=waiting, **columns)["setup"]["agreed"] == []
 
 
 def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor) -> None:
-    visitor.act("take_file", visitor.upload("own.csv", TABLE))
+    visitor.press_button("take_file", visitor.upload("own.csv", TABLE))
     asked: dict[str, Any] = {"data": "own", "protocol": "medfact", "pairs": 4}
     here, there = ({"rows": [{"model": "m", "address": address}]} for address in (ELSEWHERE, ANOTHER))
-    question = visitor.look("write", **asked, setup=here)["fragments"]["form"]
+    question = visitor.fetch_page("write", **asked, setup=here)["fragments"]["form"]
     assert "My own facts may go to models.example: own.csv" in question
     agreed = {"agreed": re.findall(r'data-agree="(\w+)"', question)}
-    assert visitor.look("write", **asked, setup={**here, **agreed})["setup"]["agreed"] == agreed["agreed"]
-    assert visitor.look("write", **asked, setup={**there, **agreed})["setup"]["agreed"] == []
+    assert visitor.fetch_page("write", **asked, setup={**here, **agreed})["setup"]["agreed"] == agreed["agreed"]
+    assert visitor.fetch_page("write", **asked, setup={**there, **agreed})["setup"]["agreed"] == []
     press = {"fields": {"key": "sk-typed-0123456789"}}
-    shown = visitor.act("start", of="write", **asked, setup={**there, **agreed}, **press)
+    shown = visitor.press_button("start", page_name="write", **asked, setup={**there, **agreed}, **press)
     assert "Your own facts would go to another.example" in shown["fragments"]["form-said"]
-    visitor.act("take_file", visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"))
-    shown = visitor.act("start", of="write", **asked, setup={**here, **agreed}, **press)
+    visitor.press_button("take_file", visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"))
+    shown = visitor.press_button("start", page_name="write", **asked, setup={**here, **agreed}, **press)
     assert "Your own facts would go to models.example" in shown["fragments"]["form-said"]
 
 
 def test_the_question_names_the_host_and_the_files(visitor: Visitor) -> None:
     """Each host once, beside the button; none where nothing of the visitor's leaves this machine."""
     two = {"rows": [{"id": f"r{n}", "model": "m", "address": one} for n, one in enumerate((ELSEWHERE, ANOTHER, ELSEWHERE))]}
-    shown = visitor.look(setup=chosen(visitor, **two))["fragments"]["go"]
+    shown = visitor.fetch_page(setup=chosen(visitor, **two))["fragments"]["go"]
     assert [shown.count(f"may go to {host}: own.csv.") for host in ("models.example", "another.example")] == [1, 1]
     for harmless in (at_service(ELSEWHERE), chosen(visitor, **at_service("http://127.0.0.1:1/v1"))):
-        assert "may go to" not in visitor.look(setup=harmless)["fragments"]["go"]
+        assert "may go to" not in visitor.fetch_page(setup=harmless)["fragments"]["go"]
 
 
 # ------------------------------------------------------------------------- files
@@ -245,7 +245,7 @@ def named_files(home: Path, other: Visitor) -> list[str]:
 @pytest.fixture
 def foreign_files(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> list[str]:
     _, home = anywhere
-    with on_space(space) if home.name.startswith("space") else Visitor(laptop) as other:
+    with space_visitor(space) if home.name.startswith("space") else Visitor(laptop) as other:
         return named_files(home, other)
 
 
@@ -259,9 +259,9 @@ def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path]
                 setup = {"models": ["baseline:tail"], "pairs": 4, "shots": 0, name: value}
                 setup |= {"retrieval": "sparse", "settings": [READ]} if name == "corpus" else {}
                 view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
-                answer = visitor.look(setup=setup, **view)
+                answer = visitor.fetch_page(setup=setup, **view)
                 assert MARK not in json.dumps(answer), name
-    assert store_of(home)._all_runs(visitor.owner) == []
+    assert open_store(home)._all_runs(visitor.owner) == []
 
 
 def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], foreign_files: list[str]) -> None:

@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import served
+from browser import serve_app
 from installed import ROOT
 from mock_service import Behaviour, MockService
-from recorded import recorded
-from run_files import altered, exported, without_answers
-from small_facts import rows_of_facts, write_csv
-from strangers import on_space, store_of
+from recorded import complete_run
+from run_files import alter_run_file, export_run_file, remove_answers
+from small_facts import make_fact_rows, write_csv
+from strangers import open_store, space_visitor
 from visitors import Visitor
-from waiting import until
-from writers import faithful
+from waiting import wait_until
+from writers import rephrase
 
 from medfact.errors import MedfactError
 from medfact.exchange import import_run
@@ -62,7 +62,7 @@ relations:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a server is started: files that a run's file can name without a folder."""
     place = tmp_path_factory.mktemp("started-here")
-    rows = [{**row, "head": f"{MARK} {row['head']}"} for row in rows_of_facts()]
+    rows = [{**row, "head": f"{MARK} {row['head']}"} for row in make_fact_rows()]
     write_csv(place / "secret.csv", rows)
     (place / "secret.txt").write_text(f"{MARK}. {'Gout has symptoms. ' * 30}")
     (place / "secret.yaml").write_text(POOL)
@@ -120,15 +120,15 @@ class Sound:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     place = tmp_path_factory.mktemp("elsewhere")
     store = Store(f"sqlite:///{place / 'runs.db'}")
-    facts = str(write_csv(place / "facts.csv", rows_of_facts()))
-    with MockService(Behaviour(writes=faithful)) as service:
+    facts = str(write_csv(place / "facts.csv", make_fact_rows()))
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         here = ServiceSettings(base_url=service.base_url)
         writing = start_writing("rephrase", RunSpec("openai:writer", facts=facts, limit=2, shots=0, service=here), store)
         assert list(write(writing, store))
     assert store.run(writing).state == COMPLETE
     run = start(RunSpec("baseline:random", facts=facts, limit=2, shots=0), store)
     store.set_state(run, "stopped")
-    return Sound(exported(store, writing), exported(store, run))
+    return Sound(export_run_file(store, writing), export_run_file(store, run))
 
 
 def hostile() -> Iterator[tuple[str, Any]]:
@@ -213,7 +213,7 @@ def space_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def opened(home: Path, folder: Path, **more: str) -> Iterator[str]:
     path = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    with served(home, folder, **path, **dict.fromkeys(KEYS, HOST_KEY), **more) as url:
+    with serve_app(home, folder, **path, **dict.fromkeys(KEYS, HOST_KEY), **more) as url:
         yield url
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -243,37 +243,37 @@ def space(space_home: Path, folder: Path) -> Iterator[str]:
 def server(place: str, request: pytest.FixtureRequest) -> Iterator[tuple[Visitor, Path]]:
     """A visitor of the app at a place, and where the app keeps everything."""
     url, home = (request.getfixturevalue(name) for name in (place, f"{place}_home"))
-    visitor = on_space(url) if place == "space" else Visitor(url)
+    visitor = space_visitor(url) if place == "space" else Visitor(url)
     with visitor:
         yield visitor, home
 
 
 def bring(visitor: Visitor, data: bytes) -> bool:
-    return "Imported" in visitor.act("bring", visitor.upload("run.gz", data), of="runs")["fragments"]["said"]
+    return "Imported" in visitor.press_button("bring", visitor.upload("run.gz", data), page_name="runs")["fragments"]["said"]
 
 
 def done_with_a_writing(visitor: Visitor, writing: str) -> Iterator[object]:
     """What a page does with a writing, and what it shows of it."""
-    yield visitor.look("write", writing=writing)
-    yield visitor.act("resume", writing, of="write", writing=writing)
+    yield visitor.fetch_page("write", writing=writing)
+    yield visitor.press_button("resume", writing, page_name="write", writing=writing)
     chosen = {"models": ["baseline:tail"], "pairs": 4, "shots": -1}
-    yield (made := visitor.act("evaluate", writing=f"{writing},prototypes,origin", setup=chosen))
+    yield (made := visitor.press_button("evaluate", writing=f"{writing},prototypes,origin", setup=chosen))
     if runs := made["show"].get("run"):
         yield from done_with_a_run(visitor, runs)
-    yield visitor.act("evaluate", drafts=writing, setup={"models": ["baseline:random"]})
+    yield visitor.press_button("evaluate", drafts=writing, setup={"models": ["baseline:random"]})
 
 
 def done_with_a_run(visitor: Visitor, run: str) -> Iterator[object]:
     """What a page does with runs, and what it shows of them."""
-    yield visitor.act("resume", run=run)
-    yield (again := visitor.act("again", run=run))
-    yield visitor.act("resume", run=again["show"].get("run", run))
-    yield visitor.look("runs", told=run)
-    yield visitor.look(run=run, tab="facts", fact=0)
+    yield visitor.press_button("resume", run=run)
+    yield (again := visitor.press_button("again", run=run))
+    yield visitor.press_button("resume", run=again["show"].get("run", run))
+    yield visitor.fetch_page("runs", told=run)
+    yield visitor.fetch_page(run=run, tab="facts", fact=0)
 
 
 def ended(home: Path, owner: str) -> Callable[[], bool]:
-    return lambda: not any(run.state in {"waiting", "running"} for run in store_of(home)._all_runs(owner))
+    return lambda: not any(run.state in {"waiting", "running"} for run in open_store(home)._all_runs(owner))
 
 
 @pytest.mark.parametrize(("place", "name"), [*(("laptop", name) for name in SPECS), *(("space", name) for name in OPENING)])
@@ -284,16 +284,16 @@ def test_no_page_opens_what_a_runs_file_names(
     address, heard = listener
     told, taken = [], 0
     for changed in SPECS[name](address):
-        of_writing, writing = altered(sound.writing, changed)
+        of_writing, writing = alter_run_file(sound.writing, changed)
         if bring(visitor, writing):
             taken += 1
             told += list(map(str, done_with_a_writing(visitor, of_writing)))
-        of_run, run = altered(sound.run, changed, without_answers)
+        of_run, run = alter_run_file(sound.run, changed, remove_answers)
         if bring(visitor, run):
             taken += 1
             told += list(map(str, done_with_a_run(visitor, of_run)))
-    until(ended(home, visitor.owner))
-    store = store_of(home)
+    wait_until(ended(home, visitor.owner))
+    store = open_store(home)
     for run in store._all_runs(visitor.owner):
         told += [str(run.reason), str(run.notes), str(store.answers.asked(run.run)), str(store.answers.demonstrations(run.run))]
         assert store.was_imported(run.run), f"{run.model} with {run.spec}"
@@ -335,7 +335,7 @@ def test_no_command_opens_what_a_runs_file_names(
     monkeypatch.setenv("OPENAI_BASE_URL", NOBODY)  # the host's own service, which a run without an address goes to
     (address, heard), store, told = listener, Store(url), list[str]()
     for changed in SPECS[name](address):
-        for run, data in (altered(sound.writing, changed), altered(sound.run, changed, without_answers)):
+        for run, data in (alter_run_file(sound.writing, changed), alter_run_file(sound.run, changed, remove_answers)):
             try:
                 import_run(store, io.BytesIO(data), "run.gz")
             except MedfactError:
@@ -359,7 +359,7 @@ def test_what_was_made_from_a_file_stays_marked(sound: Sound, tmp_path: Path) ->
     here, there = (Store(f"sqlite:///{tmp_path / name}.db") for name in ("here", "there"))
     from medfact.runs.start import start_again
 
-    name, data = altered(sound.run, {"facts": None, "dataset": "clinical-core"}, without_answers)
+    name, data = alter_run_file(sound.run, {"facts": None, "dataset": "clinical-core"}, remove_answers)
     import_run(here, io.BytesIO(data), "run.gz")
     again = start_again(name, here)
     third = start_again(again, here, here.run(again).spec.override(model="baseline:always-true"))
@@ -368,7 +368,7 @@ def test_what_was_made_from_a_file_stays_marked(sound: Sound, tmp_path: Path) ->
     assert "model" not in here.run(third).spec.imported, "it was chosen here"
     list(answer(third, here))
     assert here.run(third).state == COMPLETE
-    import_run(there, io.BytesIO(exported(here, third)), "run.gz")
+    import_run(there, io.BytesIO(export_run_file(here, third)), "run.gz")
     assert there.was_imported(third)
     assert "model" in there.run(third).spec.imported, "for another machine, all of it comes in a file"
     assert [event.what for event in here.events(again)][:2] == ["waiting", IMPORTED]
@@ -376,11 +376,11 @@ def test_what_was_made_from_a_file_stays_marked(sound: Sound, tmp_path: Path) ->
 
 def test_a_file_cannot_say_that_it_was_planned_here(sound: Sound, store: Store) -> None:
     for said in ([], ["model"], None):
-        name, data = altered(sound.run, {"imported": said} if said is not None else {})
+        name, data = alter_run_file(sound.run, {"imported": said} if said is not None else {})
         import_run(store, io.BytesIO(data), "run.gz")
         spec = store.run(name).spec
         assert {one.name for one in fields(RunSpec)} - {"imported"} == set(spec.imported)
-    assert b'"imported":[]' in gzip.decompress(exported(store, name)).splitlines()[1], "the next reader decides anew"
+    assert b'"imported":[]' in gzip.decompress(export_run_file(store, name)).splitlines()[1], "the next reader decides anew"
 
 
 def test_a_person_at_the_command_line_may_trust_a_file(
@@ -388,7 +388,7 @@ def test_a_person_at_the_command_line_may_trust_a_file(
 ) -> None:
     with MockService() as service:
         spec = {"model": "openai:m", "service": {"base_url": service.base_url}, "facts": None}
-        name, data = altered(sound.run, spec, without_answers)
+        name, data = alter_run_file(sound.run, spec, remove_answers)
         import_run(store, io.BytesIO(data), "run.gz")
         refused = medfact("resume", name, "--db", url)
         assert (refused.code, service.calls) == (2, [])
@@ -409,9 +409,9 @@ def test_own_facts_do_not_follow_a_run_to_another_host_unasked(
 
 def test_no_file_says_how_fast_a_model_is_here(sound: Sound, store: Store) -> None:
     """What a page tells everybody of a model's pace comes from runs that were asked here."""
-    own = recorded(RunSpec("baseline:random", limit=2, shots=0), store)
+    own = complete_run(RunSpec("baseline:random", limit=2, shots=0), store)
     spec = {"model": "baseline:random"}
-    _, data = altered(exported(store, own), spec, finished_at="9999-01-01T00:00:00.000+00:00")
+    _, data = alter_run_file(export_run_file(store, own), spec, finished_at="9999-01-01T00:00:00.000+00:00")
     import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
     found = store.last_complete("baseline:random")
     assert found is not None
@@ -421,15 +421,15 @@ def test_no_file_says_how_fast_a_model_is_here(sound: Sound, store: Store) -> No
 def test_the_call_that_a_report_shows_is_no_code_of_a_strangers(sound: Sound, store: Store) -> None:
     """A person copies it into a notebook."""
     columns = [["head=print(1),x", "a"], ["tail", "b"]]
-    run, data = altered(sound.run, {"model": "function:f", "columns": columns}, without_answers)
+    run, data = alter_run_file(sound.run, {"model": "function:f", "columns": columns}, remove_answers)
     import_run(store, io.BytesIO(data), "run.gz")
     assert "print(1)" not in repeat_command(store.run(run).spec)
 
 
 def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: Store) -> None:
     """A file may ask for answers to be reused; nobody here did."""
-    own = recorded(RunSpec("baseline:random", limit=2, shots=0), store)
-    name, data = altered(exported(store, own), {"reuse": True}, without_answers, state="stopped")
+    own = complete_run(RunSpec("baseline:random", limit=2, shots=0), store)
+    name, data = alter_run_file(export_run_file(store, own), {"reuse": True}, remove_answers, state="stopped")
     import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
     list(answer(name, store))
     assert {item.answer.attempts for item in store.answers.asked(name) if item.answer} == {None}
@@ -443,10 +443,10 @@ def test_another_visitors_documents_are_read_for_nobody_else(server: tuple[Visit
     facts = str(uploads / owner.upload("facts.csv", (folder / "secret.csv").read_bytes()))
     corpus = str(uploads / owner.upload("notes.txt", (folder / "secret.txt").read_bytes()))
     spec = RunSpec("baseline:random", facts=facts, corpus=corpus, retrieval="sparse", limit=2, shots=0)
-    run = start(spec, store_of(home, owner.owner))
-    store_of(home).set_state(run, "stopped")
+    run = start(spec, open_store(home, owner.owner))
+    open_store(home).set_state(run, "stopped")
     stranger = Visitor(str(owner.http.base_url), **({"cookie": f"medfact-visitor={'5' * 32}"}))
     with stranger:
-        said = stranger.act("again", run=run)
+        said = stranger.press_button("again", run=run)
         assert "not here, or not yours" in json.dumps(said)
-    assert store_of(home).runs(stranger.owner) == []
+    assert open_store(home).runs(stranger.owner) == []

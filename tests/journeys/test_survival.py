@@ -25,16 +25,25 @@ import sqlalchemy
 from app_builders import jobs as jobs
 from app_builders import quick_processes as quick_processes
 from mock_service import Behaviour, MockService
-from processes import CONTEXT, Command, keep_jobs
-from pushed import TEXTS
-from recorded import finished, recorded
-from records import reported
-from small_disk import fill, small_disk_at
-from small_facts import rows_of_facts, write_csv
-from small_models import small_llama
-from survivors import IN_FLIGHT, STATEMENTS, answered, locked, some, sound, start_at, whole
+from processes import CONTEXT, CommandProcess, run_jobs_until_killed
+from pushed import PUSHES_BY_TEXT
+from recorded import complete_run, finished_event
+from records import report_record
+from small_disk import fill_disk, mount_small_disk
+from small_facts import make_fact_rows, write_csv
+from small_models import write_small_llama
+from survivors import (
+    IN_FLIGHT,
+    STATEMENTS,
+    assert_run_complete,
+    has_answers,
+    is_database_intact,
+    lock_database,
+    start_service_run,
+    stored_answers,
+)
 from survivors import service as service
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import StoreError
 from medfact.models import Placement
@@ -56,7 +65,7 @@ KILLS = 20
 
 def figures(store: Store, run: str) -> dict[str, Any]:
     """The report of a run but for what differs between two runs of one kind: their ids, and how long calls took."""
-    made = reported(store, run)
+    made = report_record(store, run)
     del made["run"]
     if made["service"]:
         del made["service"]["seconds"]
@@ -78,13 +87,13 @@ class Victim:
     def broken_off(self) -> str | None:
         return next((run.run for run in self.store.runs() if run.state != COMPLETE), None)
 
-    def begin(self) -> Command:
+    def begin(self) -> CommandProcess:
         run = self.broken_off()
         what = ("run", *self.arguments) if run is None else ("resume", run)
-        return Command(self.place, *what, "--db", self.store.url)
+        return CommandProcess(self.place, *what, "--db", self.store.url)
 
     def finish(self) -> None:
-        command = self.begin().ended()
+        command = self.begin().wait()
         assert command.code == 0, command.err
 
     def killed(self, seconds: float, seed: int, times: int = KILLS) -> int:
@@ -95,7 +104,7 @@ class Victim:
         moments, kills = random.Random(seed), 0
         while kills < times:
             run, runs = self.broken_off(), len(self.store.runs())
-            before = answered(self.store, run) if run else {}
+            before = stored_answers(self.store, run) if run else {}
             command = self.begin()
             time.sleep(moments.uniform(0, seconds))
             kills += command.kill()
@@ -103,7 +112,7 @@ class Victim:
                 seconds *= 1.25
             if run:
                 assert self.store.run(run).state in {INTERRUPTED, COMPLETE}
-                assert before.items() <= answered(self.store, run).items()
+                assert before.items() <= stored_answers(self.store, run).items()
             self.after()
         while self.broken_off():
             self.finish()
@@ -129,7 +138,7 @@ def test_a_run_at_a_service_that_is_killed_20_times_ends_as_if_nothing_had_been(
     undisturbed, *others = [run.run for run in store.runs()]
     assert others
     for run in (undisturbed, *others):
-        whole(store, run)
+        assert_run_complete(store, run)
         assert figures(store, run) == figures(store, undisturbed)
 
 
@@ -146,7 +155,7 @@ class Calls:
         """What was on disk at the last look was not asked again; what was asked since is on disk, but for what was on its way:
         calls in flight, a batch that was not yet written, and what came while the one before it was.
         """
-        until(lambda: self.service.in_flight == 0)
+        wait_until(lambda: self.service.in_flight == 0)
         asked = [call.prompt for call in self.service.calls[self.seen :]]
         self.seen += len(asked)
         run = self.store.runs()[-1].run if self.store.runs() else ""
@@ -169,7 +178,7 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
     def on_disk(run: str) -> set[tuple[str, str]]:
         asked = store.answers.asked(run) if run else []
         first = {(item.statement.text.removesuffix("."), "") for item in asked if item.answer is not None}
-        texts = {(one.kind, one.round): text for text, one in TEXTS.items()}
+        texts = {(one.kind, one.round): text for text, one in PUSHES_BY_TEXT.items()}
         return first | {
             (item.statement.text.removesuffix("."), texts[one.kind, one.round]) for item in asked for one in item.pushed
         }
@@ -181,7 +190,7 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
 
         def check() -> None:
             nonlocal seen
-            until(lambda: service.in_flight == 0)
+            wait_until(lambda: service.in_flight == 0)
             calls = [call.body["messages"] for call in service.calls[seen:]]
             seen += len(calls)
             said = [
@@ -198,7 +207,7 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
         assert victim.killed(4.0, seed=3, times=8) == 8
         check()
     (run,) = [one.run for one in store.runs()][-1:]
-    whole(store, run)
+    assert_run_complete(store, run)
     assert all(len(item.pushed) == 4 for item in store.answers.asked(run)), "the control and a push, in two rounds"
 
 
@@ -206,13 +215,13 @@ def test_a_run_under_pressure_that_is_killed_asks_no_push_twice(facts_file: Path
 def test_a_local_run_that_is_killed_20_times_ends_as_if_nothing_had_been(
     facts_file: Path, tmp_path: Path, store: Store
 ) -> None:
-    model = small_llama(tmp_path / "model", lean=20.0)
+    model = write_small_llama(tmp_path / "model", lean=20.0)
     victim = Victim(tmp_path, store, ("--facts", facts_file, "--shots", 0, "--model", f"hf:{model}"))
     victim.killed(0.4 * seconds_of(victim.finish), seed=2)
     undisturbed, *others = [run.run for run in store.runs()]
     assert others
     for run in (undisturbed, *others):
-        whole(store, run)
+        assert_run_complete(store, run)
         assert alike(figures(store, run), figures(store, undisturbed))
 
 
@@ -232,20 +241,20 @@ def alike(one: Any, other: Any) -> bool:
 
 def goes_on(place: Path, store: Store, run: str, statements: int = STATEMENTS) -> None:
     """`resume` ends a run that was broken off; what had been answered is as it was."""
-    before = answered(store, run)
-    command = Command(place, "resume", run, "--db", store.url).ended()
+    before = stored_answers(store, run)
+    command = CommandProcess(place, "resume", run, "--db", store.url).wait()
     assert command.code == 0, command.err
-    whole(store, run, statements)
-    assert before.items() <= answered(store, run).items()
+    assert_run_complete(store, run, statements)
+    assert before.items() <= stored_answers(store, run).items()
 
 
 def test_when_the_pages_process_is_killed_those_beside_it_end_too(
     facts_file: Path, tmp_path: Path, store: Store, service: MockService
 ) -> None:
-    run = start_at(store, facts_file, service)
-    page = CONTEXT.Process(target=keep_jobs, args=(store.url, run))
+    run = start_service_run(store, facts_file, service)
+    page = CONTEXT.Process(target=run_jobs_until_killed, args=(store.url, run))
     page.start()
-    until(lambda: some(store, run))
+    wait_until(lambda: has_answers(store, run))
     assert store.run(run).state == RUNNING
     beside = psutil.Process(page.pid).children(recursive=True)
     assert beside
@@ -255,7 +264,7 @@ def test_when_the_pages_process_is_killed_those_beside_it_end_too(
     kept = len(store.answers.news(run).position)
     assert 0 < kept < STATEMENTS
     assert store.run(run).state == INTERRUPTED
-    until(lambda: service.in_flight == 0)
+    wait_until(lambda: service.in_flight == 0)
     calls = len(service.calls)
     assert calls <= kept + IN_FLIGHT + 2 * BATCH
     goes_on(tmp_path, store, run)
@@ -273,12 +282,12 @@ def test_when_the_app_is_killed_its_run_is_interrupted_and_goes_on(home: Path, t
     with log.open("w") as said:
         page = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=said, stderr=said)
     try:
-        until(lambda: "medfact is ready" in log.read_text())
+        wait_until(lambda: "medfact is ready" in log.read_text())
         store = Store()
         (run,) = [record.run for record in store.runs()]
-        until(lambda: some(store, run))
-        with locked(store):
-            until(lambda: _served(address))
+        wait_until(lambda: has_answers(store, run))
+        with lock_database(store):
+            wait_until(lambda: _served(address))
         beside = psutil.Process(page.pid).children(recursive=True)
         assert beside
     finally:
@@ -307,20 +316,20 @@ def state_of(jobs: Jobs, run: str) -> str:
 def test_when_a_process_beside_the_page_dies_its_runs_fail_with_the_reason(
     number: signal.Signals, said: str, facts_file: Path, store: Store, jobs: Jobs, service: MockService
 ) -> None:
-    run = start_at(store, facts_file, service)
+    run = start_service_run(store, facts_file, service)
     jobs.submit(run)
-    until(lambda: some(store, run))
+    wait_until(lambda: has_answers(store, run))
     os.kill(jobs._beside.pid, number)
-    until(lambda: state_of(jobs, run) == FAILED_RUN)
-    record, kept = store.run(run), answered(store, run)
+    wait_until(lambda: state_of(jobs, run) == FAILED_RUN)
+    record, kept = store.run(run), stored_answers(store, run)
     assert record.state == FAILED_RUN
     assert said in record.reason
     assert "\n" not in record.reason
     assert 0 < len(kept) < STATEMENTS
     jobs.submit(run)
-    until(lambda: state_of(jobs, run) not in GOING)
-    whole(store, run)
-    assert kept.items() <= answered(store, run).items()
+    wait_until(lambda: state_of(jobs, run) not in GOING)
+    assert_run_complete(store, run)
+    assert kept.items() <= stored_answers(store, run).items()
 
 
 # ------------------------------------------------------------------------- no room
@@ -328,7 +337,7 @@ def test_when_a_process_beside_the_page_dies_its_runs_fail_with_the_reason(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk_at(tmp_path / "disk", 2) as disk:
+    with mount_small_disk(tmp_path / "disk", 2) as disk:
         yield disk
 
 
@@ -336,22 +345,22 @@ def test_a_full_disk_ends_a_command_with_one_line_and_loses_nothing(
     facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService
 ) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
-    held = fill(small_disk)
-    assert command.ended().code == 2
+    run = start_service_run(store, facts_file, service)
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
+    wait_until(lambda: has_answers(store, run))
+    held = fill_disk(small_disk)
+    assert command.wait().code == 2
     *_, line = command.err.splitlines()
     assert "is full" in line
     assert "Free space on its disk, then resume the run" in line
     assert command.err.count("medfact:") == 1
     assert "Traceback" not in command.err
     assert store.run(run).state in {PAUSED, INTERRUPTED}
-    assert 0 < len(answered(store, run)) < STATEMENTS
-    assert sound(store.url)
-    again = Command(tmp_path, "resume", run, "--db", store.url).ended()
+    assert 0 < len(stored_answers(store, run)) < STATEMENTS
+    assert is_database_intact(store.url)
+    again = CommandProcess(tmp_path, "resume", run, "--db", store.url).wait()
     assert (again.code, again.err.count("medfact:")) == (2, 1), again.err
-    another = Command(tmp_path, "run", "--model", "baseline:random", "--db", store.url).ended()
+    another = CommandProcess(tmp_path, "run", "--model", "baseline:random", "--db", store.url).wait()
     assert (another.code, another.err.count("medfact:")) == (2, 1), another.err
     held.unlink()
     goes_on(tmp_path, store, run)
@@ -362,22 +371,22 @@ def test_a_full_disk_pauses_a_job_until_there_is_room(facts_file: Path, small_di
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
     jobs = Jobs(store)
     try:
-        run = start_at(store, facts_file, service)
+        run = start_service_run(store, facts_file, service)
         jobs.submit(run)
-        until(lambda: some(store, run))
-        held = fill(small_disk)
-        until(lambda: state_of(jobs, run) == PAUSED)
+        wait_until(lambda: has_answers(store, run))
+        held = fill_disk(small_disk)
+        wait_until(lambda: state_of(jobs, run) == PAUSED)
         assert "Free space" in jobs.snapshot(run).reason
         live = Reports(store, jobs).live(run)
         assert (live.state, live.going) == (PAUSED, False)
-        kept = answered(store, run)
+        kept = stored_answers(store, run)
         assert 0 < len(kept) < STATEMENTS
         held.unlink()
-        until(lambda: store.run(run).state == PAUSED)
+        wait_until(lambda: store.run(run).state == PAUSED)
         jobs.submit(run)
-        until(lambda: state_of(jobs, run) not in GOING)
-        whole(store, run)
-        assert kept.items() <= answered(store, run).items()
+        wait_until(lambda: state_of(jobs, run) not in GOING)
+        assert_run_complete(store, run)
+        assert kept.items() <= stored_answers(store, run).items()
     finally:
         jobs.close()
 
@@ -398,15 +407,15 @@ def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: St
     *_, failed = answer(run, store)
     assert isinstance(failed, Failed)
     assert "is full" in str(failed.error)
-    kept = answered(store, run)
+    kept = stored_answers(store, run)
     assert 0 < len(kept) < STATEMENTS
     pages = 0
     store.database.engine.dispose()
-    until(lambda: store.run(run).state == PAUSED)
+    wait_until(lambda: store.run(run).state == PAUSED)
     assert "Free space" in store.run(run).reason
-    finished(answer(run, store))
-    whole(store, run)
-    assert kept.items() <= answered(store, run).items()
+    finished_event(answer(run, store))
+    assert_run_complete(store, run)
+    assert kept.items() <= stored_answers(store, run).items()
 
 
 # ------------------------------------------------------------------------- locked, read alone, gone
@@ -421,22 +430,22 @@ def hasty(url: str) -> Store:
 def test_a_locked_database_ends_a_command_with_one_line(
     facts_file: Path, tmp_path: Path, hasty: Store, service: MockService
 ) -> None:
-    run = start_at(hasty, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", hasty.url)
-    until(lambda: some(hasty, run))
-    with locked(hasty):
-        assert command.ended().code == 2
+    run = start_service_run(hasty, facts_file, service)
+    command = CommandProcess(tmp_path, "resume", run, "--db", hasty.url)
+    wait_until(lambda: has_answers(hasty, run))
+    with lock_database(hasty):
+        assert command.wait().code == 2
         *_, line = command.err.splitlines()
         assert "database is locked. Another program holds it." in line
         assert command.err.count("medfact:") == 1
         for begun in (("resume", run), ("run", "--model", "baseline:random", "--facts", facts_file, "--shots", 0)):
-            other = Command(tmp_path, *begun, "--db", hasty.url).ended()
+            other = CommandProcess(tmp_path, *begun, "--db", hasty.url).wait()
             assert (other.code, other.err.count("medfact:")) == (2, 1), other.err
             assert "Another program holds it" in other.err
         assert hasty.run(run).state == INTERRUPTED
-        shown = Command(tmp_path, "report", run, "--db", hasty.url).ended()
+        shown = CommandProcess(tmp_path, "report", run, "--db", hasty.url).wait()
         assert shown.code == 0, "reading goes on"
-    assert sound(hasty.url)
+    assert is_database_intact(hasty.url)
     goes_on(tmp_path, hasty, run)
     assert len(hasty.runs()) == 1
 
@@ -444,37 +453,40 @@ def test_a_locked_database_ends_a_command_with_one_line(
 def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, hasty: Store, service: MockService) -> None:
     jobs = Jobs(hasty)
     try:
-        run, done = start_at(hasty, facts_file, service), start(RunSpec(model="baseline:random", facts=str(facts_file)), hasty)
+        run, done = (
+            start_service_run(hasty, facts_file, service),
+            start(RunSpec(model="baseline:random", facts=str(facts_file)), hasty),
+        )
         list(answer(done, hasty))
         jobs.submit(run)
-        until(lambda: some(hasty, run))
+        wait_until(lambda: has_answers(hasty, run))
         patient = Store(hasty.url.partition("?")[0])
         reports = Reports(patient, jobs)
-        with locked(hasty):
+        with lock_database(hasty):
             begun = time.monotonic()
             assert reports.live(done).state == COMPLETE
             assert reports.live(run).report.answered > 0
             assert len(patient.answers.asked(run, facts=range(4))) == 32
             assert len(patient.runs()) == 2
             assert time.monotonic() - begun < 10, "no page waits for the lock, which would take 20 s"
-            until(lambda: state_of(jobs, run) == PAUSED)
+            wait_until(lambda: state_of(jobs, run) == PAUSED)
             assert "Another program holds it" in jobs.snapshot(run).reason
             assert reports.live(run).state == PAUSED
-        until(lambda: hasty.run(run).state == PAUSED)
+        wait_until(lambda: hasty.run(run).state == PAUSED)
         jobs.submit(run)
-        until(lambda: state_of(jobs, run) not in GOING)
-        whole(hasty, run)
+        wait_until(lambda: state_of(jobs, run) not in GOING)
+        assert_run_complete(hasty, run)
     finally:
         jobs.close()
 
 
 def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
-    run = start_at(store, facts_file, service)
+    run = start_service_run(store, facts_file, service)
     store.database.engine.dispose()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for begun in (("resume", run), ("run", "--model", "baseline:random", "--facts", facts_file, "--shots", 0)):
-        command = Command(tmp_path, *begun, "--db", store.url).ended()
+        command = CommandProcess(tmp_path, *begun, "--db", store.url).wait()
         assert (command.code, command.err.count("medfact:")) == (2, 1), command.err
         assert "Traceback" not in command.err
     subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
@@ -484,11 +496,11 @@ def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, 
 def test_a_folder_that_is_gone_for_a_while_loses_nothing(facts_file: Path, tmp_path: Path, service: MockService) -> None:
     folder = tmp_path / "folder"
     store = Store(f"sqlite:///{folder / 'runs.db'}")
-    run = start_at(store, facts_file, service)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
+    run = start_service_run(store, facts_file, service)
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
+    wait_until(lambda: has_answers(store, run))
     folder.rename(tmp_path / "elsewhere")
-    assert command.ended().code == 2
+    assert command.wait().code == 2
     assert command.err.count("medfact:") == 1
     assert "is not there any more" in command.err
     with pytest.raises(StoreError, match="Put its file back"):
@@ -496,7 +508,7 @@ def test_a_folder_that_is_gone_for_a_while_loses_nothing(facts_file: Path, tmp_p
     assert not folder.exists(), "nothing is begun anew in its place"
     (tmp_path / "elsewhere").rename(folder)
     assert store.run(run).state in {PAUSED, INTERRUPTED}
-    assert 0 < len(answered(store, run)) < STATEMENTS
+    assert 0 < len(stored_answers(store, run)) < STATEMENTS
     goes_on(tmp_path, store, run)
 
 
@@ -514,7 +526,7 @@ def test_what_is_written_to_a_file_in_anothers_place_goes_into_that_file(facts_f
         part.unlink()
     (tmp_path / "copy").rename(file)
     list(answer(run, store))
-    whole(Store(store.url), run)
+    assert_run_complete(Store(store.url), run)
 
 
 # ------------------------------------------------------------------------- what changes between two processes
@@ -523,14 +535,14 @@ def test_what_is_written_to_a_file_in_anothers_place_goes_into_that_file(facts_f
 def test_of_two_who_resume_a_run_at_once_one_asks_and_the_other_says_so(
     facts_file: Path, tmp_path: Path, store: Store, service: MockService
 ) -> None:
-    run = start_at(store, facts_file, service)
-    both = [Command(tmp_path / name, "resume", run, "--db", store.url) for name in ("one", "other")]
-    one, other = sorted((command.ended() for command in both), key=lambda command: int(command.code or 0))
+    run = start_service_run(store, facts_file, service)
+    both = [CommandProcess(tmp_path / name, "resume", run, "--db", store.url) for name in ("one", "other")]
+    one, other = sorted((command.wait() for command in both), key=lambda command: int(command.code or 0))
     assert (one.code, other.code) == (0, 2)
     (said,) = [line for line in other.err.splitlines() if line.startswith("medfact:")]
     assert re.search(r"is being asked by process \d+ on|was taken up by another process just now", said)
-    whole(store, run)
-    assert set(service.asked().values()) == {1}
+    assert_run_complete(store, run)
+    assert set(service.call_counts().values()) == {1}
 
 
 class Overtaken(Store):
@@ -539,7 +551,7 @@ class Overtaken(Store):
     def claim(self, run: str) -> int:
         other = Store(self.url)
         events = answer(run, other)
-        while not some(other, run):
+        while not has_answers(other, run):
             next(events)
         events.close()
         return super().claim(run)
@@ -547,13 +559,13 @@ class Overtaken(Store):
 
 def test_what_another_process_answered_just_before_is_not_asked_again(facts_file: Path, url: str, service: MockService) -> None:
     store = Overtaken(url)
-    run = start_at(store, facts_file, service)
+    run = start_service_run(store, facts_file, service)
     started, *_ = answer(run, store)
     assert isinstance(started, Started)
     assert 0 < started.answered < STATEMENTS
-    whole(store, run)
-    assert sum(service.asked().values()) <= STATEMENTS + IN_FLIGHT + 2 * BATCH
-    assert len([prompt for prompt, count in service.asked().items() if count > 1]) <= IN_FLIGHT + 2 * BATCH
+    assert_run_complete(store, run)
+    assert sum(service.call_counts().values()) <= STATEMENTS + IN_FLIGHT + 2 * BATCH
+    assert len([prompt for prompt, count in service.call_counts().items() if count > 1]) <= IN_FLIGHT + 2 * BATCH
 
 
 def test_a_late_word_on_how_a_run_ended_says_nothing_of_how_it_goes_on(facts_file: Path, store: Store) -> None:
@@ -582,19 +594,19 @@ def begun(store: Store, spec: RunSpec) -> str:
 def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
     facts_file: Path, tmp_path: Path, store: Store
 ) -> None:
-    folder = small_llama(tmp_path / "model", lean=20.0)
+    folder = write_small_llama(tmp_path / "model", lean=20.0)
     run = start(RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0), store)
-    command = Command(tmp_path, "resume", run, "--db", store.url)
-    until(lambda: some(store, run))
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url)
+    wait_until(lambda: has_answers(store, run))
     assert command.kill()
-    kept, first = answered(store, run), store.run(run).model_revision
+    kept, first = stored_answers(store, run), store.run(run).model_revision
     shutil.rmtree(folder)
-    command = Command(tmp_path, "resume", run, "--db", store.url).ended()
+    command = CommandProcess(tmp_path, "resume", run, "--db", store.url).wait()
     assert command.code == 2
     (said,) = [line for line in command.err.splitlines() if line.startswith("medfact:")]
     assert (store.run(run).state, store.run(run).reason) == (FAILED_RUN, said.removeprefix("medfact: "))
-    assert answered(store, run) == kept
-    small_llama(folder, lean=20.0, seed=1)
+    assert stored_answers(store, run) == kept
+    write_small_llama(folder, lean=20.0, seed=1)
     goes_on(tmp_path, store, run)
     (note,) = store.run(run).notes
     assert note.startswith(f"The model changed while the run went on: some answers are of revision {first}")
@@ -605,7 +617,7 @@ def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
 @pytest.mark.model
 def test_a_run_that_goes_on_in_another_number_format_says_so(facts_file: Path, tmp_path: Path, store: Store) -> None:
     """As a run that a GPU began in bfloat16 and that a CPU ends in float32."""
-    folder = small_llama(tmp_path / "model", lean=20.0)
+    folder = write_small_llama(tmp_path / "model", lean=20.0)
     run = begun(store, RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0))
     record = store.run(run)
     list(answer(run, store))
@@ -626,11 +638,11 @@ def test_a_run_goes_on_from_its_record_when_its_data_change_and_says_so(
     facts_file: Path, store: Store, medfact: Callable[..., Any]
 ) -> None:
     spec = RunSpec(model="baseline:random", facts=str(facts_file), shots=5)
-    undisturbed = recorded(spec, store)
+    undisturbed = complete_run(spec, store)
     first, second, third = (begun(store, spec) for _ in range(3))
     outcome = medfact("resume", first, "--db", store.url)
     assert (outcome.code, "note:" in outcome.err) == (0, False)
-    write_csv(facts_file, rows_of_facts(9))
+    write_csv(facts_file, make_fact_rows(9))
     outcome = medfact("resume", second, "--db", store.url)
     assert outcome.code == 0
     assert (
@@ -641,8 +653,8 @@ def test_a_run_goes_on_from_its_record_when_its_data_change_and_says_so(
     assert outcome.code == 0
     assert "note: The data facts.csv cannot be read any more" in outcome.err
     for run in (first, second, third):
-        whole(store, run)
-        assert answered(store, run) == answered(store, undisturbed)
+        assert_run_complete(store, run)
+        assert stored_answers(store, run) == stored_answers(store, undisturbed)
 
 
 # ------------------------------------------------------------------------- once more, from the record alone
@@ -653,7 +665,7 @@ def test_a_run_is_asked_again_from_its_record_alone(facts_file: Path, store: Sto
     shipped = (ROOT / "prototypes" / "medfact.yaml").read_text(encoding="utf-8")
     pool.write_text(re.sub("^name: medfact$", "name: mine", shipped, flags=re.MULTILINE), encoding="utf-8")
     spec = RunSpec(model="baseline:random", facts=str(facts_file), pool=str(pool), shots=5, shot_draws=2, seed=7, limit=4)
-    first = recorded(spec, store)
+    first = complete_run(spec, store)
     facts_file.unlink()
     pool.unlink()
     outcome = medfact("run", "--again", first[:12], "--db", store.url)
@@ -690,7 +702,7 @@ def test_a_run_is_asked_again_of_another_model(facts_file: Path, store: Store, m
     assert [row["model"] for row in outcome.rows] == ["baseline:always-true", "openai:gpt-4o"]
     assert store.run(once_more.rows[0]["run"]).spec.service.in_flight == 4
     for row in (*outcome.rows, *once_more.rows):
-        whole(store, row["run"], 64)
+        assert_run_complete(store, row["run"], 64)
         same = zip(store.answers.asked(row["run"]), store.answers.asked(first), strict=True)
         assert all(a.statement == b.statement and a.shots_of == b.shots_of for a, b in same)
 

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from browser import app_at, module_folder, served
+from browser import app_fixture, module_folder_fixture, serve_app
 from hosts import AS_HOST, COOKIE, TOKEN
-from programs import Program
-from strangers import store_of, until_ended
-from tunnels import tunnel
+from programs import ApiClient
+from strangers import open_store, wait_for_run_end
+from tunnels import open_tunnel
 from visitors import Visitor
 
 from medfact.runs.start import start
@@ -28,17 +28,17 @@ from medfact.spec import RunSpec
 NAME = "medfact.example"
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-laptop = app_at("home", MEDFACT_HOSTS=NAME)
+laptop = app_fixture("home", MEDFACT_HOSTS=NAME)
 
 
 @pytest.fixture
 def run(home: Path, laptop: str) -> str:
     """A run of the command line's."""
-    made = start(RunSpec("baseline:random", limit=4, shots=0), store_of(home))
-    store_of(home).set_state(made, "stopped")
+    made = start(RunSpec("baseline:random", limit=4, shots=0), open_store(home))
+    open_store(home).set_state(made, "stopped")
     return made
 
 
@@ -85,7 +85,7 @@ def test_the_token_makes_the_host_and_the_network_does_not(headers: dict[str, st
     assert "mine now" not in told
     assert 'data-key="delete-' not in told
     assert "Did you start this server? Open the address that it printed" in told
-    record = store_of(home).run(run)
+    record = open_store(home).run(run)
     assert (record.state, record.name, record.deleted_at) == ("stopped", None, None)
     assert run in asked(laptop, {"page": "runs"}, **headers, **AS_HOST)
     cookie = f"medfact-visitor={secrets.token_hex(16)}; {COOKIE}={TOKEN}"
@@ -137,36 +137,36 @@ def test_the_printed_address_makes_a_browser_the_hosts_and_leaves_no_token_in_it
 
 
 def test_the_token_is_in_no_file_and_printed_once(laptop: str, home: Path, run: str) -> None:
-    with Visitor(laptop) as host, Program(laptop) as program:
-        assert run in str(host.look("runs"))
+    with Visitor(laptop) as host, ApiClient(laptop) as program:
+        assert run in str(host.fetch_page("runs"))
         host.evaluate("baseline:random")
-        until_ended(home, program.asked("evaluate", model="baseline:random", limit=4)["run"])
+        wait_for_run_end(home, program.call("evaluate", model="baseline:random", limit=4)["run"])
     with closing(sqlite3.connect(home / "medfact.db")) as connection:
         assert TOKEN not in "\n".join(connection.iterdump())
     assert (home / "log.txt").read_text().count(TOKEN) == 1
 
 
 def test_through_a_tunnel_a_stranger_is_a_stranger_and_the_host_is_the_host(laptop: str, run: str) -> None:
-    with tunnel(laptop) as there:
+    with open_tunnel(laptop) as there:
         with Visitor(there, as_host=False) as stranger:
-            assert run not in str(stranger.look("runs"))
+            assert run not in str(stranger.fetch_page("runs"))
         with Visitor(there) as host:
-            assert run in str(host.look("runs"))
+            assert run in str(host.fetch_page("runs"))
 
 
 def test_a_program_of_the_host_has_runs_of_the_command_line(laptop: str, home: Path) -> None:
-    with Program(laptop) as host, Program(laptop, as_host=False) as stranger:
-        mine, theirs = (one.asked("evaluate", model="baseline:random", limit=4)["run"] for one in (host, stranger))
-    assert store_of(home).run(mine).owner == "local"
-    assert store_of(home).run(theirs).owner.startswith("caller-")
+    with ApiClient(laptop) as host, ApiClient(laptop, as_host=False) as stranger:
+        mine, theirs = (one.call("evaluate", model="baseline:random", limit=4)["run"] for one in (host, stranger))
+    assert open_store(home).run(mine).owner == "local"
+    assert open_store(home).run(theirs).owner.startswith("caller-")
 
 
 def test_behind_a_proxy_the_token_counts_and_on_a_public_server_nothing_does(tmp_path: Path) -> None:
-    run = start(RunSpec("baseline:random", limit=4, shots=0), store_of(tmp_path))
-    with served(tmp_path, MEDFACT_PROXY="1") as url:
+    run = start(RunSpec("baseline:random", limit=4, shots=0), open_store(tmp_path))
+    with serve_app(tmp_path, MEDFACT_PROXY="1") as url:
         assert run not in asked(url, {"page": "runs"}, X_Forwarded_For="8.8.8.8")
         assert run in asked(url, {"page": "runs"}, X_Forwarded_For="8.8.8.8", **AS_HOST)
-    with served(tmp_path, MEDFACT_PUBLIC="1") as url:
+    with serve_app(tmp_path, MEDFACT_PUBLIC="1") as url:
         cookie = f"medfact-visitor={secrets.token_hex(16)}; {COOKIE}={TOKEN}"
         told = asked(url, {"page": "runs"}, **AS_HOST) + asked(url, {"page": "runs"}, Cookie=cookie)
         assert run not in told
@@ -177,7 +177,7 @@ def test_behind_a_proxy_the_token_counts_and_on_a_public_server_nothing_does(tmp
 
 
 def test_a_tunnel_opens_no_server_for_invited_guests(tmp_path: Path) -> None:
-    with served(tmp_path, MEDFACT_INVITED_ONLY="1") as url, tunnel(url) as there:
+    with serve_app(tmp_path, MEDFACT_INVITED_ONLY="1") as url, open_tunnel(url) as there:
         for address in (url, there):
             with Visitor(address, as_host=False) as guest:
                 assert guest.http.get("/runs").status_code == 403

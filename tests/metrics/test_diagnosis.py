@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import recorded
-from records import records_of
+from recorded import complete_run
+from records import make_records
 
 from medfact.metrics import Records
 from medfact.metrics.diagnosis import (
@@ -128,7 +128,7 @@ def facts(patterns: list[tuple[bool, list[bool]]], heads: int | None = None) -> 
         signs = "".join("T" if label is is_right else "F" for label, is_right in zip(labels, rights, strict=True))
         name = f"fact{number}" if positive else f"fact{number}'"
         rows.append((name, f"head {number % (heads or len(patterns))}", f"tail {number}", signs))
-    return records_of(*rows)
+    return make_records(*rows)
 
 
 def test_shares_and_excess_by_hand() -> None:
@@ -193,7 +193,7 @@ def test_a_coin_and_one_who_knows_have_no_defect() -> None:
 def test_of_few_diseases_it_is_not_said_that_nothing_stands_out(tmp_path: Path) -> None:
     """Eight facts that are always answered “true”: too few to say, which is another thing than that no failure is there."""
     store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
-    run = recorded(RunSpec(model="baseline:always-true", limit=8, shots=0), store)
+    run = complete_run(RunSpec(model="baseline:always-true", limit=8, shots=0), store)
     report = report_of(store, store.run(run))
     assert "Too few diseases to say what stands out" in report_text(report)
     assert findings.of_diagnoses({"m": report}) == "Too few diseases to say what stands out"
@@ -237,9 +237,9 @@ def test_a_coin_shows_no_excess() -> None:
 
 def test_unreadable_answers_leave_a_fact_out() -> None:
     rows = [(f"fact{n}", f"head {n}", f"tail {n}", ("T" if n % 2 else "?") + "TTTFFFF") for n in range(4)]
-    found = diagnosis(records_of(*rows))
+    found = diagnosis(make_records(*rows))
     assert (found.facts, found.left_out) == (2, 2)
-    assert diagnosis(records_of(("fact", "head", "tail", "TTT"))) is None
+    assert diagnosis(make_records(("fact", "head", "tail", "TTT"))) is None
     assert list(DIAGNOSES) == list(found.by_name)
 
 

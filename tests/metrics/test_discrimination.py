@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import records_of
+from records import make_records
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -30,7 +30,7 @@ def records(p: list[float], true: list[bool], heads: int | None = None) -> Recor
     for number, (probability, label) in enumerate(zip(p, true, strict=True)):
         name = f"fact{number}" if label else f"fact{number}'"
         facts.append((name, f"head {number % (heads or len(p))}", f"tail {number}", "T" if probability > 0.5 else "F"))
-    return records_of(*facts, p_true=p)
+    return make_records(*facts, p_true=p)
 
 
 def overall(p: list[float], true: list[bool], heads: int | None = None) -> Discrimination:
@@ -133,14 +133,14 @@ def test_a_coin_and_one_label_alone() -> None:
     alone = overall([0.3, 0.6, 0.9], [True, True, True])
     assert (alone.auroc.value, alone.auroc.n) == (None, 0)
     assert alone.uncertainty == 0
-    assert probabilities(records_of(("fact", "head", "tail", "TTTTFFFF"))) is None
+    assert probabilities(make_records(("fact", "head", "tail", "TTTTFFFF"))) is None
 
 
 def test_affirmed_statements_alone() -> None:
     """Eight statements of one fact: those that deny are told apart perfectly, those that affirm not at all."""
     facts = [("a", "h1", "t1", "TTTTFFFF"), ("b'", "h2", "t2", "TTTTFFFF")]
     p = [0.6] * 4 + [0.1] * 4 + [0.6] * 4 + [0.9] * 4
-    found = probabilities(records_of(*facts, p_true=p))
+    found = probabilities(make_records(*facts, p_true=p))
     assert found.affirmed.auroc.value == 0.5
     assert found.overall.auroc.value > 0.5
     assert (found.overall.n, found.affirmed.n) == (16, 8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from records import RIGHT, RIGHT_OF_FALSE, records_of
+from records import RIGHT, RIGHT_OF_FALSE, make_records
 
 from medfact.metrics.dropped import AFFIRMS, SAYS_FALSE, SAYS_TRUE, UP_TO_DATE, Dropped, diagnosis, dropped
 from medfact.metrics.records import Records
@@ -20,7 +20,7 @@ def figures(records: Records) -> Dropped:
 
 def test_every_figure_by_hand() -> None:
     made = figures(
-        records_of(
+        make_records(
             ("a", "gout", "x1", RIGHT),
             ("a'", "gout", "y1", RIGHT),  # affirmed and its denials denied: 4 of 4 called true, 0 of 4
             ("b", "asthma", "x2", "FFFFTTTT"),  # a true fact that is denied
@@ -37,7 +37,7 @@ def test_every_figure_by_hand() -> None:
 
 
 def test_only_what_was_true_counts_and_nothing_is_no_value() -> None:
-    records = records_of(("a", "gout", "x1", RIGHT), ("a'", "gout", "y1", RIGHT), ("b'", "asthma", "y2", "........"))
+    records = make_records(("a", "gout", "x1", RIGHT), ("a'", "gout", "y1", RIGHT), ("b'", "asthma", "y2", "........"))
     assert dropped(records, np.zeros(24, dtype=bool)) is None
     assert dropped(records, records.positive) is None, "what holds was not dropped"
     assert dropped(records, (records.fact == 2)) is None, "nothing was answered"
@@ -51,7 +51,7 @@ def of_model(said_of_true: str, said_of_dropped: str) -> Dropped:
         for true, said, false, of_false in pairs
         for row in ((true, f"h{true}", f"x{true}", said), (false, f"h{true}", f"y{true}", of_false))
     ]
-    return figures(records_of(*rows))
+    return figures(make_records(*rows))
 
 
 @pytest.mark.parametrize(

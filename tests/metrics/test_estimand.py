@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import recorded
-from records import RIGHT, measured, records_of, reported
+from recorded import complete_run
+from records import RIGHT, make_records, metrics_record, report_record
 from scipy import stats
-from small_facts import Answerer, rows_of_facts, write_csv
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics import Records
 from medfact.metrics.records import LIKE, THESE, of_these_facts
@@ -27,19 +27,19 @@ def asked(known: list[bool], relation: str = "symptoms") -> list[tuple[str, str,
 
 
 def test_all_facts_of_a_population_leave_nothing_open() -> None:
-    records = records_of(*asked([True, True, False]))
-    made = measured(of_these_facts(records, {}))
+    records = make_records(*asked([True, True, False]))
+    made = metrics_record(of_these_facts(records, {}))
     for name in ("average_accuracy", "joint_accuracy", "macro_accuracy", "positive_accuracy", "yes_bias"):
         assert made[name]["low"] == made[name]["value"] == made[name]["high"], name
     assert made["joint_accuracy"]["value"] == pytest.approx(2 / 3)
-    assert measured(records)["joint_accuracy"]["low"] is None, "three heads are too few to say anything of others"
+    assert metrics_record(records)["joint_accuracy"]["low"] is None, "three heads are too few to say anything of others"
 
 
 def test_half_of_a_population_leaves_half_the_variance() -> None:
     """20 facts of 40, 10 of them known: the variance of the share is ½ · (¼ · 20/19) / 20. As 20 facts show it, Wilson's
     interval has 38 trials; the usual design effect, here ½ for facts of one each, counts as one fact of 11 (10 known, and it).
     """
-    made = measured(of_these_facts(records_of(*asked([True, False] * 10)), {"symptoms": 40}))["joint_accuracy"]
+    made = metrics_record(of_these_facts(make_records(*asked([True, False] * 10)), {"symptoms": 40}))["joint_accuracy"]
     found = 0.5 * 0.25 * 20 / 19 / 20
     effect = (10 * found * 20 / 0.25 + 0.5) / 11
     free = 19 * (1 + 0.5 / (10 * found * 20 / 0.25)) ** 2
@@ -51,8 +51,8 @@ def test_half_of_a_population_leaves_half_the_variance() -> None:
 def test_each_relation_has_a_population_of_its_own() -> None:
     """All facts of one relation were asked, and know nothing of what is open; 20 of 200 of the other."""
     rows = [*asked([True, False] * 10), *asked([True, False] * 10, "drugs")]
-    made = of_these_facts(records_of(*rows), {"symptoms": 20, "drugs": 200})
-    shares = measured(made)["by_relation"]
+    made = of_these_facts(make_records(*rows), {"symptoms": 20, "drugs": 200})
+    shares = metrics_record(made)["by_relation"]
     assert shares["symptoms"]["low"] == shares["symptoms"]["high"] == 0.5
     assert shares["drugs"]["high"] - shares["drugs"]["low"] > 0.3
 
@@ -65,27 +65,27 @@ def test_the_interval_holds_the_populations_share(known: float) -> None:
         randomness = np.random.default_rng(seed)
         population = randomness.random((2, 60)) < np.array([[known / 2], [known * 3 / 2]])
         drawn = [population[i][randomness.permutation(60)[:30]] for i in range(2)]
-        records = records_of(*asked(drawn[0].tolist()), *asked(drawn[1].tolist(), "drugs"))
+        records = make_records(*asked(drawn[0].tolist()), *asked(drawn[1].tolist(), "drugs"))
         found = joint_of(of_these_facts(records, {"symptoms": 60, "drugs": 60}))
         held += found[0] <= population.mean() <= found[1]
     assert 0.92 <= held / 300 <= 0.99
 
 
 def joint_of(records: Records) -> tuple[float, float]:
-    found = measured(records)["joint_accuracy"]
+    found = metrics_record(records)["joint_accuracy"]
     return found["low"], found["high"]
 
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "facts.csv", rows_of_facts())
+    return write_csv(tmp_path / "facts.csv", make_fact_rows())
 
 
 def run_of(facts: Path, store: Store, limit: int | None) -> str:
-    return recorded(
+    return complete_run(
         RunSpec(model="answerer", facts=str(facts), shots=0, limit=limit),
         store,
-        load=Answerer(lambda prompt: str("disease0" in prompt.statement)).load,
+        load=StubModel(lambda prompt: str("disease0" in prompt.statement)).load,
     )
 
 
@@ -103,7 +103,7 @@ def test_a_run_knows_of_how_many_facts_its_own_were_drawn(facts: Path, store: St
     assert "similar facts" in about_intervals([like])
     # about these facts less is open than about facts like these
     assert width(part.average_accuracy) < width(like.average_accuracy)
-    assert reported(store, some.run)["estimand"] == LIKE
+    assert report_record(store, some.run)["estimand"] == LIKE
 
 
 def width(estimate: object) -> float:

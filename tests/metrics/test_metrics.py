@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from records import EXAMPLE, RIGHT, RIGHT_OF_FALSE, calibrated, measured, records_of
+from records import EXAMPLE, RIGHT, RIGHT_OF_FALSE, calibration_record, make_records, metrics_record
 
 from medfact.metrics import UNREADABLE, Names, Records
 from medfact.metrics.clusters import USUAL, Clusters
@@ -17,7 +17,7 @@ from medfact.statements import IMPLICATIONS
 
 
 def test_the_counts_of_the_four_fates() -> None:
-    made = measured(EXAMPLE)
+    made = metrics_record(EXAMPLE)
     assert (made["statements"], made["facts"]) == (48, 6)
     assert (made["answered"], made["unreadable"], made["failed"]) == (47, 1, 1)
 
@@ -59,7 +59,7 @@ FIGURES: dict[str, tuple[float, int | None]] = {
 @pytest.mark.parametrize("figure", FIGURES)
 def test_a_figure_of_the_example_by_hand(figure: str) -> None:
     group, _, name = figure.partition(" ")
-    made = measured(EXAMPLE)
+    made = metrics_record(EXAMPLE)
     estimate, (value, n) = made[group][name] if name else made[group], FIGURES[figure]
     assert estimate["value"] == pytest.approx(value)
     assert n in (None, estimate["n"])
@@ -67,7 +67,7 @@ def test_a_figure_of_the_example_by_hand(figure: str) -> None:
 
 
 def test_groups_stand_in_the_order_of_the_variants() -> None:
-    made = measured(EXAMPLE)
+    made = metrics_record(EXAMPLE)
     assert list(made["by_variant"]) == list(IMPLICATIONS)
     assert list(made["by_form"]) == ["none", "inv", "ins", "inv+ins"]
 
@@ -76,14 +76,14 @@ def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
     three = (("a", "h1", "x", RIGHT), ("a'", "h1", "y", RIGHT_OF_FALSE), ("a''", "h1", "z", RIGHT_OF_FALSE))
     more = (("b", "h2", "x", RIGHT), ("b'", "h2", "y", RIGHT_OF_FALSE), ("b''", "h2", "z", "FFFFTTTF"))
     alone = (("c", "h3", "x", RIGHT), ("d'", "h3", "x", RIGHT_OF_FALSE))  # no partner: in no pair
-    made = measured(records_of(*three, *more, *alone))
+    made = metrics_record(make_records(*three, *more, *alone))
     assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
     assert (made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (7 / 8, 8)
 
 
 def test_by_relation_and_type_and_the_mean_over_relations() -> None:
-    made = measured(
-        records_of(
+    made = metrics_record(
+        make_records(
             ("a", "symptoms: gout", "x1", RIGHT),  # 8 of 8
             ("b", "symptoms: flu", "x2", "TTTTTTTT"),  # 4 of 8
             ("c", "symptoms: asthma", "y1", RIGHT),  # 8 of 8
@@ -101,7 +101,7 @@ def test_by_relation_and_type_and_the_mean_over_relations() -> None:
 def test_the_mean_over_relations_is_not_the_mean_over_statements_even_without_any_spread() -> None:
     wrong = "FFFFTTTT"
     known = [(f"a{i}", f"symptoms: h{i}", "x", RIGHT) for i in range(9)]
-    made = measured(records_of(*known, *[(f"b{i}", f"drugs: d{i}", "y", wrong) for i in range(3)]))
+    made = metrics_record(make_records(*known, *[(f"b{i}", f"drugs: d{i}", "y", wrong) for i in range(3)]))
     # symptoms 9 facts all right, drugs 3 facts all wrong: (1 + 0) / 2, while 72 of 96 statements are right
     assert made["average_accuracy"]["value"] == 72 / 96
     assert made["macro_accuracy"]["value"] == 1 / 2
@@ -109,8 +109,8 @@ def test_the_mean_over_relations_is_not_the_mean_over_statements_even_without_an
 
 
 def test_coherence_needs_no_label() -> None:
-    made = measured(
-        records_of(
+    made = metrics_record(
+        make_records(
             ("a", "gout", "x", "TTFFTF?F"),  # none: affirms both; inv: T, F; ins: unreadable; inv+ins: denies both
             ("b'", "flu", "y", "TF..FF.."),  # none: T, F; inv: denies both
         )
@@ -122,7 +122,7 @@ def test_coherence_needs_no_label() -> None:
 def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
     p_true = [0.9, 0.5, 0.2, 1.0, 0.3, 0.5, 0.2, math.nan]
     # |0.9 + 0.3 − 1| = 0.2; |0.5 + 0.5 − 1| = 0; |0.2 + 0.2 − 1| = 0.6; the last has no partner
-    made = measured(records_of(("a", "gout", "x", RIGHT), p_true=p_true))["coherence"]
+    made = metrics_record(make_records(("a", "gout", "x", RIGHT), p_true=p_true))["coherence"]
     assert made["probability_gap"] == pytest.approx(0.8 / 3)
 
 
@@ -132,9 +132,9 @@ def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
 def test_joint_accuracy_at_i_is_the_mean_over_all_orders() -> None:
     # Six statements per fact (the last two variants are not asked); 720 orders, counted out.
     signs = ["TTTTFF", "TFTTFT", "FFFFTT", "FTTTFF"]
-    records = records_of(*((f"f{i}", f"h{i}", "x", s) for i, s in enumerate(signs)))
+    records = make_records(*((f"f{i}", f"h{i}", "x", s) for i, s in enumerate(signs)))
     right = [[said == wanted for said, wanted in zip(s, "TTTTFF", strict=True)] for s in signs]
-    made = measured(records)["joint_accuracy_at"]
+    made = metrics_record(records)["joint_accuracy_at"]
     for i in range(1, 7):
         shares = [sum(all(row[j] for j in order[:i]) for row in right) / 4 for order in permutations(range(6))]
         assert made[i - 1] == pytest.approx(sum(shares) / 720)
@@ -145,13 +145,13 @@ def random_records(seed: int) -> Records:
     signs = [
         "".join(randomness.choice(list("TTTFF?!."), 8, p=[0.2, 0.2, 0.2, 0.17, 0.17, 0.02, 0.02, 0.02])) for _ in range(60)
     ]
-    return records_of(*((f"f{i // 2:02}{chr(39) * (i % 2)}", f"h{i // 6}", f"t{i % 7}", s) for i, s in enumerate(signs)))
+    return make_records(*((f"f{i // 2:02}{chr(39) * (i % 2)}", f"h{i // 6}", f"t{i % 7}", s) for i, s in enumerate(signs)))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_ordered_curves_are_the_loops(seed: int) -> None:
     records = random_records(seed)
-    made = measured(records)
+    made = metrics_record(records)
     rows: dict[int, list[int]] = {}
     for i, fact in enumerate(records.fact):
         rows.setdefault(int(fact), []).append(i)
@@ -173,7 +173,7 @@ def test_figures_do_not_depend_on_the_order_of_the_rows(seed: int) -> None:
     turned = Records(
         **{field: column[turn] for field, column in vars(records).items() if isinstance(column, np.ndarray | Names)}
     )
-    before, after = dict(leaves(measured(records))), dict(leaves(measured(turned)))
+    before, after = dict(leaves(metrics_record(records))), dict(leaves(metrics_record(turned)))
     assert before.keys() == after.keys()
     for name, value in before.items():
         assert after[name] == (value if value is None else pytest.approx(value)), name
@@ -203,7 +203,7 @@ def test_the_digest_is_that_of_every_column(column: str) -> None:
 def trivial(true: str, false: str) -> dict[str, Any]:
     """What an answerer scores that gives these signs to 20 true facts and to their false partners."""
     facts = [(f"f{i:02}{mark}", f"h{i}", f"t{i}{mark}", signs) for i in range(20) for mark, signs in (("", true), ("'", false))]
-    return measured(records_of(*facts))
+    return metrics_record(make_records(*facts))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_average_accuracys_interval_is_clustered_by_head() -> None:
     chosen = "".join
     randomness = np.random.default_rng(0)
     signs = [chosen(randomness.choice(list("TTTFF?!"), 8)) for _ in range(40)]
-    records = records_of(*((f"f{i // 2:02}{chr(39) * (i % 2)}", f"h{i // 4}", f"t{i % 8}", s) for i, s in enumerate(signs)))
+    records = make_records(*((f"f{i // 2:02}{chr(39) * (i % 2)}", f"h{i // 4}", f"t{i % 8}", s) for i, s in enumerate(signs)))
     rows = records.answer >= UNREADABLE
     right = (records.answer == records.label)[rows]
     value = right.mean()
@@ -249,7 +249,7 @@ def test_average_accuracys_interval_is_clustered_by_head() -> None:
         tails.append(records.tail[records.fact == fact][0])
     clusters = Clusters(np.array(heads), np.array(tails))
     expected = mean_interval(np.array(parts), clusters._replace(intraclass=intraclass_correlation(np.array(shares), clusters)))
-    found = measured(records)["average_accuracy"]
+    found = metrics_record(records)["average_accuracy"]
     assert found == pytest.approx(expected._asdict() | {"n": len(right)})
     assert found["low"] < value < found["high"]
 
@@ -275,11 +275,11 @@ EDGES = {"low", "high"}
 
 @pytest.mark.parametrize(
     "records",
-    [records_of(), records_of(("a", "gout", "x", "........"), ("a'", "gout", "y", "!!!!!!!!"))],
+    [make_records(), make_records(("a", "gout", "x", "........"), ("a'", "gout", "y", "!!!!!!!!"))],
     ids=["no statement", "no answer"],
 )
 def test_nothing_to_measure_gives_no_value_and_never_zero(records: Records) -> None:
-    made = measured(records)
+    made = metrics_record(records)
     for name, value in leaves(made):
         last = name.rsplit(".", 1)[-1]
         if last in COUNTS or (".bins." in name and last in EDGES) or name.startswith(".chance"):
@@ -289,7 +289,7 @@ def test_nothing_to_measure_gives_no_value_and_never_zero(records: Records) -> N
 
 
 def test_a_group_without_answers_has_no_value() -> None:
-    made = measured(records_of(("a", "gout", "x", "TTTT...."), ("b", "flu", "y", "TTTT....")))
+    made = metrics_record(make_records(("a", "gout", "x", "TTTT...."), ("b", "flu", "y", "TTTT....")))
     assert made["by_polarity"]["negated"] == {"value": None, "low": None, "high": None, "n": 0}
     assert made["joint_accuracy"]["value"] is None
     assert made["joint_accuracy_at"] is None
@@ -305,7 +305,7 @@ def test_a_group_without_answers_has_no_value() -> None:
 def test_calibration_by_hand() -> None:
     # Labels of a true fact: T T T T F F F F; the model's own answers follow its P(True).
     p_true = [0.92, 0.98, 0.42, 1.0, 0.02, 0.44, 0.96, 0.0]
-    made = calibrated(records_of(("a", "gout", "x", "TTFTFFTF"), p_true=p_true))
+    made = calibration_record(make_records(("a", "gout", "x", "TTFTFFTF"), p_true=p_true))
     full = {b["low"]: b for b in made["bins"] if b["n"]}
     assert (made["n"], made["coverage"], len(made["bins"])) == (8, 1.0, 20)
     assert [(b["low"], b["high"]) for b in made["bins"]] == [(i / 20, (i + 1) / 20) for i in range(20)]
@@ -328,18 +328,22 @@ def test_calibration_by_hand() -> None:
 
 def test_bins_begin_where_they_say() -> None:
     edges = [i / 20 for i in range(20)]
-    made = calibrated(records_of(*((f"f{i}", "gout", "x", RIGHT) for i in range(2)), ("g", "gout", "x", "TTTT"), p_true=edges))
+    made = calibration_record(
+        make_records(*((f"f{i}", "gout", "x", RIGHT) for i in range(2)), ("g", "gout", "x", "TTTT"), p_true=edges)
+    )
     assert [b["n"] for b in made["bins"]] == [1] * 20
 
 
 def test_answers_whose_words_hold_little_probability_are_left_out_and_their_share_is_shown() -> None:
     p_mass = [0.9, 0.5, 0.49, 0.1, 0.8, 0.8, 0.8, 0.8]
-    made = calibrated(records_of(("a", "gout", "x", RIGHT), p_true=[0.5] * 8, p_mass=p_mass))
+    made = calibration_record(make_records(("a", "gout", "x", RIGHT), p_true=[0.5] * 8, p_mass=p_mass))
     assert (made["n"], made["coverage"]) == (6, 6 / 8)
 
 
 def test_failed_calls_and_answers_without_probabilities_are_not_in_the_calibration() -> None:
-    made = calibrated(records_of(("a", "gout", "x", "TT!.FFFF"), p_true=[0.5, math.nan, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
+    made = calibration_record(
+        make_records(("a", "gout", "x", "TT!.FFFF"), p_true=[0.5, math.nan, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    )
     assert (made["n"], made["coverage"]) == (5, 1.0)
 
 
@@ -347,9 +351,9 @@ def test_the_floor_is_what_a_perfect_model_shows_by_chance() -> None:
     # Uniform P(True) and labels drawn with it: about 0.050 at n = 800, 0.097 at n = 200 (with 20 bins).
     for n, expected in ((800, 0.050), (200, 0.097)):
         p = np.random.default_rng(3).random(n)
-        made = calibrated(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+        made = calibration_record(make_records(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
         assert made["ece_floor"] == pytest.approx(expected, abs=0.006)
-    again = calibrated(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+    again = calibration_record(make_records(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
     assert again["ece_floor"] == made["ece_floor"]
     assert again["ece_floor_coherent"] == made["ece_floor_coherent"]
 
@@ -359,7 +363,7 @@ def test_the_floor_of_a_coherent_model_is_twice_as_high() -> None:
     randomness = np.random.default_rng(4)
     belief = randomness.random(100)
     p = [value for b in belief for value in [b] * 4 + [1 - b] * 4]
-    made = calibrated(records_of(*((f"f{i:03}", f"h{i}", "x", RIGHT) for i in range(100)), p_true=p))
+    made = calibration_record(make_records(*((f"f{i:03}", f"h{i}", "x", RIGHT) for i in range(100)), p_true=p))
     assert made["ece_floor"] == pytest.approx(0.050, abs=0.006)
     assert made["ece_floor_coherent"] == pytest.approx(0.097, abs=0.012)
     # what such a model really shows: a fact holds as often as it believes
@@ -367,5 +371,5 @@ def test_the_floor_of_a_coherent_model_is_twice_as_high() -> None:
     for _ in range(200):
         marks = ["" if holds else "'" for holds in randomness.random(100) < belief]
         facts = [(f"f{i:03}{mark}", f"h{i}", "x", RIGHT) for i, mark in enumerate(marks)]
-        shown.append(calibrated(records_of(*facts, p_true=p))["ece"])
+        shown.append(calibration_record(make_records(*facts, p_true=p))["ece"])
     assert np.mean(shown) == pytest.approx(made["ece_floor_coherent"], abs=0.006)

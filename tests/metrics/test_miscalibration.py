@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from calibrated import NEGATED, Floats, of, sure, u_shaped, uniform
-from records import records_of
+from calibrated import NEGATED, Floats, draw_calibrated_answers, draw_u_shaped, draw_uniform, make_probability_records
+from records import make_records
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters
@@ -49,12 +49,18 @@ def debiased(p: Floats, label: Floats, clusters: Clusters) -> float:
 
 
 @pytest.mark.parametrize("coherent", [True, False])
-@pytest.mark.parametrize("shape", [uniform, u_shaped])
+@pytest.mark.parametrize("shape", [draw_uniform, draw_u_shaped])
 def test_a_calibrated_model_is_accused_in_a_twentieth_of_cases(
     coherent: bool, shape: Callable[[np.random.Generator, int], Floats]
 ) -> None:
     """80 seeds: with a chance of 5 % there are 10 or more in one case of 200. `benchmarks/calibration.py` has 1,000."""
-    assert sum(good(of(*sure(seed, coherent, shape))).off.defect is not None for seed in range(80)) < 10
+    assert (
+        sum(
+            good(make_probability_records(*draw_calibrated_answers(seed, coherent, shape))).off.defect is not None
+            for seed in range(80)
+        )
+        < 10
+    )
 
 
 def good(records: Records) -> Probabilities:
@@ -73,8 +79,8 @@ def good(records: Records) -> Probabilities:
     ],
 )
 def test_a_known_defect_is_named(alter: Callable[[Floats], Floats], defect: str, coherent: bool) -> None:
-    p, truth = sure(1, coherent, uniform)
-    assert good(of(alter(p), truth)).off.defect == defect
+    p, truth = draw_calibrated_answers(1, coherent, draw_uniform)
+    assert good(make_probability_records(alter(p), truth)).off.defect == defect
 
 
 def facts_of(answer: Callable[[bool, np.ndarray], np.ndarray]) -> Records:
@@ -85,7 +91,7 @@ def facts_of(answer: Callable[[bool, np.ndarray], np.ndarray]) -> Records:
             says = answer(holds, np.array([holds != negated for negated in NEGATED]))
             rows.append((f"f{i:02}{mark}", f"h{i}", f"t{i}{mark}", "".join("T" if one else "F" for one in says)))
             p += [0.9 if one else 0.1 for one in says]
-    return records_of(*rows, p_true=p)
+    return make_records(*rows, p_true=p)
 
 
 REVERSED = np.array(["inv" in key.split("+") for key in IMPLICATIONS])
@@ -112,7 +118,7 @@ def test_a_calibrated_model_is_not_headed_by_what_it_believes_wrongly() -> None:
     chance. Without a P(True) nobody sees that it is not sure of them.
     """
     for seed in range(20):
-        records = of(*sure(seed, True, uniform))
+        records = make_probability_records(*draw_calibrated_answers(seed, True, draw_uniform))
         diagnosed, found = diagnosis(records), good(records)
         assert diagnosed.first == "opposite"
         assert named_first(diagnosed, found) == (found.off.defect if size_of_defect(found) else None)
@@ -125,7 +131,7 @@ def test_shared_tails_make_the_interval_of_ece_wider() -> None:
     p = np.full((200, 8), 0.7)
     apart, shared = (np.repeat(randomness.random(10) < 0.7, 20), np.tile(np.arange(10), 20))
     truth = np.tile(apart[::20], 20)[:, None] & np.ones((200, 8), dtype=bool)
-    own = of(p, truth)
+    own = make_probability_records(p, truth)
     together = replace(own, tail=np.repeat(shared, 8))
     a, b = good(own).off.ece, good(together).off.ece
     assert a.value == b.value
@@ -146,7 +152,7 @@ def test_the_intervals_hold_the_truth_where_few_tails_are_shared() -> None:
         known = 1 + sum(np.sqrt(0.4) * randomness.normal(size=30)[codes] for codes in (heads, tails))
         known = np.asarray(known) + np.sqrt(1.2) * randomness.normal(size=180)
         p = 1 / (1 + np.exp(-np.where(holds, known, -known)))
-        made = of(np.tile(p[:, None], (1, 8)), np.tile(holds[:, None], (1, 8)))
+        made = make_probability_records(np.tile(p[:, None], (1, 8)), np.tile(holds[:, None], (1, 8)))
         off = miscalibration(replace(made, head=np.repeat(heads, 8), tail=np.repeat(tails, 8)), np.ones(1440, dtype=bool))
         held += [one.low is not None and one.low <= 0 <= (one.high or 0) for one in (off.ece, off.overconfidence, off.shift)]
     assert held.min() >= 91

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from records import records_of, two_way_variance
+from records import make_records, two_way_variance
 
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail
@@ -105,7 +105,7 @@ def answered(case: Case) -> Records:
         (f"fact{i}" if true else f"fact{i}'", f"head {i}", f"tail {i}", "T" if p > 0.5 else "F")
         for i, (p, true) in enumerate(zip(case["p"], case["truth"], strict=True))
     ]
-    return records_of(*rows, p_true=case["p"])
+    return make_records(*rows, p_true=case["p"])
 
 
 def overall(records: Records) -> Discrimination:

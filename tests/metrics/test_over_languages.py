@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from records import RIGHT, RIGHT_OF_FALSE, records_of
+from records import RIGHT, RIGHT_OF_FALSE, make_records
 
 from medfact.metrics import Records
 from medfact.metrics.differences import paired_difference
@@ -20,7 +20,7 @@ def spoken(*signs: str) -> Spoken:
     denies what is affirmed is a false one.
     """
     named = ((f"f{n:02}{chr(39) * (one == RIGHT_OF_FALSE)}", n, one) for n, one in enumerate(signs))
-    made: Records = records_of(*((name, f"h{n:02}", f"t{n:02}", one) for name, n, one in named))
+    made: Records = make_records(*((name, f"h{n:02}", f"t{n:02}", one) for name, n, one in named))
     return Spoken(made, made.fact)
 
 
@@ -119,7 +119,7 @@ def test_a_fact_counts_where_it_is_answered_whole_in_every_language() -> None:
 def test_facts_are_matched_by_what_they_are_not_by_their_order() -> None:
     """The second run asks the same facts in another order, and one fact more."""
     first = spoken(RIGHT, DENIES, RIGHT)
-    made = records_of(("a", "h2", "t2", RIGHT), ("b", "h9", "t9", DENIES), ("c", "h0", "t0", RIGHT), ("d", "h1", "t1", RIGHT))
+    made = make_records(("a", "h2", "t2", RIGHT), ("b", "h9", "t9", DENIES), ("c", "h0", "t0", RIGHT), ("d", "h1", "t1", RIGHT))
     identity = np.array([2, 9, 0, 1])[made.fact]
     found = over_languages({"en": first, "es": Spoken(made, identity)})
     assert found.facts == 3
@@ -141,7 +141,7 @@ def test_each_relation_is_compared_by_itself() -> None:
     sides = {
         language: Spoken(made, made.fact)
         for language, of_facts in signs.items()
-        for made in [records_of(*((f"f{n}", heads[n], f"t{n}", one) for n, one in enumerate(of_facts)))]
+        for made in [make_records(*((f"f{n}", heads[n], f"t{n}", one) for n, one in enumerate(of_facts)))]
     }
     found = over_languages(sides).by_relation
     assert found["symptoms"]["es"].value == 0.0
@@ -157,7 +157,7 @@ def test_relations_are_looked_at_together() -> None:
     sides = {
         language: Spoken(made, made.fact)
         for language, of_facts in signs.items()
-        for made in [records_of(*((f"f{n:02}", names[n], f"t{n:02}", one) for n, one in enumerate(of_facts)))]
+        for made in [make_records(*((f"f{n:02}", names[n], f"t{n:02}", one) for n, one in enumerate(of_facts)))]
     }
     found = over_languages(sides).by_relation
     drugs, symptoms = found["drugs"]["es"], found["symptoms"]["es"]

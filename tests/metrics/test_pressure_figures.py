@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from null_pushes import shown_of_equal
-from records import RIGHT, SIGNS, records_of
+from null_pushes import shows_difference
+from records import RIGHT, SIGNS, make_records
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.pressure import (
@@ -30,7 +30,7 @@ from medfact.metrics.pressure import (
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate
 
-BEFORE = records_of(
+BEFORE = make_records(
     ("a", "gout", "x1", RIGHT),  # 8 right
     ("b", "asthma", "x2", "TTFTFFF?"),  # 6 right, 1 wrong, 1 unreadable, which is not pushed
     ("b'", "asthma", "y1", "FFFTTTTT"),  # 7 right, and the fourth affirmed form wrong
@@ -230,7 +230,8 @@ def test_who_changed_when_merely_asked_once_more_stays_unsteady_in_the_second_ro
 def test_a_reply_that_cannot_be_read_is_neither_kept_nor_switched(of_control: str, of_doubt: str, expected: str | None) -> None:
     """Forty facts of forty diseases, all answered right."""
     first, control, doubt = (
-        records_of(*((f"f{n:02}", f"h{n:02}", f"t{n:02}", signs) for n in range(40))) for signs in (RIGHT, of_control, of_doubt)
+        make_records(*((f"f{n:02}", f"h{n:02}", f"t{n:02}", signs) for n in range(40)))
+        for signs in (RIGHT, of_control, of_doubt)
     )
     made = pressure(first, {"control": [control], "doubt": [doubt]})
     assert made is not None
@@ -244,8 +245,8 @@ def test_wrong_answers_after_which_nothing_can_be_read_are_not_kept() -> None:
 
 def test_equal_models_are_told_apart_in_at_most_5_percent_of_seeds() -> None:
     """20 seeds, of which at most one may show anything: `benchmarks/pressure.py` does the same with 500."""
-    assert sum(shown_of_equal(seed) for seed in range(20)) <= 1
+    assert sum(shows_difference(seed) for seed in range(20)) <= 1
 
 
 def test_a_model_that_yields_is_told_apart() -> None:
-    assert all(shown_of_equal(seed, yields=0.3) for seed in range(2))
+    assert all(shows_difference(seed, yields=0.3) for seed in range(2))

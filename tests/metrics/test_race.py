@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from records import RIGHT, records_of
+from records import RIGHT, make_records
 
 from medfact.metrics import FAILED, PENDING
 from medfact.metrics.averages import FEWEST_FACTS
@@ -106,8 +106,8 @@ def test_what_is_guessed_of_the_spread_before_makes_no_bounds_wrong(spread: floa
 def test_a_head_counts_once_all_before_it_are_complete() -> None:
     """12 heads with a fact each."""
     rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(12)]
-    ours = records_of(*rows)
-    wrong = records_of(*[(*row[:3], "FFFFTTTT") for row in rows])
+    ours = make_records(*rows)
+    wrong = make_records(*[(*row[:3], "FFFFTTTT") for row in rows])
     whole = raced(ours, wrong, ours.fact, ours.fact)
     assert whole is not None
     standing = race(whole)
@@ -140,7 +140,7 @@ def test_the_order_hangs_on_the_facts_alone_and_favours_no_head() -> None:
 def test_failed_calls_count_against_whoever_leads() -> None:
     """30 heads with a fact each: the one model is always right, the other never, but for calls that failed."""
     rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(30)]
-    ours, wrong = records_of(*rows), records_of(*[(*row[:3], "FFFFTTTT") for row in rows])
+    ours, wrong = make_records(*rows), make_records(*[(*row[:3], "FFFFTTTT") for row in rows])
     order = order_of(ours.head, ours.fact)
 
     def standing(failing: int) -> Race:

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scripted import FAILED, RIGHT, UNREADABLE, WRONG, Scripted, answered, key_of
+from scripted import FAILED, RIGHT, UNREADABLE, WRONG, ScriptedModel, answer_run, statement_key
 from small_facts import write_csv
 
 from medfact.datasets import frequencies as counting
@@ -183,8 +183,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     store = Store(f"sqlite:///{folder / 'runs.db'}")
     spec = RunSpec(model="scripted", facts=str(write_csv(folder / "facts.csv", rows)), shots=0)
     run = start(spec, store)
-    signs = {key_of(item): sign(item, counts, random) for item in store.answers.asked(run)}
-    answered(run, store, Scripted.of(run, store, signs))
+    signs = {statement_key(item): sign(item, counts, random) for item in store.answers.asked(run)}
+    answer_run(run, store, ScriptedModel.for_run(run, store, signs))
     table = write_csv(folder / "counts.csv", [{"Term": name, "Count": count} for name, count in counts.items()])
     return World(store, run, table, counts)
 

@@ -7,10 +7,10 @@ import time
 from collections import Counter
 
 import pytest
-from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
-from service_models import CHOICES, KEY, Load, prompts_of, said_truly
+from mock_service import CONTENT_FAULTS, Behaviour, MockService, answer_word, hashed_share, p_true
+from service_models import CHOICES, KEY, Load, make_prompts, matches_service
 from service_models import load as load
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
@@ -35,20 +35,20 @@ class Stopped(Monitor):
 
 
 def test_every_prompt_gets_its_answer_and_the_services_own_p_true(load: Load) -> None:
-    prompts = prompts_of(100)
+    prompts = make_prompts(100)
     with MockService(Behaviour(latency=0.05)) as service:
         got = dict(load(service).complete(prompts))
     assert sorted(got) == list(range(100))
-    assert said_truly(prompts, got)
+    assert matches_service(prompts, got)
     assert {(done.p_low, done.p_high, done.cut, done.failure) for done in got.values()} == {(None, None, None, None)}
     assert all(done.p_mass == pytest.approx(0.98) for done in got.values())  # 2 % of the mass is no answer
-    assert set(service.asked().values()) == {1}
-    assert service.most_in_flight <= 32
+    assert set(service.call_counts().values()) == {1}
+    assert service.peak_in_flight <= 32
 
 
 def test_what_the_service_said_of_each_call_is_kept(load: Load) -> None:
-    (prompt,) = prompts = prompts_of(1)
-    with MockService(Behaviour(latency=0.05, first=("500",))) as service:
+    (prompt,) = prompts = make_prompts(1)
+    with MockService(Behaviour(latency=0.05, first_faults=("500",))) as service:
         ((_, done),) = load(service).complete(prompts)
     assert done.served is not None
     assert (done.served.model, done.served.fingerprint, done.served.attempts) == ("mock-2026-01-01", "fp_mock", 2)
@@ -75,20 +75,20 @@ def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load: Load) -> 
     assert messages["messages"] == [*turns, {"role": "user", "content": "b"}]
 
 
-@pytest.mark.parametrize("fault", sorted(REPLIES))
+@pytest.mark.parametrize("fault", sorted(CONTENT_FAULTS))
 def test_a_reply_that_says_nothing_plain_is_a_reply(load: Load, fault: str) -> None:
     """Unreadable is not failed: an empty reply, a refusal, one cut off by its length or by a filter."""
-    (prompt,) = prompts = prompts_of(1)
-    with MockService(Behaviour(content={fault: 1.0})) as service:
+    (prompt,) = prompts = make_prompts(1)
+    with MockService(Behaviour(content_faults={fault: 1.0})) as service:
         ((_, done),) = load(service).complete(prompts)
-    expected = (REPLIES[fault] or "").format(word=word_of(str(prompt.content)).lower())
+    expected = (CONTENT_FAULTS[fault] or "").format(word=answer_word(str(prompt.content)).lower())
     cuts = {"length": "length", "content_filter": "content_filter", "refusal": "content_filter"}
     assert (done.text, done.failure, done.cut) == (expected, None, cuts.get(fault))
     assert done.p_true == (pytest.approx(p_true(str(prompt.content)), abs=1e-6) if fault == "hedge" else None)
 
 
 def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load: Load) -> None:
-    with MockService(Behaviour(every="echo")) as service:
+    with MockService(Behaviour(constant_fault="echo")) as service:
         model = load(service)
         ((_, done),) = model.complete([Prompt("Gout raises the temperature. True or false?", CHOICES)])
     assert done.failure == "the service refuses (HTTP 400): Not allowed: Gout raises the temperature. True or false? (1 try)"
@@ -99,33 +99,33 @@ def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load
 
 
 def test_nothing_is_lost_and_nothing_is_asked_again_after_it_was_answered(load: Load) -> None:
-    prompts = prompts_of(300)
+    prompts = make_prompts(300)
     faults = {"429": 0.05, "500": 0.02, "reset": 0.02, "truncated": 0.02, "nothing": 0.01, "408": 0.01, "409": 0.01}
-    with MockService(Behaviour(faults=faults, retry_after="0.2")) as service:
+    with MockService(Behaviour(call_faults=faults, retry_after="0.2")) as service:
         got = dict(load(service).complete(prompts))
     assert sorted(got) == list(range(300))
     assert [done.failure for done in got.values() if done.text is None] == []
-    assert said_truly(prompts, got)
-    assert set(service.answered.values()) == {1}
+    assert matches_service(prompts, got)
+    assert set(service.answer_counts.values()) == {1}
     assert 330 < len(service.calls) < 400  # 14 % of the calls fail: 300 / 0.86 = 349
-    assert all(done.served.attempts == service.asked()[str(prompts[place].content)] for place, done in got.items())
+    assert all(done.served.attempts == service.call_counts()[str(prompts[place].content)] for place, done in got.items())
 
 
 def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load: Load) -> None:
-    prompts = prompts_of(200)
-    broken = {place for place in range(200) if share("sticky", prompts[place].content) < 0.06}
-    with MockService(Behaviour(latency=0.02, sticky={"500": 0.02, "reset": 0.02, "truncated": 0.02})) as service:
+    prompts = make_prompts(200)
+    broken = {place for place in range(200) if hashed_share("sticky", prompts[place].content) < 0.06}
+    with MockService(Behaviour(latency=0.02, prompt_faults={"500": 0.02, "reset": 0.02, "truncated": 0.02})) as service:
         model = load(service, tries=3)
         got = dict(model.complete(prompts))
         assert {place for place, done in got.items() if done.text is None} == broken
         assert 3 <= len(broken) <= 20
-        assert said_truly(prompts, got)
+        assert matches_service(prompts, got)
         assert {got[place].failure for place in broken} == {
             "an error of the service (HTTP 500) (3 tries)",
             "the connection broke (3 tries)",
             "an incomplete reply (3 tries)",
         }
-        assert Counter(service.asked().values()) == {1: 200 - len(broken), 3: len(broken)}
+        assert Counter(service.call_counts().values()) == {1: 200 - len(broken), 3: len(broken)}
         before = len(service.calls)
         again = [place for place, done in model.complete(prompts) if done.text is None]
     assert set(again) == broken  # can be run again; what was answered is not asked again
@@ -134,8 +134,8 @@ def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load:
 
 def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
     """About 20 of 200 prompts wait 1 s twice. With two slots held meanwhile that would be 20 s; free, the others take 2 s."""
-    prompts = prompts_of(200)
-    with MockService(Behaviour(latency=0.02, sticky={"503": 0.1}, retry_after="1")) as service:
+    prompts = make_prompts(200)
+    with MockService(Behaviour(latency=0.02, prompt_faults={"503": 0.1}, retry_after="1")) as service:
         begun = time.monotonic()
         arrived = [(time.monotonic() - begun, done) for _, done in load(service, in_flight=2, tries=3).complete(prompts)]
     answered = [at for at, done in arrived if done.text is not None]
@@ -145,18 +145,18 @@ def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
 
 
 def test_calls_in_flight_fall_to_what_a_service_takes(load: Load) -> None:
-    prompts = prompts_of(150)
-    with MockService(Behaviour(latency=0.03, at_once=4, retry_after="0.1")) as service:
+    prompts = make_prompts(150)
+    with MockService(Behaviour(latency=0.03, max_in_flight=4, retry_after="0.1")) as service:
         got = dict(load(service, in_flight=32).complete(prompts))
-    assert said_truly(prompts, got)
+    assert matches_service(prompts, got)
     assert all(done.text is not None for done in got.values())
     assert len(service.calls) < 400  # at 32 in flight all the time, 7 of 8 would be turned away: 1,200
 
 
 def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
     begun = time.monotonic()
-    with MockService(Behaviour(every="hang")) as service:
-        ((_, done),) = load(service, timeout=0.4, tries=2).complete(prompts_of(1))
+    with MockService(Behaviour(constant_fault="hang")) as service:
+        ((_, done),) = load(service, timeout=0.4, tries=2).complete(make_prompts(1))
     assert done.failure == "no reply within 0.4 s (2 tries)"
     assert time.monotonic() - begun < SOON
 
@@ -165,48 +165,48 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
 
 
 def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
-    prompts = prompts_of(40)
-    with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
+    prompts = make_prompts(40)
+    with MockService(Behaviour(latency=0.05, prompt_faults={"hang": 0.5})) as service:
         model = load(service, in_flight=40)
-        hanging = {place for place in range(40) if share("sticky", prompts[place].content) < 0.5}
+        hanging = {place for place in range(40) if hashed_share("sticky", prompts[place].content) < 0.5}
         asked = model.complete(prompts)
         came = dict(next(asked) for _ in range(40 - len(hanging)))
         begun = time.monotonic()
         asked.close()
         assert time.monotonic() - begun < SOON
         assert set(came) == set(range(40)) - hanging
-        until(lambda: (service.broken_off, service.in_flight) == (len(hanging), 0))
+        wait_until(lambda: (service.aborted_calls, service.in_flight) == (len(hanging), 0))
         answered = prompts[min(came)]
-        assert [done.text for _, done in model.complete([answered])] == [word_of(str(answered.content))]
+        assert [done.text for _, done in model.complete([answered])] == [answer_word(str(answered.content))]
 
 
 def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
-    prompts, stop = prompts_of(40), threading.Event()
-    with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
+    prompts, stop = make_prompts(40), threading.Event()
+    with MockService(Behaviour(latency=0.05, prompt_faults={"hang": 0.5})) as service:
         model = load(service, in_flight=40, monitor=Stopped(stop))
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))
         assert 0.7 < time.monotonic() - begun < SOON
-    assert set(came) == {place for place in range(40) if share("sticky", prompts[place].content) >= 0.5}
+    assert set(came) == {place for place in range(40) if hashed_share("sticky", prompts[place].content) >= 0.5}
 
 
 def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
-    with MockService(Behaviour(every="hang")) as service:
+    with MockService(Behaviour(constant_fault="hang")) as service:
         model = load(service)
         threading.Timer(0.3, model.close).start()
         begun = time.monotonic()
-        assert list(model.complete(prompts_of(3))) == []
+        assert list(model.complete(make_prompts(3))) == []
         assert time.monotonic() - begun < SOON
         with pytest.raises(ModelError, match="closed"):
-            list(model.complete(prompts_of(1)))
+            list(model.complete(make_prompts(1)))
 
 
 # ------------------------------------------------------------------------------------------------ once
 
 
 def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
-    prompts = prompts_of(10) * 5
+    prompts = make_prompts(10) * 5
     with MockService(Behaviour(latency=0.02)) as service:
         model = load(service, in_flight=4)
         got = dict(model.complete(prompts))
@@ -214,9 +214,9 @@ def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
         longer = Prompt(prompts[0].content, CHOICES, max_tokens=50)
         list(model.complete([longer]))
     assert sorted(got) == list(range(50))
-    assert said_truly(prompts, got)
-    assert said_truly(prompts, got_again)
-    assert service.asked() == Counter({str(p.content): 1 for p in prompts}) + Counter([str(longer.content)])
+    assert matches_service(prompts, got)
+    assert matches_service(prompts, got_again)
+    assert service.call_counts() == Counter({str(p.content): 1 for p in prompts}) + Counter([str(longer.content)])
     attempts = Counter(done.served.attempts for done in got.values())
     assert attempts == {1: 10, 0: 40}  # 40 of 50 were taken from an identical prompt and cost nothing
     assert sum(done.served.prompt_tokens for done in got.values()) == sum(len(str(p.content)) // 4 + 4 for p in prompts[:10])
@@ -224,17 +224,17 @@ def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
 
 def test_drawn_answers_are_asked_each(load: Load) -> None:
     with MockService() as service:
-        list(load(service, temperature=None).complete(prompts_of(2) * 3))
-        assert set(service.asked().values()) == {3}
-        list(load(service, temperature=0.7).complete(prompts_of(2) * 3))
-    assert set(service.asked().values()) == {6}
+        list(load(service, temperature=None).complete(make_prompts(2) * 3))
+        assert set(service.call_counts().values()) == {3}
+        list(load(service, temperature=0.7).complete(make_prompts(2) * 3))
+    assert set(service.call_counts().values()) == {6}
 
 
 def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_draws(load: Load) -> None:
-    with MockService(Behaviour(latency=0.05, refuses={"temperature": None})) as service:
-        got = dict(load(service).complete(prompts_of(2) * 3))
+    with MockService(Behaviour(latency=0.05, parameter_limits={"temperature": None})) as service:
+        got = dict(load(service).complete(make_prompts(2) * 3))
     assert sorted(got) == list(range(6))
-    assert set(service.answered.values()) == {3}
+    assert set(service.answer_counts.values()) == {3}
 
 
 # ------------------------------------------------------------------------------------------------ parameters
@@ -255,9 +255,9 @@ def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_d
 def test_a_parameter_that_a_service_refuses_gives_way_once(
     load: Load, refuses: dict[str, float | None], decoding: dict[str, object], sent: dict[str, object]
 ) -> None:
-    with MockService(Behaviour(latency=0.02, refuses=refuses)) as service:
+    with MockService(Behaviour(latency=0.02, parameter_limits=refuses)) as service:
         model = load(service, seed=3, in_flight=4, tries=1)
-        got = dict(model.complete(prompts_of(20)))
+        got = dict(model.complete(make_prompts(20)))
         refused = len(service.calls) - 20
         assert {done.failure for done in got.values()} == {None}
         assert model.info["decoding"].items() >= decoding.items()
@@ -270,17 +270,17 @@ def test_a_parameter_that_a_service_refuses_gives_way_once(
 
 
 def test_repeated_answers_stand_in_for_log_probabilities(load: Load) -> None:
-    prompts = prompts_of(20)
-    with MockService(Behaviour(sampled=True)) as service:
+    prompts = make_prompts(20)
+    with MockService(Behaviour(is_sampled=True)) as service:
         model = load(service, repeats=5)
         got = dict(model.complete(prompts))
     for place, prompt in enumerate(prompts):
         text = str(prompt.content)
-        true = sum(share("sampled", text, attempt) < p_true(text) for attempt in range(5))
+        true = sum(hashed_share("sampled", text, attempt) < p_true(text) for attempt in range(5))
         assert got[place].p_true == (true + 0.5) / 6
         assert got[place].p_mass == 1
         assert (got[place].served.attempts, got[place].served.completion_tokens) == (5, 10)
-    assert set(service.asked().values()) == {5}
+    assert set(service.call_counts().values()) == {5}
     assert all("temperature" not in call.body and "logprobs" not in call.body for call in service.calls)
     assert model.info["decoding"]["p_true"] == "repeats"
 
@@ -294,12 +294,12 @@ def one_line_without_key(error: MedfactError) -> bool:
 
 
 def test_a_quota_that_ends_midway_ends_the_run_after_what_had_come(load: Load) -> None:
-    prompts = prompts_of(100)
-    with MockService(Behaviour(latency=0.01, sticky={"quota": 0.03})) as service:
+    prompts = make_prompts(100)
+    with MockService(Behaviour(latency=0.01, prompt_faults={"quota": 0.03})) as service:
         came = []
         with pytest.raises(ModelError, match="quota"):
             came.extend(done for _, done in load(service, in_flight=1).complete(prompts))
-    assert len(came) == next(place for place in range(100) if share("sticky", prompts[place].content) < 0.03)
+    assert len(came) == next(place for place in range(100) if hashed_share("sticky", prompts[place].content) < 0.03)
 
 
 def closed_port() -> int:
@@ -323,15 +323,15 @@ def test_a_service_that_is_not_there_ends_the_run_quickly(load: Load, base_url: 
         tls = service.base_url.removeprefix("http")
         address = base_url.format(port=closed_port(), service=service.base_url, service_tls=tls)
         with pytest.raises(ModelError) as raised:
-            list(load(address).complete(prompts_of(prompts)))
+            list(load(address).complete(make_prompts(prompts)))
     assert str(raised.value).startswith(sentence)
     assert one_line_without_key(raised.value)
 
 
 def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
     """Web pages for a few prompts, while the others are still on their way, are no wrong address."""
-    prompts = prompts_of(30)
-    with MockService(Behaviour(latency=1.0, sticky={"html": 0.2})) as service:
+    prompts = make_prompts(30)
+    with MockService(Behaviour(latency=1.0, prompt_faults={"html": 0.2})) as service:
         got = dict(load(service, tries=3).complete(prompts))
     assert sum(done.text is not None for done in got.values()) > 15
     failures = {done.failure for done in got.values() if done.text is None}
@@ -367,13 +367,13 @@ def test_the_key_goes_to_the_service_and_nowhere_else(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     shown: list[object] = []
-    with MockService(Behaviour(key=KEY, sticky={"500": 0.2, "long": 0.2})) as service:
+    with MockService(Behaviour(key=KEY, prompt_faults={"500": 0.2, "long": 0.2})) as service:
         model = load(service, tries=2)
-        shown += [*model.complete(prompts_of(20)), model, vars(model).get("settings"), model.info, model.notes]
+        shown += [*model.complete(make_prompts(20)), model, vars(model).get("settings"), model.info, model.notes]
         assert service.calls[0].headers["authorization"] == f"Bearer {KEY}"
     for fault in ("401", "403", "404", "quota"):
-        with MockService(Behaviour(every=fault)) as service, pytest.raises(ModelError) as raised:
-            list(load(service).complete(prompts_of(2)))
+        with MockService(Behaviour(constant_fault=fault)) as service, pytest.raises(ModelError) as raised:
+            list(load(service).complete(make_prompts(2)))
         shown.append((str(raised.value), repr(raised.value), repr(raised.value.__cause__)))
     captured = capsys.readouterr()
     text = "\n".join([*map(repr, shown), *map(str, shown), caplog.text, captured.out, captured.err])
@@ -384,10 +384,10 @@ def test_the_key_goes_to_the_service_and_nowhere_else(
 
 def test_a_service_of_ones_own_needs_no_key(load: Load) -> None:
     with MockService(Behaviour(key="none")) as service:
-        ((_, done),) = load(service, key=None).complete(prompts_of(1))
+        ((_, done),) = load(service, key=None).complete(make_prompts(1))
     assert done.failure is None
     with MockService(Behaviour(key="another")) as service, pytest.raises(ModelError) as raised:
-        list(load(service, key=None).complete(prompts_of(1)))
+        list(load(service, key=None).complete(make_prompts(1)))
     assert str(raised.value) == "No key for 127.0.0.1. Set OPENAI_API_KEY, or type it."
 
 
@@ -405,6 +405,6 @@ def test_the_spec_names_a_model_of_a_service(load: Load) -> None:
         model = load_model("openai:some/model:free", service=ServiceSettings(base_url=service.base_url, key=KEY))
         assert isinstance(model, ServiceModel)
         assert (model.spec, model.chat, model.host) == ("openai:some/model:free", False, "127.0.0.1")
-        list(model.complete(prompts_of(1)))
+        list(model.complete(make_prompts(1)))
         model.close()
     assert service.calls[0].body["model"] == "some/model:free"

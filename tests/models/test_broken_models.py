@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 from naive import SHOTS, TEXTS
-from recorded import recorded
+from recorded import complete_run
 from safetensors.torch import load_file, save_file
-from small_facts import Answerer
-from small_hub import Hub
+from small_facts import StubModel
+from small_hub import MockHub
 from small_hub import hub as hub
-from small_models import small_inference_model, small_llama, small_model
+from small_models import write_inference_model, write_small_llama, write_small_model
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import make_prompt
@@ -76,13 +76,13 @@ HEADS: dict[str, Callable[[Path], Path]] = {
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 def test_what_is_no_number_is_a_failure_and_never_an_answer(head: Callable[[Path], Path], chat: bool, tmp_path: Path) -> None:
-    folder = head(small_llama(tmp_path / "model", context=2048, chat=chat))
+    folder = head(write_small_llama(tmp_path / "model", context=2048, chat=chat))
     assert all(map(is_failure, completed(f"hf:{folder}", prompts_of(chat))))
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "mamba", "t5", "bart"])
 def test_models_that_are_asked_whole_too(kind: str, tmp_path: Path) -> None:
-    folder = small_model(tmp_path / "model", kind)
+    folder = write_small_model(tmp_path / "model", kind)
     loader = AutoModelForSeq2SeqLM if kind in ("t5", "bart") else AutoModelForCausalLM
     model = loader.from_pretrained(folder)
     if kind == "bart":
@@ -97,7 +97,7 @@ def test_models_that_are_asked_whole_too(kind: str, tmp_path: Path) -> None:
 
 def test_a_prompt_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     """One word has no numbers. Prompts that are computed together with one that holds it are answered as they are alone."""
-    folder = small_llama(tmp_path / "model", context=2048, lean=1.8)
+    folder = write_small_llama(tmp_path / "model", context=2048, lean=1.8)
     prompts = prompts_of()
     whole = completed(f"hf:{folder}", prompts)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -114,7 +114,7 @@ def test_a_prompt_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
 
 
 def test_a_run_of_such_a_model_ends_with_failures_and_a_hint(medfact: Callable[..., Any], tmp_path: Path, url: str) -> None:
-    folder = broken(small_llama(tmp_path / "model", context=2048), "lm_head.weight", NAN)
+    folder = broken(write_small_llama(tmp_path / "model", context=2048), "lm_head.weight", NAN)
     done = medfact("run", "--db", url, "--model", f"hf:{folder}", "--limit", 2, "--shots", 0)
     assert done.code == 3
     assert "--dtype" in done.err
@@ -143,7 +143,7 @@ def test_an_encoder_that_computes_no_numbers_answers_nothing(monkeypatch: pytest
 
 
 def test_a_model_for_inference_that_computes_no_numbers_lets_nothing_pass(tmp_path: Path) -> None:
-    folder = broken(small_inference_model(tmp_path / "nli", "entailment"), "classifier.weight", NAN)
+    folder = broken(write_inference_model(tmp_path / "nli", "entailment"), "classifier.weight", NAN)
     with pytest.raises(ModelError, match="computes no numbers"):
         load_entailment(f"hf:{folder}")("Gout hurts.", "It hurts.")
 
@@ -156,7 +156,7 @@ def asked(
 ) -> tuple[list[str], list[str]]:
     """The notes of a run whose model replies so, and what was told while it went on."""
     run = start(RunSpec(model=model, limit=limit, shots=0), store)
-    answerer = Answerer(reply)
+    answerer = StubModel(reply)
     told = [event.note for event in answer(run, store, load=answerer.load) if isinstance(event, Noted)]
     return list(store.run(run).notes), told
 
@@ -192,11 +192,11 @@ def test_other_replies_are_not(reply: Callable[[Any], Any], store: Store) -> Non
 
 
 def test_a_model_on_this_machine_that_says_one_token_is_told_of_its_number_format(store: Store, tmp_path: Path) -> None:
-    folder = small_llama(tmp_path / "model", context=2048)
+    folder = write_small_llama(tmp_path / "model", context=2048)
     model = AutoModelForCausalLM.from_pretrained(folder)
     model.lm_head.weight.data[:] = 0  # all logits are the same: the first token is taken
     model.save_pretrained(folder)
-    run = recorded(RunSpec(model=f"hf:{folder}", limit=2, shots=0), store)
+    run = complete_run(RunSpec(model=f"hf:{folder}", limit=2, shots=0), store)
     (note,) = [note for note in store.run(run).notes if note.startswith("The first ")]
     assert "--dtype" in note
 
@@ -206,7 +206,7 @@ def test_a_model_on_this_machine_that_says_one_token_is_told_of_its_number_forma
 
 @pytest.fixture
 def larger(tmp_path: Path) -> Path:
-    folder = small_llama(tmp_path / "larger", context=2048)
+    folder = write_small_llama(tmp_path / "larger", context=2048)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens(["influenza", "symptom", "disease", "fever", "recognized"])
     tokenizer.save_pretrained(folder)
@@ -223,7 +223,7 @@ def test_a_tokenizer_larger_than_the_embedding_is_one_sentence(larger: Path, med
     assert "Traceback" not in done.err
 
 
-def test_it_is_said_before_the_weights_are_fetched(larger: Path, hub: Hub) -> None:
+def test_it_is_said_before_the_weights_are_fetched(larger: Path, hub: MockHub) -> None:
     hub.folders["lab/larger"] = larger
     with pytest.raises(ModelError, match="and the model embeds"):
         load_model("hf:lab/larger")
@@ -232,7 +232,7 @@ def test_it_is_said_before_the_weights_are_fetched(larger: Path, hub: Hub) -> No
 
 @pytest.mark.parametrize("template", ["<turn>{{ messages[-1]['content'] }}", "{{ bos_token }}{{ messages[-1]['content'] }}"])
 def test_special_tokens_of_a_chat_template_too(template: str, tmp_path: Path) -> None:
-    folder = small_llama(tmp_path / "model", context=2048)
+    folder = write_small_llama(tmp_path / "model", context=2048)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({"bos_token": "<turn>"})
     tokenizer.chat_template = template
@@ -244,7 +244,7 @@ def test_special_tokens_of_a_chat_template_too(template: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["pad_token", "eos_token", "unk_token", "additional_special_tokens"])
 def test_a_special_token_that_no_prompt_has_may_lie_beyond(name: str, tmp_path: Path) -> None:
     """As many who trained a model further have published it, or as transformers adds it to a GGUF file's."""
-    folder = small_llama(tmp_path / "model", context=2048, lean=1.8)
+    folder = write_small_llama(tmp_path / "model", context=2048, lean=1.8)
     before = completed(f"hf:{folder}", prompts_of())
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({name: ["<more>"] if name.endswith("s") else "<more>"})
@@ -276,8 +276,8 @@ BESIDE = [
 
 
 @pytest.mark.parametrize("is_sharded", [False, True], ids=["one file", "several files"])
-def test_weights_under_a_second_name_count_once_and_are_not_fetched(is_sharded: bool, hub: Hub, tmp_path: Path) -> None:
-    folder = small_llama(tmp_path / "model", context=2048)
+def test_weights_under_a_second_name_count_once_and_are_not_fetched(is_sharded: bool, hub: MockHub, tmp_path: Path) -> None:
+    folder = write_small_llama(tmp_path / "model", context=2048)
     whole = shutil.copy(folder / "model.safetensors", tmp_path / "whole.safetensors")
     folder = sharded(folder) if is_sharded else folder
     plain = inspect_source(folder, Placement())
@@ -299,7 +299,7 @@ def test_weights_under_a_second_name_count_once_and_are_not_fetched(is_sharded: 
 
 
 def test_pickled_weights_are_counted_once_where_there_are_no_others(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path / "model")
+    folder = write_small_llama(tmp_path / "model")
     weights = folder / "model.safetensors"
     torch.save(load_file(weights), folder / "pytorch_model.bin")
     shutil.copy(folder / "pytorch_model.bin", folder / "training.pt")
@@ -311,14 +311,14 @@ def test_pickled_weights_are_counted_once_where_there_are_no_others(tmp_path: Pa
 
 
 def test_weights_under_other_names_alone_are_said_to_be_so(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path / "model")
+    folder = write_small_llama(tmp_path / "model")
     (folder / "model.safetensors").rename(folder / "consolidated.safetensors")
     with pytest.raises(ModelError, match=r"consolidated\.safetensors"):
         inspect_source(folder, Placement())
 
 
 def test_a_damaged_index_is_one_sentence(tmp_path: Path) -> None:
-    folder = sharded(small_llama(tmp_path / "model"))
+    folder = sharded(write_small_llama(tmp_path / "model"))
     for text in ("{", "[]", '{"weight_map": 3}', '{"weight_map": {"a": "../../x.safetensors"}}'):
         (folder / "model.safetensors.index.json").write_text(text)
         with pytest.raises(ModelError) as refused:

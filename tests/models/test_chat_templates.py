@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import CHAT, small_llama, small_tokenizer
+from small_models import CHAT, train_small_tokenizer, write_small_llama
 
 from medfact.errors import ModelError
 from medfact.models.local.chat import ChatFormat
@@ -15,7 +15,7 @@ MESSAGES = ({"role": "user", "content": "fever is a symptom of gout, true or fal
 
 
 def with_template(template: Any) -> Any:
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     tokenizer.chat_template = template
     return tokenizer
 
@@ -45,7 +45,7 @@ def test_a_tokenizer_with_several_templates_uses_its_own() -> None:
 
 @pytest.mark.model
 def test_the_command_line_says_it_in_a_sentence(tmp_path: Path, medfact: Any, facts_file: Path) -> None:
-    folder = small_llama(tmp_path / "model", chat=True)
+    folder = write_small_llama(tmp_path / "model", chat=True)
     (folder / "chat_template.jinja").write_text("{{ raise_exception('no system turn') }}")
     done = medfact("run", "--facts", facts_file, "--limit", 2, "--shots", 0, "--model", f"hf:{folder}")
     assert done.code == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import small_tokenizer
+from small_models import train_small_tokenizer
 
 from medfact.errors import ModelError
 from medfact.models import load_encoder
@@ -26,7 +26,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertModel
 
     bert, folder = tmp_path_factory.mktemp("bert"), tmp_path_factory.mktemp("encoder")
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     BertModel(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(bert)
     tokenizer.save_pretrained(bert)

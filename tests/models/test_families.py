@@ -3,9 +3,19 @@
 from pathlib import Path
 
 import pytest
-from model_families import FAMILIES, IMAGE_TEXT, completed, made
-from naive import FAMILY, FIVE, expected, greedy, ids_of, loaded, make_prompt, product, says_the_same
-from small_models import cores, small_model
+from model_families import FAMILIES, IMAGE_TEXT, complete_prompts, make_model
+from naive import (
+    FIVE_SHOTS,
+    STATEMENT_TREE,
+    decode_greedily,
+    expected_completion,
+    load_reference,
+    make_short_prompt,
+    matches_reference,
+    tokenize_prompt,
+    word_probability,
+)
+from small_models import torch_threads, write_small_model
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
@@ -36,25 +46,28 @@ def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
 ) -> None:
     monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
     monkeypatch.setattr(decoding, "LEAST_WIDTH", 1)
-    folder = made(family, tmp_path, chat=chat)
+    folder = make_model(family, tmp_path, chat=chat)
     model = load_model(f"hf:{folder}")
     assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)
     assert model.packs_well or family not in PACKED  # type: ignore[attr-defined]
-    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY]
-    prompts += [make_prompt(text, FIVE, chat=model.chat, question="mkj", reading="last-word") for text in FAMILY[::5]]
+    prompts = [make_short_prompt(text, shots, chat=model.chat) for shots in ((), FIVE_SHOTS) for text in STATEMENT_TREE]
+    prompts += [
+        make_short_prompt(text, FIVE_SHOTS, chat=model.chat, question="mkj", reading="last-word")
+        for text in STATEMENT_TREE[::5]
+    ]
     monkeypatch.setattr(model, "together", 400)
-    with cores(2):
-        completions = completed(model, prompts)
+    with torch_threads(2):
+        completions = complete_prompts(model, prompts)
     compared = 0
     for prompt, completion in zip(prompts, completions, strict=True):
-        steps = greedy(folder, prompt)
+        steps = decode_greedily(folder, prompt)
         if not steps:  # the reply ends before it begins
             assert completion.text == ""
             continue
-        text, p_true, mass = expected(prompt, steps)
+        text, p_true, mass = expected_completion(prompt, steps)
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert says_the_same(prompt, completion, text)
+        assert matches_reference(prompt, completion, text)
         compared += 1
     assert compared >= len(prompts) // 2
 
@@ -77,8 +90,8 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
     where the reply says its answer, else right after the prompt.
     """
     change = without_true if vocabulary == "without True" else None
-    folder = small_model(tmp_path, "llama", chat=chat, letters=True, change=change)
-    tokenizer, _ = loaded(folder)
+    folder = write_small_model(tmp_path, "llama", chat=chat, letters=True, change=change)
+    tokenizer, _ = load_reference(folder)
     model = load_model(f"hf:{folder}")
 
     def answers(before: str) -> list[list[int]]:
@@ -86,9 +99,9 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
 
     space = "" if model.chat else " "
     assert [*map(len, answers(space))] == [4 + len(space), 1 if vocabulary == "without True" else 5 + len(space)]
-    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY[:4]]
-    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        steps = greedy(folder, prompt)
+    prompts = [make_short_prompt(text, shots, chat=model.chat) for shots in ((), FIVE_SHOTS) for text in STATEMENT_TREE[:4]]
+    for prompt, completion in zip(prompts, complete_prompts(model, prompts), strict=True):
+        steps = decode_greedily(folder, prompt)
         text = steps[-1].so_far.partition(prompt.stop or "\x00")[0]
         read_at = prompt.place(text)
         number, before = 0, space
@@ -96,6 +109,6 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
             number = next(number for number, step in enumerate(steps) if len(step.so_far) > read_at)
             before = text[len(steps[number - 1].so_far) if number else 0 : read_at]
         said = [step.number for step in steps[:number]]
-        true, false = (product(folder, ids_of(folder, prompt), said, word) for word in answers(before))
+        true, false = (word_probability(folder, tokenize_prompt(folder, prompt), said, word) for word in answers(before))
         assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
         assert completion.p_mass == pytest.approx(true + false, rel=1e-3)

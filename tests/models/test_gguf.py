@@ -11,7 +11,7 @@ from typing import Any
 
 import gguf
 import pytest
-from llama_server import written_as_gguf
+from llama_server import write_gguf
 
 from medfact.answers import make_prompt
 from medfact.assets import ASSETS
@@ -28,7 +28,7 @@ SPEC = RunSpec(model=BUNDLED_MODEL, limit=10, shots=0)
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("gguf") / "medfact-tiny.gguf"
-    written_as_gguf(ASSETS / "models" / BUNDLED_MODEL, path)
+    write_gguf(ASSETS / "models" / BUNDLED_MODEL, path)
     return path
 
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from accelerate import dispatch_model
 from accelerate.hooks import remove_hook_from_submodules
-from model_families import FAMILIES, IMAGE_TEXT, completed, made, noted_differences
-from naive import FAMILY, FIVE, make_prompt
-from small_models import small_llama, small_model
+from model_families import FAMILIES, IMAGE_TEXT, complete_prompts, make_model, record_differences
+from naive import FIVE_SHOTS, STATEMENT_TREE, make_short_prompt
+from small_models import write_small_llama, write_small_model
 from transformers import AutoModelForCausalLM
 
 from medfact.models import load_model
@@ -59,7 +59,7 @@ def _hidden_and_logits(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
 def test_the_output_layer_of_a_model(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of 420 tokens in parts of 100 or less."""
     monkeypatch.setattr(loading, "MAX_FLOAT32_WEIGHTS", 100 * 48)
-    model: Any = AutoModelForCausalLM.from_pretrained(small_model(tmp_path, kind), dtype=torch.bfloat16).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(write_small_model(tmp_path, kind), dtype=torch.bfloat16).eval()
     if kind == "phi":
         torch.nn.init.normal_(model.lm_head.bias)
     assert compute_logits_exactly(model)
@@ -75,7 +75,7 @@ def test_the_output_layer_of_a_model(kind: str, tmp_path: Path, monkeypatch: pyt
 
 def test_an_output_layer_on_the_disk(tmp_path: Path) -> None:
     """accelerate fetches its weights for each computation, and puts them back."""
-    folder = small_llama(tmp_path / "model")
+    folder = write_small_llama(tmp_path / "model")
     plain, parted = (AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval() for _ in range(2))
     places = {"model": "cpu", "lm_head": "disk"}
     parted = dispatch_model(parted, places, main_device="cpu", offload_dir=str(tmp_path / "disk"), force_hooks=True)
@@ -99,7 +99,7 @@ def test_a_model_without_an_output_layer_of_its_own_stays_as_it_is() -> None:
 @pytest.mark.parametrize("family", [*FAMILIES, IMAGE_TEXT])
 def test_an_architecture_is_judged_as_in_float32(family: str, tmp_path: Path) -> None:
     """Whether it can be packed, and padded: rounding is no reason against it, and must not hide that it ignores the mask."""
-    folder = made(family, tmp_path / "model", chat=False)
+    folder = make_model(family, tmp_path / "model", chat=False)
     precise = load_model(f"hf:{folder}", placement=Placement(dtype="float32"))
     assert precise.info["decoding"].get("logits") is None
     assert not any("Computed in" in note for note in precise.info["notes"])
@@ -108,7 +108,7 @@ def test_an_architecture_is_judged_as_in_float32(family: str, tmp_path: Path) ->
         assert (half.packs_well, half.pads_well) == (precise.packs_well, precise.pads_well)  # type: ignore[attr-defined]
         assert half.info["decoding"]["logits"] == "float32"
         assert f"Computed in {dtype}" in half.info["notes"][0]
-        completions = completed(half, [make_prompt(text, FIVE, chat=False) for text in FAMILY[:6]])
+        completions = complete_prompts(half, [make_short_prompt(text, FIVE_SHOTS, chat=False) for text in STATEMENT_TREE[:6]])
         assert all(completion.failure is None and 0 < (completion.p_mass or 0) < 1 for completion in completions)
 
 
@@ -116,9 +116,9 @@ def test_an_architecture_is_judged_as_in_float32(family: str, tmp_path: Path) ->
 def test_local_attention_is_not_packed_in_half_precision_either(
     tmp_path: Path, window: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    differences = noted_differences(monkeypatch)
+    differences = record_differences(monkeypatch)
     settings = {"hidden_size": 48, "num_layers": 2, "num_heads": 4, "window_size": window}
-    folder = small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
+    folder = write_small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
     model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype))
     assert not model.packs_well
     assert 0.15 < differences[0] < 1, "it was computed, and compared"

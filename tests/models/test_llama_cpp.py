@@ -24,8 +24,8 @@ CLOSE = 0.01
 @pytest.fixture(scope="module")
 def llama_cpp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("gguf") / "medfact-tiny.gguf"
-    llama_server.written_as_gguf(BUNDLED, path)
-    with llama_server.served(path) as address:
+    llama_server.write_gguf(BUNDLED, path)
+    with llama_server.serve_model(path) as address:
         yield address
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
-from small_hub import COMMIT, Hub
+from small_hub import COMMIT, MockHub
 from small_hub import hub as hub
-from small_models import small_llama, small_model, small_tokenizer
+from small_models import train_small_tokenizer, write_small_llama, write_small_model
 from transformers import BertConfig, BertModel, Blip2Config, Blip2ForConditionalGeneration
 
 from medfact.answers import make_prompt
@@ -37,8 +37,8 @@ def refusal(spec: str, placement: Placement | None = None) -> str:
 # ------------------------------------------------------------------------- repositories
 
 
-def test_a_repository_is_fetched_once_and_loaded(hub: Hub, tmp_path: Path) -> None:
-    hub.folders["lab/llama"] = small_llama(tmp_path / "llama", lean=4.0)
+def test_a_repository_is_fetched_once_and_loaded(hub: MockHub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama", lean=4.0)
     (hub.folders["lab/llama"] / "README.md").write_text("not needed")
     told: list[str] = []
     model = load_model("hf:lab/llama", tell=told.append)
@@ -57,30 +57,30 @@ def test_a_repository_is_fetched_once_and_loaded(hub: Hub, tmp_path: Path) -> No
     assert takes_messages("hf:lab/llama") is False
 
 
-def test_a_repository_that_was_fetched_is_found_without_the_hub(hub: Hub, tmp_path: Path) -> None:
-    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+def test_a_repository_that_was_fetched_is_found_without_the_hub(hub: MockHub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama")
     before = load_model("hf:lab/llama").info["revision"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         assert load_model("hf:lab/llama").info["revision"] == before
 
 
-def test_no_such_repository(hub: Hub) -> None:
+def test_no_such_repository(hub: MockHub) -> None:
     assert refusal("hf:lab/none").startswith("There is no model 'lab/none'")
 
 
-def test_a_gated_repository(hub: Hub, tmp_path: Path) -> None:
-    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+def test_a_gated_repository(hub: MockHub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama")
     hub.gated.add("lab/llama")
     assert "is gated" in refusal("hf:lab/llama")
     assert "hf auth login" in refusal("hf:lab/llama")
 
 
 def test_a_visitor_of_a_public_server_is_told_what_a_visitor_can_do(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: MockHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+    hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama")
     hub.gated.add("lab/llama")
     refused = [refusal("hf:lab/none"), refusal("hf:lab/llama")]
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -90,8 +90,8 @@ def test_a_visitor_of_a_public_server_is_told_what_a_visitor_can_do(
         assert "log in" not in said
 
 
-def test_no_weights_and_weights_that_could_run_code(hub: Hub, tmp_path: Path) -> None:
-    folder = hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+def test_no_weights_and_weights_that_could_run_code(hub: MockHub, tmp_path: Path) -> None:
+    folder = hub.folders["lab/llama"] = write_small_llama(tmp_path / "llama")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     assert "--any-weights" in refusal("hf:lab/llama")
     assert "--any-weights" in refusal(f"hf:{folder}")
@@ -101,10 +101,10 @@ def test_no_weights_and_weights_that_could_run_code(hub: Hub, tmp_path: Path) ->
     assert not [file for _, _, file in hub.fetched if file != "config.json"], "nothing heavy was fetched"
 
 
-def test_an_encoder_writes_nothing(hub: Hub, tmp_path: Path) -> None:
+def test_an_encoder_writes_nothing(hub: MockHub, tmp_path: Path) -> None:
     config = BertConfig(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     BertModel(config).save_pretrained(tmp_path / "bert")
-    small_tokenizer().save_pretrained(tmp_path / "bert")
+    train_small_tokenizer().save_pretrained(tmp_path / "bert")
     hub.folders["lab/bert"] = tmp_path / "bert"
     for spec in ("hf:lab/bert", f"hf:{tmp_path / 'bert'}"):
         assert "generates no text (BertModel)" in refusal(spec)
@@ -112,7 +112,7 @@ def test_an_encoder_writes_nothing(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_code_of_a_repository_is_not_run(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     config = json.loads((folder / "config.json").read_text())
     own = {"model_type": "own", "auto_map": {"AutoModelForCausalLM": "own.Own"}, "architectures": ["Own"]}
     (folder / "config.json").write_text(json.dumps(config | own))
@@ -121,14 +121,14 @@ def test_code_of_a_repository_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_hub_that_is_not_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_is_not_there(hub: MockHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{filename}")
     assert "could not be reached" in refusal("hf:lab/llama")
 
 
 @pytest.mark.parametrize("name", ["", "a b/../c$", "a" * 300, "a\0b", "../..", "http://127.0.0.1/x"])
-def test_a_name_that_is_none(hub: Hub, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_none(hub: MockHub, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "a" / "b")
     with pytest.raises(Mistake) as caught:
@@ -138,13 +138,13 @@ def test_a_name_that_is_none(hub: Hub, name: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 40, struct.pack("<Q", 10) + b"{}        "])
 def test_damaged_weights(tmp_path: Path, damage: bytes) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     (folder / "model.safetensors").write_bytes(damage)
     assert "contains no causal language model" in refusal(f"hf:{folder}")
 
 
 def test_weights_that_are_missing_are_not_drawn_at_random(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     weights = load_file(folder / "model.safetensors")
     del weights["model.layers.1.mlp.up_proj.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
@@ -153,7 +153,7 @@ def test_weights_that_are_missing_are_not_drawn_at_random(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"model_type": 3}', '{"model_type": "llama", "hidden_size": "wide"}'])
 def test_damaged_settings(tmp_path: Path, text: str) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     (folder / "config.json").write_text(text)
     refusal(f"hf:{folder}")
 
@@ -176,7 +176,7 @@ def test_numbers_of_bytes() -> None:
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = f"hf:{small_llama(tmp_path)}"
+    spec = f"hf:{write_small_llama(tmp_path)}"
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "bitsandbytes" else found(name, *rest))
     assert "no device mps" in refusal(spec, Placement(device="mps"))
@@ -189,7 +189,7 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_model_that_does_not_fit_is_not_loaded(tmp_path: Path) -> None:
     """Weights of 40 GB by the file's header; there are no such weights in it."""
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     header = json.dumps({"w": {"dtype": "F32", "shape": [10**10], "data_offsets": [0, 4 * 10**10]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     assert "does not fit: it needs about 40." in refusal(f"hf:{folder}", Placement(memory=20 * 10**9))
@@ -260,7 +260,7 @@ def test_a_configuration_that_refuses_ends_nothing(caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize("positions", [-1, 0], ids=repr)
 def test_a_model_without_a_limit_of_positions_answers(positions: int, tmp_path: Path) -> None:
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": positions}))
     prompt = make_prompt("Fever is a symptom of influenza.", (), chat=False)
@@ -271,7 +271,7 @@ def test_a_model_without_a_limit_of_positions_answers(positions: int, tmp_path: 
 
 def test_the_reason_of_a_refused_configuration_is_said(tmp_path: Path) -> None:
     """transformers gives it on a second line."""
-    folder = small_llama(tmp_path)
+    folder = write_small_llama(tmp_path)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": "many"}))
     assert "'max_position_embeddings' expected int, got str" in refusal(f"hf:{folder}")
@@ -280,7 +280,7 @@ def test_the_reason_of_a_refused_configuration_is_said(tmp_path: Path) -> None:
 def test_loading_does_not_touch_other_threads(tmp_path: Path) -> None:
     """A model that was loaded in a thread answers in another one."""
     loaded = []
-    folder = small_model(tmp_path, "qwen2")
+    folder = write_small_model(tmp_path, "qwen2")
     thread = threading.Thread(target=lambda: loaded.append(load_model(f"hf:{folder}")))
     thread.start()
     thread.join()
@@ -316,13 +316,13 @@ def test_a_model_that_wants_an_image_is_refused_in_one_sentence(tmp_path: Path) 
         },
     )
     Blip2ForConditionalGeneration(config).save_pretrained(tmp_path / "blip")
-    small_tokenizer().save_pretrained(tmp_path / "blip")
+    train_small_tokenizer().save_pretrained(tmp_path / "blip")
     assert "does not accept text alone" in refusal(f"hf:{tmp_path / 'blip'}")
 
 
 def test_a_model_with_a_size_for_each_layer_is_evaluated(medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
     """As the published Gemma 3n."""
-    small_model(
+    write_small_model(
         tmp_path / "model", "gemma3n_text", hidden_size=48, intermediate_size=[96, 64], num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, head_dim=12, sliding_window=80, hidden_size_per_layer_input=8,
         vocab_size_per_layer_input=420, num_kv_shared_layers=0, layer_types=["sliding_attention", "full_attention"],

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from naive import FAMILY, SHOTS, TEXTS, expected, greedy, make_prompt, says_the_same
+from naive import SHOTS, STATEMENT_TREE, TEXTS, decode_greedily, expected_completion, make_short_prompt, matches_reference
 from psutil import Process
-from small_models import small_llama, small_model
+from small_models import write_small_llama, write_small_model
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import read_answer
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_llama(tmp_path_factory.mktemp("model"), chat=request.param, lean=1.8)
+    return write_small_llama(tmp_path_factory.mktemp("model"), chat=request.param, lean=1.8)
 
 
 def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
@@ -34,13 +34,15 @@ def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
 def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question: str, reading: str) -> None:
     model = load_model(f"hf:{folder}")
     prompts = [
-        make_prompt(text, shots, chat=model.chat, question=question, reading=reading) for shots in ((), SHOTS) for text in TEXTS
+        make_short_prompt(text, shots, chat=model.chat, question=question, reading=reading)
+        for shots in ((), SHOTS)
+        for text in TEXTS
     ]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        text, p_true, mass = expected(prompt, greedy(folder, prompt))
+        text, p_true, mass = expected_completion(prompt, decode_greedily(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert says_the_same(prompt, completion, text)
+        assert matches_reference(prompt, completion, text)
 
 
 def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) -> None:
@@ -49,13 +51,13 @@ def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) 
     """
     model = load_model(f"hf:{folder}")
     prompts = [
-        make_prompt(f"{word} is a symptom of {number}.", shots, chat=model.chat)
+        make_short_prompt(f"{word} is a symptom of {number}.", shots, chat=model.chat)
         for shots in ((), SHOTS)
         for number, word in enumerate(["fever", "pain", "cough", "rash", "gout"] * 4)
     ]
     cut = 0
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        whole, _, _ = expected(prompt, greedy(folder, prompt))
+        whole, _, _ = expected_completion(prompt, decode_greedily(folder, prompt))
         assert completion.text is not None
         cut += completion.text != whole
         if not re.match(r"\s*(?:true|false)\w", whole, re.IGNORECASE):
@@ -64,9 +66,9 @@ def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) 
 
 
 def test_prompt_longer_than_the_context_fails_alone(tmp_path: Path) -> None:
-    model = load_model(f"hf:{small_llama(tmp_path, context=128)}")
-    long = make_prompt("fever " * 200, (), chat=False)
-    short = make_prompt("fever is a symptom of influenza.", (), chat=False)
+    model = load_model(f"hf:{write_small_llama(tmp_path, context=128)}")
+    long = make_short_prompt("fever " * 200, (), chat=False)
+    short = make_short_prompt("fever is a symptom of influenza.", (), chat=False)
     first, second, third = completed(model, [short, long, short])
     assert (first.failure, third.failure) == (None, None)
     assert second.text is None
@@ -74,9 +76,9 @@ def test_prompt_longer_than_the_context_fails_alone(tmp_path: Path) -> None:
 
 
 def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
-    one = load_model(f"hf:{small_llama(tmp_path / 'a', seed=0)}").info["revision"]
-    same = load_model(f"hf:{small_llama(tmp_path / 'b', seed=0)}").info["revision"]
-    other = load_model(f"hf:{small_llama(tmp_path / 'c', seed=1)}").info["revision"]
+    one = load_model(f"hf:{write_small_llama(tmp_path / 'a', seed=0)}").info["revision"]
+    same = load_model(f"hf:{write_small_llama(tmp_path / 'b', seed=0)}").info["revision"]
+    other = load_model(f"hf:{write_small_llama(tmp_path / 'c', seed=1)}").info["revision"]
     assert one == same != other
 
 
@@ -85,9 +87,9 @@ def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
 
 def test_half_the_memory_changes_nothing_but_the_speed(tmp_path: Path) -> None:
     """As much as the process has taken, and what 512 or 256 tokens take beside the weights."""
-    folder = small_llama(tmp_path, lean=1.8)
+    folder = write_small_llama(tmp_path, lean=1.8)
     config = load_model(f"hf:{folder}").model.config
-    prompts = [make_prompt(text, SHOTS, chat=False, reading="keyword") for text in FAMILY]
+    prompts = [make_short_prompt(text, SHOTS, chat=False, reading="keyword") for text in STATEMENT_TREE]
     made = []
     for tokens in (512, 256):
         beside = (working_memory(config, tokens, 4) + working_memory(config, 2 * tokens, 4)) // 2
@@ -110,22 +112,22 @@ def test_local_attention_that_looks_back_along_the_row_is_not_packed(tmp_path: P
         "window_size": window,
         "attention_types": [[["global", "local"], 1]],
     }
-    folder = small_model(tmp_path, "gpt_neo", **settings)
+    folder = write_small_model(tmp_path, "gpt_neo", **settings)
     model = load_model(f"hf:{folder}")
     assert not model.packs_well
-    prompts = [make_prompt(text, SHOTS, chat=False) for text in FAMILY[:4]]
+    prompts = [make_short_prompt(text, SHOTS, chat=False) for text in STATEMENT_TREE[:4]]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        _, p_true, _ = expected(prompt, greedy(folder, prompt))
+        _, p_true, _ = expected_completion(prompt, decode_greedily(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
 
 
 def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Path) -> None:
     """Gemma 2's sliding layers see 24 tokens back; longer prompts keep the model's own masks."""
-    folder = small_model(tmp_path, "gemma2", sliding_window=24)
+    folder = write_small_model(tmp_path, "gemma2", sliding_window=24)
     model = load_model(f"hf:{folder}")
-    prompts = [make_prompt(text, SHOTS, chat=False) for text in FAMILY[:4]]
+    prompts = [make_short_prompt(text, SHOTS, chat=False) for text in STATEMENT_TREE[:4]]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        _, p_true, _ = expected(prompt, greedy(folder, prompt))
+        _, p_true, _ = expected_completion(prompt, decode_greedily(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
 
 
@@ -135,11 +137,11 @@ def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Pat
 @pytest.mark.parametrize("kind", ["t5", "bart"])
 def test_words_of_several_tokens_are_forced_in_a_decoder(kind: str, tmp_path: Path) -> None:
     """The tokenizer knows letters alone. `test_families.py` has a T5 whose words are tokens."""
-    folder = small_model(tmp_path, kind, letters=True)
+    folder = write_small_model(tmp_path, kind, letters=True)
     model = load_model(f"hf:{folder}")
     assert "computed whole" in model.info["notes"][0]
     tokenizer, plain = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)
-    prompts = [make_prompt(text, SHOTS[:n], chat=False) for n, text in enumerate(FAMILY[:3])]
+    prompts = [make_short_prompt(text, SHOTS[:n], chat=False) for n, text in enumerate(STATEMENT_TREE[:3])]
     words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         ids = tokenizer(prompt.content, return_tensors="pt").input_ids

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from mock_service import MockService
-from recorded import recorded
-from small_facts import rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import make_fact_rows, write_csv
 
 import medfact as notebook
 from medfact.cli import main
@@ -111,7 +111,7 @@ def echoes() -> Iterator[Echoes]:
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "facts.csv", rows_of_facts())
+    return write_csv(tmp_path / "facts.csv", make_fact_rows())
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_command_line_asks_it_and_resumes_it(
     assert options.service.key is None, "the key of another service"
 
     store = Store(url)
-    stopped = recorded(RunSpec(model="echo:loud", limit=4, shots=0), store, stopped=lambda: True)
+    stopped = complete_run(RunSpec(model="echo:loud", limit=4, shots=0), store, stopped=lambda: True)
     code, out, _ = medfact("resume", stopped)
     assert (code, json.loads(out)["answered"]) == (0, 64)
     code, out, _ = medfact("report", row["run"], "--json")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from model_families import completed, noted_differences
-from naive import FAMILY, FIVE, make_prompt
-from small_models import small_model
+from model_families import complete_prompts, record_differences
+from naive import FIVE_SHOTS, STATEMENT_TREE, make_short_prompt
+from small_models import write_small_model
 
 from medfact.models import Placement, load_model
 
@@ -24,7 +24,7 @@ ROUND = {"hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 2,
 @pytest.mark.parametrize("dtype", ["8bit", "4bit"])
 def test_a_model_whose_weights_are_rounded(dtype: str, tmp_path: Path) -> None:
     """Weights are a half or a quarter of float16's bytes, logits are not rounded, prompts are packed, and the run says so."""
-    folder = small_model(tmp_path, "llama", **ROUND)
+    folder = write_small_model(tmp_path, "llama", **ROUND)
     model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype, device="cpu"))
     weight = model.model.model.layers[0].mlp.up_proj.weight
     assert weight.element_size() == 1
@@ -36,7 +36,7 @@ def test_a_model_whose_weights_are_rounded(dtype: str, tmp_path: Path) -> None:
     )
     assert model.packs_well
     assert model.pads_well
-    answered = completed(model, [make_prompt(text, FIVE, chat=False) for text in FAMILY[:6]])
+    answered = complete_prompts(model, [make_short_prompt(text, FIVE_SHOTS, chat=False) for text in STATEMENT_TREE[:6]])
     assert all(one.failure is None and 0 < one.p_true < 1 for one in answered)
 
 
@@ -44,9 +44,9 @@ def test_a_model_whose_weights_are_rounded(dtype: str, tmp_path: Path) -> None:
 def test_local_attention_is_not_packed_with_rounded_weights_either(
     tmp_path: Path, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    differences = noted_differences(monkeypatch)
+    differences = record_differences(monkeypatch)
     settings = {"hidden_size": 128, "intermediate_size": 256, "num_layers": 2, "num_heads": 4, "window_size": 256}
-    folder = small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
+    folder = write_small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
     model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype, device="cpu"))
     assert not model.packs_well
     assert 0.15 < differences[0] < 1, "it was computed, and compared"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import USAGE, OddService, Reply, Request, said
+from odd_service import USAGE, Reply, Request, ScriptedService, chat_reply
 from service_models import Load
 from service_models import load as load
-from small_models import small_llama, small_tokenizer
+from small_models import train_small_tokenizer, write_small_llama
 
 from medfact.answers import FORMATS, make_prompt
 from medfact.models import LENGTH, REPLY_TOKENS, Completion, Placement, load_model
@@ -29,7 +29,7 @@ STATEMENT = "fever is a symptom of gout."
 @pytest.fixture(scope="module")
 def talker(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A local model that never ends by itself."""
-    return load_model(f"hf:{small_llama(tmp_path_factory.mktemp('model'))}")
+    return load_model(f"hf:{write_small_llama(tmp_path_factory.mktemp('model'))}")
 
 
 def asked_locally(model: Any, **more: Any) -> Completion:
@@ -45,7 +45,7 @@ def test_every_question_has_the_same_limit(question: str, chat: bool) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"shots_as_turns": True}], ids=["text", "turns"])
 def test_a_chat_at_a_service_gets_that_limit(load: Load, settings: dict[str, Any]) -> None:
-    with OddService(Reply(said("True"))) as service:
+    with ScriptedService(Reply(chat_reply("True"))) as service:
         model = load(service.base_url, **settings)
         ((_, done),) = model.complete([make_prompt(STATEMENT, (), chat=model.chat)])
         assert (done.text, service.requests[0].body["max_tokens"]) == ("True", REPLY_TOKENS)
@@ -75,7 +75,7 @@ def test_a_completed_text_is_asked_for_at_full_length_where_a_short_one_cannot_b
         words = short if request.body["max_tokens"] == 16 else longer
         return Reply({"choices": [{"text": words, "finish_reason": "length"}], "usage": USAGE})
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         ((_, done),) = load(service.base_url, completions=True).complete([make_prompt(STATEMENT, (), chat=False)])
         assert [request.body["max_tokens"] for request in service.requests] == limits
     assert (done.text, done.cut) == (text, cut)
@@ -102,7 +102,7 @@ def test_a_continued_text_is_read_after_as_many_tokens_as_are_enough(tokens: int
 
 @pytest.mark.parametrize(("text", "is_whole"), [("fever is true fever fever", True), ("fever is fever fever fever", False)])
 def test_a_continued_text_ends_there_if_it_can_be_read(text: str, is_whole: bool) -> None:
-    tokenizer = small_tokenizer()
+    tokenizer = train_small_tokenizer()
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     prompt = replace(make_prompt("x", (), chat=False), enough_tokens=len(tokens))
     reply = LocalReply()
@@ -115,7 +115,7 @@ def test_a_continued_text_ends_there_if_it_can_be_read(text: str, is_whole: bool
 
 @pytest.mark.model
 def test_a_local_chat_gets_that_limit_and_is_flagged_where_it_cuts(tmp_path: Path) -> None:
-    folder = small_llama(tmp_path, chat=True)
+    folder = write_small_llama(tmp_path, chat=True)
     done = asked_locally(load_model(f"hf:{folder}"), chat=True)
     texts = {}
     for tokens in (1, 16, REPLY_TOKENS):
@@ -180,7 +180,7 @@ def test_a_cut_reply_counts_where_its_opening_answers(reply: str, settled: bool)
 def test_a_run_counts_the_replies_that_were_cut(
     tmp_path: Path, facts_file: Path, url: str, medfact: Callable[..., Any]
 ) -> None:
-    folder = small_llama(tmp_path / "model")
+    folder = write_small_llama(tmp_path / "model")
     common = ("--facts", facts_file, "--shots", 0, "--limit", 1, "--db", url, "--protocol", "tpeval", "--max-tokens", 8)
     run = medfact("run", *common, "--pool", "medfact", "--model", f"hf:{folder}").rows[0]["run"]
     (report,) = medfact("report", run, "--db", url, "--json").rows
@@ -188,7 +188,7 @@ def test_a_run_counts_the_replies_that_were_cut(
     assert report["cut"] == sum(row["cut"] == LENGTH for row in answers) > 0
     assert all(row["answer"] is None or is_settled(row["raw"]) for row in answers if row["cut"])
     assert f"{report['cut']} replies were cut off for length" in medfact("report", run, "--db", url).out
-    with OddService(Reply(said("It is said that", "length"))) as service:
+    with ScriptedService(Reply(chat_reply("It is said that", "length"))) as service:
         asked = ("--model", "openai:m", "--base-url", service.base_url)
         (report,) = medfact("report", medfact("run", *common[:-2], *asked).rows[0]["run"], "--db", url, "--json").rows
     assert report["cut"] == report["unreadable"] == report["statements"]

@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
-from recorded import finished
-from service_models import CHOICES, KEY, Load, prompts_of, said_truly
+from recorded import finished_event
+from service_models import CHOICES, KEY, Load, make_prompts, matches_service
 from service_models import load as load
 
 from medfact.answers import make_prompt, read_answer
@@ -53,11 +53,11 @@ def spec_at(service: MockService | str, facts: Path, **settings: Any) -> RunSpec
 
 
 def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: Load) -> None:
-    with MockService(Behaviour(every="bomb")) as service:
+    with MockService(Behaviour(constant_fault="bomb")) as service:
         model = load(service)
-        list(model.complete(prompts_of(1)))  # the packed reply itself is made now
+        list(model.complete(make_prompts(1)))  # the packed reply itself is made now
         before = Process().memory_info().rss
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         assert Process().memory_info().rss - before < 50 * MB
     assert done.text is not None
     assert done.text.startswith("True, no no")
@@ -68,18 +68,18 @@ def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: L
 
 @pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "gzip, identity", "identity, gzip"])
 def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load: Load) -> None:
-    with MockService(Behaviour(every="bomb", packing=packing)) as service:
+    with MockService(Behaviour(constant_fault="bomb", content_encoding=packing)) as service:
         model = load(service, tries=1)
-        list(model.complete(prompts_of(1)))
+        list(model.complete(make_prompts(1)))
         before = Process().memory_info().rss
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         assert Process().memory_info().rss - before < 50 * MB
     assert done.failure
 
 
 def test_a_reply_that_shows_the_key_is_kept_without_it(load: Load) -> None:
-    with MockService(Behaviour(says=f"True, says {KEY}.")) as service:
-        ((_, done),) = load(service).complete(prompts_of(1))
+    with MockService(Behaviour(reply_text=f"True, says {KEY}.")) as service:
+        ((_, done),) = load(service).complete(make_prompts(1))
     assert done.text == "True, says ***."
 
 
@@ -153,7 +153,7 @@ def test_the_client_of_a_public_server_asks_no_private_address(load: Load, schem
     """Whatever let the address in: the client looks at it again for every connection."""
     with MockService() as service:
         with pytest.raises(ModelError, match="is not a public address"):
-            list(load(service.base_url.replace("http", scheme)).complete(prompts_of(3)))
+            list(load(service.base_url.replace("http", scheme)).complete(make_prompts(3)))
         assert service.calls == []
 
 
@@ -225,7 +225,7 @@ def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
     monkeypatch.setattr("socket.getaddrinfo", look_up)
     monkeypatch.setattr("medfact.models.services.policy.is_public_address", lambda address: address == "127.0.0.1")
     model = load(f"https://models.example:{secure.port}/v1", in_flight=2)
-    got = dict(model.complete(prompts_of(8)))
+    got = dict(model.complete(make_prompts(8)))
     assert {done.text for done in got.values()} == {"True"}
     assert set(secure.asked) == {"127.0.0.1"}
     assert set(secure.named) == {"models.example"}  # and the certificate was checked against that name
@@ -235,10 +235,10 @@ def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
 def test_no_redirect_is_followed(load: Load) -> None:
     with (
         MockService() as inside,
-        MockService(Behaviour(every="redirect", says=f"{inside.base_url}/chat/completions")) as service,
+        MockService(Behaviour(constant_fault="redirect", reply_text=f"{inside.base_url}/chat/completions")) as service,
     ):
         with pytest.raises(ModelError, match="redirects calls to another address"):
-            list(load(service).complete(prompts_of(5)))
+            list(load(service).complete(make_prompts(5)))
         assert inside.calls == []
 
 
@@ -290,7 +290,7 @@ def test_resume_sends_the_key_to_ones_own_address_and_to_no_other_visitors(
         outcome = medfact("resume", run_id, "--db", store.url, "--base-url", service.base_url, "--timeout", 5, "--in-flight", 2)
         assert outcome.code == 0, outcome.err
         assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {KEY}"}  # its address was typed now
-        assert service.most_in_flight == 2
+        assert service.peak_in_flight == 2
 
 
 # ------------------------------------------------------------------------- slow, wrong, gone
@@ -298,11 +298,11 @@ def test_resume_sends_the_key_to_ones_own_address_and_to_no_other_visitors(
 
 def test_a_slow_service_that_takes_one_call_after_the_other_loses_nothing(load: Load) -> None:
     """A fifth of a second a reply, 2 s allowed, 32 in flight asked: the last of 20 calls waits 4 s."""
-    prompts = prompts_of(20)
-    with MockService(Behaviour(latency=0.2, serial=True)) as service:
+    prompts = make_prompts(20)
+    with MockService(Behaviour(latency=0.2, is_serial=True)) as service:
         got = dict(load(service, timeout=2.0).complete(prompts))
         assert {done.failure for done in got.values()} == {None}
-        assert said_truly(prompts, got)
+        assert matches_service(prompts, got)
         assert len(service.calls) <= 26
 
 
@@ -311,9 +311,9 @@ def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medfact.models.services.failures.LONGEST_PROBE_WAIT_SECONDS", 0.2)
-    with MockService(Behaviour(answers=50, dies=dies)) as service:
+    with MockService(Behaviour(max_answers=50, final_fault=dies)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
-        answers = sum(service.answered.values())
+        answers = sum(service.answer_counts.values())
         vain = len(service.calls) - answers
     assert isinstance(last, Failed)
     assert isinstance(last.error, ServiceDown)
@@ -331,9 +331,9 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
 ) -> None:
     """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
     monkeypatch.setattr("medfact.models.services.failures.LONGEST_PROBE_WAIT_SECONDS", 0.2)
-    with MockService(Behaviour(answers=60, dies="500", sticky={"slow": 0.5}, slow=1.0)) as service:
+    with MockService(Behaviour(max_answers=60, final_fault="500", prompt_faults={"slow": 0.5}, slow_seconds=1.0)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
-        vain = len(service.calls) - sum(service.answered.values())
+        vain = len(service.calls) - sum(service.answer_counts.values())
     assert isinstance(last, Failed)
     assert isinstance(last.error, ServiceDown)
     assert vain <= 50 + 32, "fifty failures, and the calls that were in flight"
@@ -341,8 +341,8 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
 
 def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> None:
     """A tenth of the prompts meet an error each time, many more than 50 in all; the others are answered meanwhile."""
-    prompts = prompts_of(400)
-    with MockService(Behaviour(latency=0.02, sticky={"500": 0.1})) as service:
+    prompts = make_prompts(400)
+    with MockService(Behaviour(latency=0.02, prompt_faults={"500": 0.1})) as service:
         got = dict(load(service, tries=3, in_flight=32).complete(prompts))
     failed = [done for done in got.values() if done.failure]
     assert len(got) == 400
@@ -353,14 +353,14 @@ def test_a_run_that_paused_goes_on_when_the_service_is_back(
     facts_file: Path, store: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medfact.models.services.failures.FAILURES_TO_PAUSE", 12)
-    with MockService(Behaviour(answers=30, dies="500")) as service:
+    with MockService(Behaviour(max_answers=30, final_fault="500")) as service:
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url
         )
         assert outcome.code == 3
         assert re.search(r"gave 3\d answers, and none to the last 12 calls", outcome.err)
         assert outcome.rows[0]["state"] == PAUSED
-        service.does = Behaviour()
+        service.behaviour = Behaviour()
         again = medfact("resume", outcome.rows[0]["run"], "--db", store.url)
     assert again.code == 0, again.err
     assert (again.rows[0]["state"], again.rows[0]["answered"]) == (COMPLETE, again.rows[0]["statements"])
@@ -383,7 +383,7 @@ def test_what_speaks_of_a_parameter_or_of_the_prompt_is_no_unknown_model(message
 def test_every_call_in_vain_counts_in_the_budget(facts_file: Path, store: Store) -> None:
     """Replies that are no replies are paid for all the same: at $2.50 a million tokens, 3 or 4 of about 30 tokens."""
     spec = spec_at("", facts_file, key=KEY)
-    with MockService(Behaviour(every="nothing")) as service:
+    with MockService(Behaviour(constant_fault="nothing")) as service:
         spec = RunSpec(
             model="openai:gpt-4o",
             facts=spec.facts,
@@ -391,13 +391,13 @@ def test_every_call_in_vain_counts_in_the_budget(facts_file: Path, store: Store)
             budget=0.0003,
             service=ServiceSettings(base_url=service.base_url, in_flight=1, key=KEY),
         )
-        last = finished(run(spec, store))
+        last = finished_event(run(spec, store))
         assert len(service.calls) <= 6
     assert "budget" in str(last.reason)
 
 
 def test_the_commonest_failure_is_told(facts_file: Path, store: Store, medfact: Callable[..., Any]) -> None:
-    with MockService(Behaviour(sticky={"long": 0.1})) as service:
+    with MockService(Behaviour(prompt_faults={"long": 0.1})) as service:
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url
         )
@@ -412,16 +412,16 @@ def test_the_commonest_failure_is_told(facts_file: Path, store: Store, medfact: 
 
 
 def test_a_service_that_only_streams_is_read(load: Load) -> None:
-    prompts = prompts_of(20)
-    with MockService(Behaviour(streams=True)) as service:
+    prompts = make_prompts(20)
+    with MockService(Behaviour(is_streaming=True)) as service:
         got = dict(load(service).complete(prompts))
-    assert said_truly(prompts, got)
+    assert matches_service(prompts, got)
     assert all(done.text is not None and done.served is not None and done.served.prompt_tokens for done in got.values())
 
 
 def test_a_service_that_ignores_log_probabilities_is_noted(facts_file: Path, store: Store) -> None:
-    with MockService(Behaviour(no_logprobs=True)) as service:
-        last = finished(run(spec_at(service, facts_file, key=KEY), store))
+    with MockService(Behaviour(ignores_logprobs=True)) as service:
+        last = finished_event(run(spec_at(service, facts_file, key=KEY), store))
     notes = " ".join(store.run(last.run).notes)
     assert "The service returns no log-probabilities although they are requested" in notes
     assert "--repeats 5" in notes
@@ -429,11 +429,11 @@ def test_a_service_that_ignores_log_probabilities_is_noted(facts_file: Path, sto
 
 @pytest.mark.parametrize("chosen", [True, False], ids=["chosen", "by itself"])
 def test_a_model_without_a_chat_template_is_asked_to_complete_a_text(load: Load, chosen: bool) -> None:
-    prompts = prompts_of(20)
-    with MockService(Behaviour(no_template=not chosen)) as service:
+    prompts = make_prompts(20)
+    with MockService(Behaviour(rejects_messages=not chosen)) as service:
         model = load(service, completions=chosen, in_flight=4)
         got = dict(model.complete(prompts))
-        assert said_truly(prompts, got)
+        assert matches_service(prompts, got)
         assert {done.failure for done in got.values()} == {None}
         completed = [call for call in service.calls if call.path == "/v1/completions"]
         assert len(completed) == 20
@@ -454,7 +454,7 @@ def test_turns_cannot_be_completed() -> None:
 def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load: Load) -> None:
     """It thinks aloud, or begins with an empty line: a stop at a line's end would cut everything away."""
     prompts = [Prompt(f"Question {number}", CHOICES, stop="\n", place=lambda reply: None) for number in range(12)]
-    with MockService(Behaviour(says="\n\nTrue\nand so on")) as service:
+    with MockService(Behaviour(reply_text="\n\nTrue\nand so on")) as service:
         model = load(service, in_flight=2, completions=True)
         got = dict(model.complete(prompts))
         assert {done.text for done in got.values()} == {"\n\nTrue"}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, error, said
-from recorded import finished
-from service_models import KEY, Load, prompts_of
+from odd_service import Reply, Request, ScriptedService, chat_reply, error_body
+from recorded import finished_event
+from service_models import KEY, Load, make_prompts
 from service_models import load as load
 
 from medfact.errors import ModelError
@@ -33,7 +33,7 @@ def refusing(name: str, reply: Reply, above: float | None = None) -> Callable[[R
 
     def replies(request: Request) -> Reply:
         value = request.body.get(name)
-        return reply if value is not None and (above is None or value > above) else Reply(said("True"))
+        return reply if value is not None and (above is None or value > above) else Reply(chat_reply("True"))
 
     return replies
 
@@ -41,27 +41,27 @@ def refusing(name: str, reply: Reply, above: float | None = None) -> Callable[[R
 # ------------------------------------------------------------------------------------------------ parameters
 
 LOGPROBS = [
-    (403, error("You are not allowed to request logprobs from this model", type="invalid_request_error")),
-    (400, [error("Logprobs is not enabled for models/gemini-2.5-flash", code=400, status="INVALID_ARGUMENT")]),
-    (400, error("Unable to submit request because responseLogprobs is not supported", code=400)),
-    (404, error("This model does not support logprobs")),
-    (405, error("LOGPROBS not supported")),
+    (403, error_body("You are not allowed to request logprobs from this model", type="invalid_request_error")),
+    (400, [error_body("Logprobs is not enabled for models/gemini-2.5-flash", code=400, status="INVALID_ARGUMENT")]),
+    (400, error_body("Unable to submit request because responseLogprobs is not supported", code=400)),
+    (404, error_body("This model does not support logprobs")),
+    (405, error_body("LOGPROBS not supported")),
     (406, {"detail": "log_probs is not supported"}),
     (422, {"detail": [{"loc": ["body", "logprobs"], "msg": "Extra inputs are not permitted"}]}),
     (424, {"message": "the engine was built without log probabilities"}),
-    (501, error("logprobs is not implemented")),
-    (400, error("Unsupported parameter", param="logprobs")),
+    (501, error_body("logprobs is not implemented")),
+    (400, error_body("Unsupported parameter", param="logprobs")),
     (400, {"error": "`logprobs` is unsupported for this deployment"}),
-    (400, error("Provider returned error", metadata={"raw": '{"error": {"message": "logprobs are not supported"}}'})),
-    (200, error("logprobs are not supported with reasoning models", code=400)),
+    (400, error_body("Provider returned error", metadata={"raw": '{"error": {"message": "logprobs are not supported"}}'})),
+    (200, error_body("logprobs are not supported with reasoning models", code=400)),
 ]
 
 
 @pytest.mark.parametrize(("status", "body"), LOGPROBS, ids=lambda value: str(value)[:60])
 def test_log_probabilities_that_are_refused_are_left_out(load: Load, status: int, body: Any) -> None:
-    with OddService(refusing("logprobs", Reply(body, status))) as service:
+    with ScriptedService(refusing("logprobs", Reply(body, status))) as service:
         model = load(service.base_url, in_flight=2)
-        got = dict(model.complete(prompts_of(6)))
+        got = dict(model.complete(make_prompts(6)))
         assert {done.text for done in got.values()} == {"True"}
         assert model.notes == ("The service returns no log-probabilities for this model, so P(True) is unknown.",)
         assert len(service.requests) <= 6 + 3
@@ -81,9 +81,9 @@ FEWER = [
 
 @pytest.mark.parametrize(("status", "words"), FEWER)
 def test_fewer_alternatives_are_requested_where_so_many_are_refused(load: Load, status: int, words: str) -> None:
-    with OddService(refusing("top_logprobs", Reply(error(words), status), above=5)) as service:
+    with ScriptedService(refusing("top_logprobs", Reply(error_body(words), status), above=5)) as service:
         model = load(service.base_url, in_flight=2)
-        got = dict(model.complete(prompts_of(4)))
+        got = dict(model.complete(make_prompts(4)))
         assert {done.text for done in got.values()} == {"True"}
         assert service.requests[-1].body["top_logprobs"] == 5
     assert model.notes == ("The service returns at most 5 alternatives per token.",)
@@ -102,9 +102,9 @@ OTHERS = [
 
 @pytest.mark.parametrize(("name", "status", "words", "note"), OTHERS)
 def test_other_parameters_give_way_too(load: Load, name: str, status: int, words: str, note: str) -> None:
-    with OddService(refusing(name, Reply(error(words), status))) as service:
+    with ScriptedService(refusing(name, Reply(error_body(words), status))) as service:
         model = load(service.base_url, in_flight=1, seed=3)
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         assert done.text == "True"
         assert name not in service.requests[-1].body
         assert service.requests[-1].body["logprobs"] is True  # nothing else was left out
@@ -115,11 +115,11 @@ def test_other_parameters_give_way_too(load: Load, name: str, status: int, words
 @pytest.mark.parametrize("name", ["random_seed", None])
 def test_a_seed_is_sent_under_the_services_own_name(load: Load, monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
     sent = name or "seed"
-    with OddService(refusing(sent, Reply(error("Not permitted", param=sent), 422))) as service:
+    with ScriptedService(refusing(sent, Reply(error_body("Not permitted", param=sent), 422))) as service:
         row = replace(named_services()[0], address=service.base_url, seed=name)
         monkeypatch.setattr("medfact.models.services.named.named_services", lambda: (row,))
         model = load(service.base_url, in_flight=1, seed=3)
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         assert done.text == "True"
         assert [{key: value for key, value in request.body.items() if "seed" in key} for request in service.requests] == [
             {sent: 3},
@@ -130,8 +130,8 @@ def test_a_seed_is_sent_under_the_services_own_name(load: Load, monkeypatch: pyt
 
 @pytest.mark.parametrize("words", ["stop is not supported with this model", "Stop sequences are not supported"])
 def test_a_refused_stop_gives_way_where_texts_are_completed(load: Load, words: str) -> None:
-    (prompt,) = prompts_of(1)
-    with OddService(refusing("stop", Reply(error(words), 403))) as service:
+    (prompt,) = make_prompts(1)
+    with ScriptedService(refusing("stop", Reply(error_body(words), 403))) as service:
         model = load(service.base_url, completions=True)
         ((_, done),) = model.complete([replace(prompt, stop="\n")])
         assert done.failure is None or done.failure.startswith("an incomplete reply")
@@ -141,9 +141,9 @@ def test_a_refused_stop_gives_way_where_texts_are_completed(load: Load, words: s
 
 def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
     words = "max_tokens is too large: 256. This model supports at most 128 completion tokens."
-    with OddService(refusing("max_tokens", Reply(error(words), 400), above=128)) as service:
+    with ScriptedService(refusing("max_tokens", Reply(error_body(words), 400), above=128)) as service:
         model = load(service.base_url)
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         assert (done.text, service.requests[-1].body["max_tokens"]) == ("True", 128)
     assert model.notes == ("The service allows at most 128 tokens in a reply.",)
 
@@ -152,16 +152,16 @@ def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
     "reply",
     [
         Reply({}, 400),
-        Reply(error("invalid_request_error"), 403),
+        Reply(error_body("invalid_request_error"), 403),
         Reply({"detail": "unexpected field"}, 422),
         Reply("no", 501),
     ],
     ids=lambda reply: f"{reply.status} {reply.body}",
 )
 def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabilities(load: Load, reply: Reply) -> None:
-    with OddService(refusing("logprobs", reply)) as service:
+    with ScriptedService(refusing("logprobs", reply)) as service:
         model = load(service.base_url, in_flight=8)
-        got = dict(model.complete(prompts_of(200)))
+        got = dict(model.complete(make_prompts(200)))
         assert {done.failure for done in got.values()} == {None}
         # Two tries are proof. Until their replies are here, calls go on with log-probabilities: some 40, or a few more.
         assert len(service.requests) < 200 + 100
@@ -171,40 +171,42 @@ def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabili
 
 
 def test_one_call_that_fails_by_chance_costs_no_log_probabilities(load: Load) -> None:
-    with OddService(lambda request: Reply({}, 400) if request.number == 0 else Reply(said("True"))) as service:
+    with ScriptedService(lambda request: Reply({}, 400) if request.number == 0 else Reply(chat_reply("True"))) as service:
         model = load(service.base_url, in_flight=1)
-        got = dict(model.complete(prompts_of(5)))
+        got = dict(model.complete(make_prompts(5)))
         assert {done.text for done in got.values()} == {"True"}
         assert service.requests[-1].body["logprobs"] is True
     assert model.notes == ()
 
 
 def test_one_failed_try_of_a_service_that_breaks_costs_no_log_probabilities(load: Load) -> None:
-    with OddService(lambda request: Reply({}, 500) if request.number < 3 else Reply(said("True"))) as service:
+    with ScriptedService(lambda request: Reply({}, 500) if request.number < 3 else Reply(chat_reply("True"))) as service:
         model = load(service.base_url, in_flight=2)
-        dict(model.complete(prompts_of(5)))
+        dict(model.complete(make_prompts(5)))
         assert all(request.body["logprobs"] is True for request in service.requests)
 
 
 # ------------------------------------------------------------------------------------------------ one prompt
 
 
-def spec_at(service: OddService, facts: Path, **settings: Any) -> RunSpec:
+def spec_at(service: ScriptedService, facts: Path, **settings: Any) -> RunSpec:
     own = ServiceSettings(base_url=service.base_url, key=KEY, timeout=10, **settings)
     return RunSpec(model="openai:m", facts=str(facts), shots=0, limit=2, service=own)
 
 
 MODERATED = [
-    (403, error('Your chosen model requires moderation and your input was flagged for "self-harm".', code=403)),
+    (403, error_body('Your chosen model requires moderation and your input was flagged for "self-harm".', code=403)),
     (
         400,
-        error("The response was filtered due to the prompt triggering the content management policy.", code="content_filter"),
+        error_body(
+            "The response was filtered due to the prompt triggering the content management policy.", code="content_filter"
+        ),
     ),
-    (400, error("Output data may contain inappropriate content.", code="data_inspection_failed")),
-    (400, error("Content Exists Risk", type="invalid_request_error")),
-    (451, error("This request violates our usage policies.")),
-    (403, error("Request blocked", innererror={"code": "ResponsibleAIPolicyViolation"})),
-    (200, error("Your input was flagged by the moderation", code=403)),
+    (400, error_body("Output data may contain inappropriate content.", code="data_inspection_failed")),
+    (400, error_body("Content Exists Risk", type="invalid_request_error")),
+    (451, error_body("This request violates our usage policies.")),
+    (403, error_body("Request blocked", innererror={"code": "ResponsibleAIPolicyViolation"})),
+    (200, error_body("Your input was flagged by the moderation", code=403)),
 ]
 
 
@@ -212,8 +214,10 @@ MODERATED = [
 def test_a_prompt_that_a_filter_holds_back_is_unreadable_and_the_others_are_asked(
     status: int, body: Any, facts_file: Path, store: Store
 ) -> None:
-    with OddService(lambda request: Reply(body, status) if request.number % 5 == 0 else Reply(said("True"))) as service:
-        last = finished(run(spec_at(service, facts_file), store))
+    with ScriptedService(
+        lambda request: Reply(body, status) if request.number % 5 == 0 else Reply(chat_reply("True"))
+    ) as service:
+        last = finished_event(run(spec_at(service, facts_file), store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     cut = [item.answer for item in store.answers.asked(last.run) if item.answer and item.answer.cut == "content_filter"]
     assert len(cut) == 7  # 32 statements, each fifth call from the first
@@ -224,17 +228,19 @@ FIREWALL = "<!DOCTYPE html><html><head><title>Attention Required! | Firewall</ti
 REFUSED = [
     (403, FIREWALL, "a web page instead of a reply (HTTP 403): Attention Required! | Firewall"),
     (406, FIREWALL, "a web page instead of a reply (HTTP 406): Attention Required! | Firewall"),
-    (403, error("Forbidden"), "the service refuses (HTTP 403): Forbidden"),
-    (413, error("Payload too large"), "the service refuses (HTTP 413): Payload too large"),
-    (404, error("Not here"), "the service refuses (HTTP 404): Not here"),
-    (400, error("I do not like this one"), "the service refuses (HTTP 400): I do not like this one"),
+    (403, error_body("Forbidden"), "the service refuses (HTTP 403): Forbidden"),
+    (413, error_body("Payload too large"), "the service refuses (HTTP 413): Payload too large"),
+    (404, error_body("Not here"), "the service refuses (HTTP 404): Not here"),
+    (400, error_body("I do not like this one"), "the service refuses (HTTP 400): I do not like this one"),
 ]
 
 
 @pytest.mark.parametrize(("status", "body", "words"), REFUSED)
 def test_one_refused_prompt_fails_alone(status: int, body: Any, words: str, facts_file: Path, store: Store) -> None:
-    with OddService(lambda request: Reply(body, status) if request.number in (5, 9) else Reply(said("True"))) as service:
-        last = finished(run(spec_at(service, facts_file, in_flight=1), store))
+    with ScriptedService(
+        lambda request: Reply(body, status) if request.number in (5, 9) else Reply(chat_reply("True"))
+    ) as service:
+        last = finished_event(run(spec_at(service, facts_file, in_flight=1), store))
     assert (last.state, last.failed) == (COMPLETE, 2)
     failures = [item.answer.failure for item in store.answers.asked(last.run) if item.answer and item.answer.failure]
     assert failures == [f"{words} (1 try)"] * 2
@@ -246,30 +252,34 @@ def test_one_refused_prompt_fails_alone(status: int, body: Any, words: str, fact
 
 
 def test_a_first_prompt_that_is_refused_does_not_end_the_run(facts_file: Path, store: Store) -> None:
-    with OddService(lambda request: Reply(FIREWALL, 403) if request.number == 0 else Reply(said("True"))) as service:
-        last = finished(run(spec_at(service, facts_file, in_flight=1), store))
+    with ScriptedService(lambda request: Reply(FIREWALL, 403) if request.number == 0 else Reply(chat_reply("True"))) as service:
+        last = finished_event(run(spec_at(service, facts_file, in_flight=1), store))
     assert (last.state, last.failed) == (COMPLETE, 1)
 
 
 # ------------------------------------------------------------------------------------------------ everything
 
 ALL_ALIKE = [
-    (403, error("Your country is not supported"), "does not let this key use 'm'. It says: Your country is not supported."),
+    (403, error_body("Your country is not supported"),
+     "does not let this key use 'm'. It says: Your country is not supported."),
     (403, FIREWALL, "127.0.0.1 answers with a web page (HTTP 403): Attention Required! | Firewall."),
-    (404, error("No endpoints found for foo/bar.", code=404), "has no model 'm'. It says: No endpoints found for foo/bar."),
-    (404, error("The deployment for this resource does not exist.", code="DeploymentNotFound"), "127.0.0.1 has no model 'm'."),
-    (404, error("models/m is not found for API version v1beta"), "127.0.0.1 has no model 'm'."),
+    (404, error_body("No endpoints found for foo/bar.", code=404),
+     "has no model 'm'. It says: No endpoints found for foo/bar."),
+    (404, error_body("The deployment for this resource does not exist.", code="DeploymentNotFound"),
+     "127.0.0.1 has no model 'm'."),
+    (404, error_body("models/m is not found for API version v1beta"), "127.0.0.1 has no model 'm'."),
     (404, {"error": 'model "m" not found, try pulling it first'}, "127.0.0.1 has no model 'm'."),
-    (404, error("No allowed providers are available for the selected model."), "127.0.0.1 has no model 'm'."),
-    (400, error("x", code="model_not_found"), "127.0.0.1 has no model 'm'."),
+    (404, error_body("No allowed providers are available for the selected model."), "127.0.0.1 has no model 'm'."),
+    (400, error_body("x", code="model_not_found"), "127.0.0.1 has no model 'm'."),
     (404, {"detail": "Not Found"}, "127.0.0.1 answers, but not as a model service."),
-    (402, error("Insufficient credits"), "The quota at 127.0.0.1 is used up. It says: Insufficient credits."),
-    (400, error("Your credit balance is too low"), "The quota at 127.0.0.1 is used up."),
-    (400, error("tea time"), "the service refuses (HTTP 400): tea time."),
-    (404, error("This model is only supported in v1/responses and not in v1/chat/completions."), "only answers at /responses"),
-    (400, error("Please use the responses endpoint for m"), "only answers at /responses, which medfact"),
-    (400, error("m is not accessible via the /chat/completions endpoint"), "'m' at 127.0.0.1 only answers at /responses"),
-    (498, error("Invalid token"), "127.0.0.1 rejected this key. It says: Invalid token."),
+    (402, error_body("Insufficient credits"), "The quota at 127.0.0.1 is used up. It says: Insufficient credits."),
+    (400, error_body("Your credit balance is too low"), "The quota at 127.0.0.1 is used up."),
+    (400, error_body("tea time"), "the service refuses (HTTP 400): tea time."),
+    (404, error_body("This model is only supported in v1/responses and not in v1/chat/completions."),
+     "only answers at /responses"),
+    (400, error_body("Please use the responses endpoint for m"), "only answers at /responses, which medfact"),
+    (400, error_body("m is not accessible via the /chat/completions endpoint"), "'m' at 127.0.0.1 only answers at /responses"),
+    (498, error_body("Invalid token"), "127.0.0.1 rejected this key. It says: Invalid token."),
     (400, {"Message": "tea"}, "(HTTP 400): tea."),
     (400, {"Error": {"Message": "tea"}}, "(HTTP 400): tea."),
     (400, {"errors": [{"message": "tea"}, {"message": "cake"}]}, "(HTTP 400): tea."),
@@ -285,7 +295,7 @@ ALL_ALIKE = [
 def test_a_run_whose_first_calls_all_fail_alike_ends_in_the_service_s_words(
     status: int, body: Any, words: str, facts_file: Path, store: Store
 ) -> None:
-    with OddService(Reply(body, status)) as service:
+    with ScriptedService(Reply(body, status)) as service:
         *_, last = run(spec_at(service, facts_file), store)
     assert isinstance(last, Failed)
     assert words in str(last.error)
@@ -293,14 +303,17 @@ def test_a_run_whose_first_calls_all_fail_alike_ends_in_the_service_s_words(
 
 
 def test_a_short_run_that_is_refused_throughout_ends_so_too(load: Load) -> None:
-    with OddService(Reply(error("no"), 403)) as service, pytest.raises(ModelError, match="does not let this key use 'mock'"):
-        list(load(service.base_url).complete(prompts_of(2)))
+    with (
+        ScriptedService(Reply(error_body("no"), 403)) as service,
+        pytest.raises(ModelError, match="does not let this key use 'mock'"),
+    ):
+        list(load(service.base_url).complete(make_prompts(2)))
 
 
 def test_no_key_is_in_the_words_of_a_service(load: Load) -> None:
-    refusal = Reply(error(f"key {KEY} may not, nor Bearer abc.def"), 403)
-    with OddService(refusal) as service, pytest.raises(ModelError) as raised:
-        list(load(service.base_url).complete(prompts_of(2)))
+    refusal = Reply(error_body(f"key {KEY} may not, nor Bearer abc.def"), 403)
+    with ScriptedService(refusal) as service, pytest.raises(ModelError) as raised:
+        list(load(service.base_url).complete(make_prompts(2)))
     assert "key *** may not, nor ***" in str(raised.value)
 
 
@@ -316,9 +329,9 @@ def test_no_key_is_in_the_words_of_a_service(load: Load) -> None:
     ],
 )  # fmt: skip
 def test_an_absurd_wait_is_no_error(load: Load, after: str) -> None:
-    first = Reply(error("slow down"), 429, {"Retry-After": after, "Retry-After-Ms": "soon"})
-    with OddService(lambda request: first if request.number == 0 else Reply(said("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    first = Reply(error_body("slow down"), 429, {"Retry-After": after, "Retry-After-Ms": "soon"})
+    with ScriptedService(lambda request: first if request.number == 0 else Reply(chat_reply("True"))) as service:
+        ((_, done),) = load(service.base_url).complete(make_prompts(1))
     assert done.text == "True"
 
 
@@ -328,15 +341,15 @@ def test_an_absurd_wait_is_no_error(load: Load, after: str) -> None:
 def with_tokens(*tokens: str) -> Reply:
     """Answers True; its token and the alternatives are these, equally likely."""
     entries = [{"token": token, "logprob": math.log(1 / len(tokens))} for token in tokens]
-    body = said("True")
+    body = chat_reply("True")
     body["choices"][0]["logprobs"] = {"content": [{**entries[0], "top_logprobs": entries}]}
     return Reply(body)
 
 
 def test_tokens_that_do_not_tell_are_not_called_missing(load: Load) -> None:
-    with OddService(with_tokens("§1", "§2")) as service:
+    with ScriptedService(with_tokens("§1", "§2")) as service:
         model = load(service.base_url)
-        got = dict(model.complete(prompts_of(16)))
+        got = dict(model.complete(make_prompts(16)))
     assert {(done.text, done.p_true, done.p_mass) for done in got.values()} == {("True", None, 0.0)}
     (note,) = model.notes
     assert "its tokens do not show True and False apart" in note
@@ -344,9 +357,9 @@ def test_tokens_that_do_not_tell_are_not_called_missing(load: Load) -> None:
 
 
 def test_groups_of_letters_tell(load: Load) -> None:
-    with OddService(with_tokens("Tr", "Fal")) as service:
+    with ScriptedService(with_tokens("Tr", "Fal")) as service:
         model = load(service.base_url)
-        got = dict(model.complete(prompts_of(16)))
+        got = dict(model.complete(make_prompts(16)))
     assert {(done.p_true, done.p_mass) for done in got.values()} == {(0.5, 1.0)}
     assert model.notes == ()
 
@@ -364,10 +377,10 @@ def test_what_may_pass_is_tried_again(status: int, words: str, facts_file: Path,
     def reply(request: Request) -> Reply:
         is_first = request.prompt not in seen
         seen.add(request.prompt)
-        return Reply(error(words), status) if is_first and request.number % 3 == 2 else Reply(said("True"))
+        return Reply(error_body(words), status) if is_first and request.number % 3 == 2 else Reply(chat_reply("True"))
 
-    with OddService(reply) as service:
-        last = finished(run(spec_at(service, facts_file, in_flight=1), store))
+    with ScriptedService(reply) as service:
+        last = finished_event(run(spec_at(service, facts_file, in_flight=1), store))
         assert len(service.requests) > len(seen)
     assert (last.state, last.failed) == (COMPLETE, 0)
 
@@ -377,12 +390,12 @@ DAY = "Rate limit reached on tokens per day (TPD): Limit 100000, Used 97050, Req
 
 def limited(after: str, answers: int, headers: dict[str, str] | None = None) -> Callable[[Request], Reply]:
     """A service whose limit is used up after so many answers."""
-    refusal = Reply(error(DAY.format(after=after), code="rate_limit_exceeded"), 429, headers or {})
-    return lambda request: Reply(said("True")) if request.number < answers else refusal
+    refusal = Reply(error_body(DAY.format(after=after), code="rate_limit_exceeded"), 429, headers or {})
+    return lambda request: Reply(chat_reply("True")) if request.number < answers else refusal
 
 
 def test_a_long_wait_is_said_and_nothing_is_asked_meanwhile(facts_file: Path, store: Store) -> None:
-    with OddService(limited("9m38.016s", 8)) as service:
+    with ScriptedService(limited("9m38.016s", 8)) as service:
         spec, told, asked = spec_at(service, facts_file, in_flight=4, tries=2), list[str](), list[int]()
         for event in run(spec, store, stopped=lambda: bool(told)):
             if isinstance(event, Loading) and "asks to wait" in event.step:
@@ -398,8 +411,8 @@ def test_a_long_wait_is_said_and_nothing_is_asked_meanwhile(facts_file: Path, st
 
 def test_a_wait_that_passes_is_no_try(facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.models.services.failures.LONG_WAIT_SECONDS", 0.0)
-    wait = Reply(error("slow down"), 429, {"Retry-After-Ms": "10"})
-    with OddService(lambda request: wait if 3 < request.number < 12 else Reply(said("True"))) as service:
+    wait = Reply(error_body("slow down"), 429, {"Retry-After-Ms": "10"})
+    with ScriptedService(lambda request: wait if 3 < request.number < 12 else Reply(chat_reply("True"))) as service:
         events = list(run(spec_at(service, facts_file, in_flight=1, tries=1), store))
     assert isinstance(events[-1], Finished)
     assert (events[-1].state, events[-1].failed) == (COMPLETE, 0)
@@ -425,7 +438,7 @@ def test_a_run_pauses_where_the_wait_is_long_and_goes_on_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("medfact.models.services.pacing.clock", lambda: 1_767_225_600.0)
-    with OddService(limited(after, 8, headers)) as service:
+    with ScriptedService(limited(after, 8, headers)) as service:
         common = ("--facts", facts_file, "--shots", 0, "--limit", 2, "--db", store.url, "--in-flight", 2)
         outcome = medfact("run", *common, "--model", "openai:m", "--base-url", service.base_url)
         assert outcome.code == 3
@@ -440,6 +453,6 @@ def test_a_run_pauses_where_the_wait_is_long_and_goes_on_later(
         assert (early.code, early.rows[0]["state"]) == (3, PAUSED)
         assert words in early.err
         assert len(service.requests) <= before + 2
-        service._replies = lambda _: Reply(said("True"))
+        service._replies = lambda _: Reply(chat_reply("True"))
         later = medfact("resume", row["run"], "--db", store.url)
         assert (later.code, later.rows[0]["state"], later.rows[0]["answered"]) == (0, COMPLETE, row["statements"])

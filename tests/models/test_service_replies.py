@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, delta, error, events, said
-from service_models import CHOICES, Load, prompts_of
+from odd_service import Reply, Request, ScriptedService, chat_reply, delta_event, error_body, event_stream
+from service_models import CHOICES, Load, make_prompts
 from service_models import load as load
 
 from medfact.answers import read_answer
@@ -31,9 +31,9 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(load: Load, reply: Reply, **settings: Any) -> tuple[Completion, list[Request], tuple[str, ...]]:
     """What becomes of one prompt."""
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         model = load(service.base_url, **{"tries": 2, **settings})
-        ((_, done),) = model.complete(prompts_of(1))
+        ((_, done),) = model.complete(make_prompts(1))
         return done, service.requests, model.notes
 
 
@@ -60,7 +60,7 @@ FAILED = [
 
 @pytest.mark.parametrize("reason", [*NORMAL, *LENGTH, *FILTERED], ids=repr)
 def test_a_reply_ends_as_its_reason_says_in_any_service_s_words(load: Load, reason: object) -> None:
-    done, requests, _ = asked(load, Reply(said("It is said that", reason)))
+    done, requests, _ = asked(load, Reply(chat_reply("It is said that", reason)))
     cut = "length" if reason in LENGTH else "content_filter" if reason in FILTERED else None
     assert (done.text, done.cut, done.failure) == ("It is said that", cut, None)
     assert len(requests) == 1
@@ -69,7 +69,7 @@ def test_a_reply_ends_as_its_reason_says_in_any_service_s_words(load: Load, reas
 @pytest.mark.parametrize("reason", FAILED, ids=repr)
 @pytest.mark.parametrize("text", ["True", ""])
 def test_a_reply_that_did_not_end_is_asked_again_and_never_read(load: Load, reason: object, text: str) -> None:
-    done, requests, _ = asked(load, Reply(said(text, reason)))
+    done, requests, _ = asked(load, Reply(chat_reply(text, reason)))
     assert done.text is None
     assert done.failure is not None
     assert f"finish_reason {json.dumps(reason)}" in done.failure
@@ -86,7 +86,7 @@ DIED = {"code": 502, "message": "Upstream died"}
 
 
 def with_choice(text: str, **more: Any) -> dict[str, Any]:
-    reply = said(text, "error")
+    reply = chat_reply(text, "error")
     reply["choices"][0] |= more
     return reply
 
@@ -96,26 +96,29 @@ def with_choice(text: str, **more: Any) -> dict[str, Any]:
     [
         (with_choice("Tr", error=DIED), "an error of the service (error 502): Upstream died"),
         (with_choice("", error=DIED), "an error of the service (error 502): Upstream died"),
-        ({**said("True"), "error": DIED}, "an error of the service (error 502): Upstream died"),
+        ({**chat_reply("True"), "error": DIED}, "an error of the service (error 502): Upstream died"),
         ({"error": DIED}, "an error of the service (error 502): Upstream died"),
         ({"error": "the engine is overloaded"}, "an error of the service (in its reply): the engine is overloaded"),
         (
-            {"choices": None, **error("slow down", code="rate_limit_exceeded")},
+            {"choices": None, **error_body("slow down", code="rate_limit_exceeded")},
             "too many calls (error rate_limit_exceeded): slow",
         ),
         (
-            {"choices": None, **error("Provider returned error", code=429, metadata={"raw": '{"message": "Busy"}'})},
+            {"choices": None, **error_body("Provider returned error", code=429, metadata={"raw": '{"message": "Busy"}'})},
             "too many calls (error 429): Provider returned error: Busy",
         ),
         ({"base_resp": {"status_code": 1000, "status_msg": "unknown error"}}, "(error 1000): unknown error"),
         ({"object": "error", "message": "CUDA out of memory", "code": 50001}, "(error 50001): CUDA out of memory"),
         ({"detail": "worker restarted"}, "(in its reply): worker restarted"),
-        (said("", usage={"prompt_tokens": 30, "completion_tokens": 0}), "an empty reply of 0 tokens"),
-        (said(None, None, usage={"prompt_tokens": 30, "completion_tokens": "0"}), "an empty reply of 0 tokens"),
-        (events(delta(content="False"), {"error": {"code": 500, "message": "engine died"}}), "(error 500): engine died"),
-        (events(delta(content="False")) + 'event: error\ndata: {"message": "gone"}\n\n', "(in its reply): gone"),
-        (events(delta(content="False"), {"choices": [{"delta": {}, "error": DIED}]}), "(error 502): Upstream died"),
-        (events(delta(content="False"), end=""), "an incomplete reply"),
+        (chat_reply("", usage={"prompt_tokens": 30, "completion_tokens": 0}), "an empty reply of 0 tokens"),
+        (chat_reply(None, None, usage={"prompt_tokens": 30, "completion_tokens": "0"}), "an empty reply of 0 tokens"),
+        (
+            event_stream(delta_event(content="False"), {"error": {"code": 500, "message": "engine died"}}),
+            "(error 500): engine died",
+        ),
+        (event_stream(delta_event(content="False")) + 'event: error\ndata: {"message": "gone"}\n\n', "(in its reply): gone"),
+        (event_stream(delta_event(content="False"), {"choices": [{"delta": {}, "error": DIED}]}), "(error 502): Upstream died"),
+        (event_stream(delta_event(content="False"), end=""), "an incomplete reply"),
     ],
 )
 def test_a_generation_that_its_service_calls_failed_is_asked_again_and_never_read(load: Load, body: Any, words: str) -> None:
@@ -127,15 +130,17 @@ def test_a_generation_that_its_service_calls_failed_is_asked_again_and_never_rea
 
 
 def test_a_failed_generation_is_answered_at_the_next_try(load: Load) -> None:
-    with OddService(lambda request: Reply(with_choice("Tr", error=DIED) if request.number == 0 else said("False"))) as service:
-        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    with ScriptedService(
+        lambda request: Reply(with_choice("Tr", error=DIED) if request.number == 0 else chat_reply("False"))
+    ) as service:
+        ((_, done),) = load(service.base_url).complete(make_prompts(1))
     assert (done.text, done.failure) == ("False", None)
     assert done.served is not None
     assert (done.served.attempts, done.served.wasted_tokens > 0) == (2, True)  # the first may be billed
 
 
 def test_the_words_of_a_failed_generation_are_shown_without_the_key(load: Load) -> None:
-    done, _, _ = asked(load, Reply(error("bad key sk-secret-0123456789abcdef, says Bearer xyz", code=500)))
+    done, _, _ = asked(load, Reply(error_body("bad key sk-secret-0123456789abcdef, says Bearer xyz", code=500)))
     assert "bad key ***" in str(done.failure)
     assert "sk-secret" not in str(done.failure)
 
@@ -150,9 +155,9 @@ def test_the_words_of_a_failed_generation_are_shown_without_the_key(load: Load) 
     ],
 )
 def test_an_error_in_a_reply_of_status_200_means_what_its_code_means(load: Load, code: object, sentence: str) -> None:
-    with OddService(Reply(error("Not today", code=code))) as service:
+    with ScriptedService(Reply(error_body("Not today", code=code))) as service:
         with pytest.raises(ModelError, match=re.escape(sentence)):
-            list(load(service.base_url).complete(prompts_of(3)))
+            list(load(service.base_url).complete(make_prompts(3)))
         assert len(service.requests) <= 3
 
 
@@ -187,19 +192,19 @@ def test_an_error_in_a_reply_of_status_200_means_what_its_code_means(load: Load,
     ids=lambda value: json.dumps(value)[:40],
 )
 def test_the_text_of_a_message_is_found_in_any_shape(load: Load, content: Any, text: str) -> None:
-    done, _, _ = asked(load, Reply(said(content)))
+    done, _, _ = asked(load, Reply(chat_reply(content)))
     assert (done.text, done.failure) == (text, None)
 
 
 @pytest.mark.parametrize("content", [5, 0.97, True, {"answer": 1}, {"text": {"x": {}}}], ids=repr)
 def test_a_content_without_text_is_no_reply(load: Load, content: Any) -> None:
     """It is not what the model said, so it is not stored as such, in Python's or any other spelling."""
-    done, _, _ = asked(load, Reply(said(content)))
+    done, _, _ = asked(load, Reply(chat_reply(content)))
     assert (done.text, done.failure) == (None, "an incomplete reply (2 tries)")
 
 
 def test_a_refusal_in_a_part_is_one(load: Load) -> None:
-    done, _, _ = asked(load, Reply(said([{"type": "refusal", "refusal": "I cannot."}])))
+    done, _, _ = asked(load, Reply(chat_reply([{"type": "refusal", "refusal": "I cannot."}])))
     assert (done.text, done.cut) == ("I cannot.", "content_filter")
 
 
@@ -224,10 +229,12 @@ LINE = f"data: {json.dumps(BODY)}\n\n"
         LINE.replace("\n", "\r"),
         LINE.replace("data: ", "data:"),
         LINE.replace('{"choices"', '{\ndata: "choices"'),
-        events(delta(content="Tr"), delta(content="ue")).replace("\n\n", "\n"),
-        events(delta(role="assistant"), delta(content=[{"type": "text", "text": "True"}]), delta("stop")),
-        events(delta(reasoning_content="It is false.\u2028No."), delta(content="True"), delta("stop")),
-        events({"choices": []}, {"choices": [{"text": "True", "finish_reason": "stop"}]}),
+        event_stream(delta_event(content="Tr"), delta_event(content="ue")).replace("\n\n", "\n"),
+        event_stream(
+            delta_event(role="assistant"), delta_event(content=[{"type": "text", "text": "True"}]), delta_event("stop")
+        ),
+        event_stream(delta_event(reasoning_content="It is false.\u2028No."), delta_event(content="True"), delta_event("stop")),
+        event_stream({"choices": []}, {"choices": [{"text": "True", "finish_reason": "stop"}]}),
     ],
     ids=range(16),
 )
@@ -241,7 +248,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packing.compress(data) + packing.flush()
 
 
-PLAIN = json.dumps(said("True, " + "and so on. " * 50)).encode()
+PLAIN = json.dumps(chat_reply("True, " + "and so on. " * 50)).encode()
 
 
 @pytest.mark.parametrize(
@@ -297,7 +304,7 @@ def test_a_reply_whose_packing_is_broken_is_none(load: Load, packed: bytes) -> N
     ids=repr,
 )
 def test_tokens_are_counted_or_estimated_and_that_is_said(load: Load, usage: Any, tokens: tuple[int, int] | None) -> None:
-    done, _, notes = asked(load, Reply(said("True", usage=usage)))
+    done, _, notes = asked(load, Reply(chat_reply("True", usage=usage)))
     assert done.served is not None
     assert (TOKENS_ESTIMATED in notes) is (tokens is None)
     # 46 characters are 12 tokens, "True" is one, and a message adds four
@@ -305,7 +312,7 @@ def test_tokens_are_counted_or_estimated_and_that_is_said(load: Load, usage: Any
 
 
 def test_thinking_that_is_served_apart_is_estimated_too(load: Load) -> None:
-    done, _, _ = asked(load, Reply(said("True", usage=None, reasoning_content="x" * 400)))
+    done, _, _ = asked(load, Reply(chat_reply("True", usage=None, reasoning_content="x" * 400)))
     assert done.served is not None
     assert done.served.completion_tokens == 101 + 4
 
@@ -341,7 +348,7 @@ def positions(tokens: list[str], p_of_true: float) -> dict[str, Any]:
 @pytest.mark.parametrize("listed", ["thinking too", "answer alone"])
 def test_thinking_apart_is_no_answer_and_p_true_is_that_of_the_answer(load: Load, fields: dict[str, Any], listed: str) -> None:
     before = ["It", " is", " true", ".", "\n", "But", "True", "</s>"] if listed == "thinking too" else []
-    reply = said("False", **fields)
+    reply = chat_reply("False", **fields)
     reply["choices"][0]["logprobs"] = positions([*before, "False"], 0.25)
     done, _, notes = asked(load, Reply(reply))
     assert (done.text, notes) == ("False", ())
@@ -349,7 +356,7 @@ def test_thinking_apart_is_no_answer_and_p_true_is_that_of_the_answer(load: Load
 
 
 def test_p_true_is_unknown_where_nobody_knows_which_token_answers(load: Load) -> None:
-    reply = said("False", reasoning="It is true.")
+    reply = chat_reply("False", reasoning="It is true.")
     reply["choices"][0]["logprobs"] = positions(["It", " is", " true", "."], 0.25)
     done, _, _ = asked(load, Reply(reply))
     assert (done.text, done.p_true) == ("False", None)
@@ -358,7 +365,7 @@ def test_p_true_is_unknown_where_nobody_knows_which_token_answers(load: Load) ->
 @pytest.mark.parametrize("fields", APART.values(), ids=APART)
 @pytest.mark.parametrize("content", [None, "", "\n", []], ids=repr)
 def test_thinking_alone_is_no_answer_and_a_note_says_so(load: Load, fields: dict[str, Any], content: Any) -> None:
-    done, _, notes = asked(load, Reply(said(content, **fields)))
+    done, _, notes = asked(load, Reply(chat_reply(content, **fields)))
     assert (done.text, done.cut) == (f"<think>\n{THINKING}", None)
     assert read_answer(done.text or "") is None
     assert THINKING_ALONE in notes
@@ -378,7 +385,7 @@ def test_thinking_alone_is_no_answer_and_a_note_says_so(load: Load, fields: dict
     ],
 )
 def test_an_answer_in_the_thinking_alone_is_read_where_it_is_one(load: Load, thinking: str, text: str, answer: bool) -> None:
-    done, _, notes = asked(load, Reply(said(None, reasoning_content=thinking)))
+    done, _, notes = asked(load, Reply(chat_reply(None, reasoning_content=thinking)))
     assert (done.text, done.cut) == (text, None)
     assert read_answer(done.text or "") is answer
     assert READ_IN_THINKING in notes
@@ -386,7 +393,7 @@ def test_an_answer_in_the_thinking_alone_is_read_where_it_is_one(load: Load, thi
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_thinking_that_was_cut_is_no_answer(load: Load, reason: str) -> None:
-    done, _, notes = asked(load, Reply(said(None, reason, reasoning_content="True")))
+    done, _, notes = asked(load, Reply(chat_reply(None, reason, reasoning_content="True")))
     assert (done.text, done.cut, notes) == ("", reason, (CUT_BEFORE_ANSWER,) if reason == "length" else ())
 
 
@@ -421,7 +428,7 @@ def test_a_chat_s_reply_ends_at_the_stop_if_it_has_answered_by_then(
         return at if at >= 0 else None
 
     prompt = Prompt("x", CHOICES, stop="\n", settled_after=settled_after, place=place)
-    with OddService(Reply(said(reply))) as service:
+    with ScriptedService(Reply(chat_reply(reply))) as service:
         ((_, done),) = load(service.base_url).complete([prompt])
         assert "stop" not in service.requests[0].body
     assert done.text == kept
@@ -432,9 +439,9 @@ def test_a_wait_that_a_failed_reply_asks_for_is_kept(load: Load, monkeypatch: py
     monkeypatch.setattr(
         "medfact.models.services.schedule.wait_before", lambda *_, requested, **__: asked_to_wait.append(requested) or 0.0
     )
-    busy = Reply(error("slow down", code=429), headers={"Retry-After": "7"})
-    with OddService(lambda request: busy if request.number == 0 else Reply(said("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    busy = Reply(error_body("slow down", code=429), headers={"Retry-After": "7"})
+    with ScriptedService(lambda request: busy if request.number == 0 else Reply(chat_reply("True"))) as service:
+        ((_, done),) = load(service.base_url).complete(make_prompts(1))
     assert (done.text, asked_to_wait) == ("True", [7.0])
 
 
@@ -451,7 +458,7 @@ def test_a_wait_that_a_failed_reply_asks_for_is_kept(load: Load, monkeypatch: py
 def test_replies_that_name_several_models_get_a_note(
     models: list[str | None], named: str | None, facts_file: Path, url: str, medfact: Callable[..., Any]
 ) -> None:
-    with OddService(lambda request: Reply(said("True") | {"model": models[request.number % 2]})) as service:
+    with ScriptedService(lambda request: Reply(chat_reply("True") | {"model": models[request.number % 2]})) as service:
         common = ("--facts", facts_file, "--shots", 0, "--limit", 2, "--db", url, "--in-flight", 1)
         told = medfact("run", *common, "--model", "openai:m", "--base-url", service.base_url).err
     assert told.count("name several models") == (named is not None)

@@ -17,9 +17,9 @@ import httpx2
 import pytest
 from asked_updates import OWNER
 from asked_updates import services as services
-from odd_service import OddService, Reply, said
-from recorded import finished, recorded
-from service_models import KEY, Load, prompts_of
+from odd_service import Reply, ScriptedService, chat_reply
+from recorded import complete_run, finished_event
+from service_models import KEY, Load, make_prompts
 from service_models import load as load
 from waiting import HANG_SECONDS
 
@@ -194,9 +194,9 @@ def test_no_record_holds_a_secret(address: str, clean: str) -> None:
 
 
 def test_a_query_of_the_address_goes_with_every_call(load: Load) -> None:
-    with OddService(Reply(said("True"))) as service:
+    with ScriptedService(Reply(chat_reply("True"))) as service:
         for query in ("?api-version=2024-06-01", "/?api-version=2024-06-01&deployment=a%20b"):
-            list(load(service.base_url + query).complete(prompts_of(1)))
+            list(load(service.base_url + query).complete(make_prompts(1)))
         paths = [request.path for request in service.requests]
     assert paths == [
         "/v1/chat/completions?api-version=2024-06-01",
@@ -217,7 +217,7 @@ UNCOUNTED: dict[str, Any] = {
 }
 
 
-def priced(service: OddService, facts: Path, **more: Any) -> RunSpec:
+def priced(service: ScriptedService, facts: Path, **more: Any) -> RunSpec:
     own = ServiceSettings(base_url=service.base_url, key=KEY, in_flight=4, timeout=10)
     return RunSpec("openai:gpt-4o", facts=str(facts), shots=0, service=own, **more)
 
@@ -225,9 +225,9 @@ def priced(service: OddService, facts: Path, **more: Any) -> RunSpec:
 @pytest.mark.parametrize("usage", UNCOUNTED.values(), ids=UNCOUNTED)
 def test_a_budget_holds_however_a_service_counts(usage: Any, facts_file: Path, store: Store) -> None:
     """432 prompts of about 30 tokens at $2.50 a million: the budget is spent after about ten of them."""
-    with OddService(Reply(said("True", usage=usage))) as service:
+    with ScriptedService(Reply(chat_reply("True", usage=usage))) as service:
         run = start(priced(service, facts_file, budget=0.001), store)
-        last = finished(answer(run, store, key=KEY))
+        last = finished_event(answer(run, store, key=KEY))
         asked = len(service.requests)
     assert (last.state, last.reason) == (STOPPED, "The budget of $0.001 is spent. Resume with a larger one to go on.")
     assert asked < 40
@@ -239,7 +239,7 @@ def test_a_budget_holds_however_a_service_counts(usage: Any, facts_file: Path, s
 
 
 def test_the_bill_says_what_is_estimated(url: str, facts_file: Path, medfact: Callable[..., Any]) -> None:
-    with OddService(Reply(said("True", usage=None))) as service:
+    with ScriptedService(Reply(chat_reply("True", usage=None))) as service:
         common = ("--facts", facts_file, "--shots", 0, "--limit", 1, "--db", url, "--base-url", service.base_url)
         outcome = medfact("run", *common, "--model", "openai:gpt-4o")
         assert "note: The service does not count the tokens of all its replies" in outcome.err
@@ -251,8 +251,8 @@ def test_the_bill_says_what_is_estimated(url: str, facts_file: Path, medfact: Ca
 
 def test_a_bill_without_tokens_has_no_price(facts_file: Path, store: Store) -> None:
     """The file of a run may leave them out."""
-    with OddService(Reply(said("True"))) as service:
-        run = recorded(priced(service, facts_file, limit=1), store, key=KEY)
+    with ScriptedService(Reply(chat_reply("True"))) as service:
+        run = complete_run(priced(service, facts_file, limit=1), store, key=KEY)
     old = [replace(item.answer, prompt_tokens=None, completion_tokens=None) for item in store.answers.asked(run) if item.answer]
     assert all(isinstance(one, Answer) for one in old)
     other = start(priced(service, facts_file, limit=1), store)
@@ -303,10 +303,10 @@ OWN = {
 def test_organization_and_project_go_only_where_the_key_goes_unasked(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in OWN.items():
         monkeypatch.setenv(name, value)
-    with OddService(Reply(said("True"))) as service:
-        list(load(service.base_url).complete(prompts_of(1)))
+    with ScriptedService(Reply(chat_reply("True"))) as service:
+        list(load(service.base_url).complete(make_prompts(1)))
         monkeypatch.setenv("OPENAI_BASE_URL", service.base_url)
-        list(load("", base_url=None).complete(prompts_of(1)))
+        list(load("", base_url=None).complete(make_prompts(1)))
         monkeypatch.setenv("MEDFACT_PUBLIC", "1")
         elsewhere, own = (request.headers for request in service.requests)
     assert "mine" not in str(elsewhere)
@@ -320,8 +320,8 @@ def test_an_odd_value_of_the_environment_is_a_sentence_or_nothing(
     name: str, value: str, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", {**os.environ, name: value})
-    with OddService(Reply(said("True"))) as service:
-        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    with ScriptedService(Reply(chat_reply("True"))) as service:
+        ((_, done),) = load(service.base_url).complete(make_prompts(1))
         assert done.text == "True"
         os.environ["OPENAI_BASE_URL"] = service.base_url
         with pytest.raises(ModelError, match=f"{name} contains characters that cannot be sent"):
@@ -337,7 +337,7 @@ def test_an_encoder_s_service_gets_none_of_it(monkeypatch: pytest.MonkeyPatch) -
         "usage": {},
         "object": "list",
     }
-    with OddService(Reply(vectors)) as service:
+    with ScriptedService(Reply(vectors)) as service:
         load_encoder("openai:e", ServiceSettings(base_url=f"{service.base_url}?api-version=1")).queries(["x"])
         (request,) = service.requests
     assert "mine" not in str(request.headers)
@@ -374,8 +374,8 @@ def test_a_proxy_that_cannot_be_used_is_named_where_it_is_needed(
     with pytest.raises(Mistake, match=f"The environment variable {name} names") as raised:
         load("https://models.invalid/v1")
     assert "secret" not in str(raised.value)
-    with OddService(Reply(said("True"))) as service:  # this machine is reached without it
-        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    with ScriptedService(Reply(chat_reply("True"))) as service:  # this machine is reached without it
+        ((_, done),) = load(service.base_url).complete(make_prompts(1))
     assert done.text == "True"
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, said
-from recorded import finished
+from odd_service import Reply, Request, ScriptedService, chat_reply
+from recorded import finished_event
 
 from medfact.models import ServiceSettings
 from medfact.models.thinking import FORMATS
@@ -70,10 +70,10 @@ class Thinker:
         if self._honours_stop and any(stop in text for stop in stops):
             text = min((text[: text.index(stop)] for stop in stops if stop in text), key=len)
         self.told[text] = name, answer
-        return Reply(with_logprobs(said(text), text, len(begin) + 2 * answer, 0.9 if answer else 0.1))
+        return Reply(with_logprobs(chat_reply(text), text, len(begin) + 2 * answer, 0.9 if answer else 0.1))
 
 
-def settings_of(service: OddService, facts: Path, mode: dict[str, Any]) -> RunSpec:
+def settings_of(service: ScriptedService, facts: Path, mode: dict[str, Any]) -> RunSpec:
     more = {name: value for name, value in mode.items() if name != "service"}
     own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, **mode.get("service", {}))
     return RunSpec(model="openai:m", facts=str(facts), limit=3, service=own, **more)
@@ -98,8 +98,8 @@ def test_the_final_answer_is_recorded_in_every_format(
 ) -> None:
     thinker = Thinker(ALL, honours_stop)
     assert len(FORMATS) >= 12
-    with OddService(thinker) as service:
-        last = finished(run(settings_of(service, facts_file, mode), store))
+    with ScriptedService(thinker) as service:
+        last = finished_event(run(settings_of(service, facts_file, mode), store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     asked = list(store.answers.asked(last.run))
     assert len(asked) >= len(ALL)
@@ -107,7 +107,7 @@ def test_the_final_answer_is_recorded_in_every_format(
 
 
 def test_no_chat_is_told_where_to_stop(facts_file: Path, store: Store) -> None:
-    with OddService(Reply(said("True"))) as service:
+    with ScriptedService(Reply(chat_reply("True"))) as service:
         for mode in MODES.values():
             list(run(settings_of(service, facts_file, mode), store))
         assert all("stop" not in request.body for request in service.requests)
@@ -117,8 +117,8 @@ def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(facts_file: Path,
     """The replies to 48 statements are in all formats, one after the other."""
     texts = [form.example.partition("{answer}")[0].replace("{thought}", "It is true.\nTrue") for form in FORMATS.values()]
     cut = cycle([text[: text.index("\nTrue") + len("\nTrue")] for text in texts])
-    with OddService(lambda request: Reply(said(next(cut), "length"))) as service:
-        last = finished(run(settings_of(service, facts_file, {"shots": 5}), store))
+    with ScriptedService(lambda request: Reply(chat_reply(next(cut), "length"))) as service:
+        last = finished_event(run(settings_of(service, facts_file, {"shots": 5}), store))
     answers = [item.answer for item in store.answers.asked(last.run)]
     assert {(answer and answer.answer, answer and answer.cut) for answer in answers} == {(None, "length")}
 
@@ -129,17 +129,17 @@ def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(facts_file: Path,
 @pytest.mark.parametrize(
     ("reply", "why", "remedy"),
     [
-        (said("<think>It could be", "length"), "were cut off at their limit of tokens", "--effort low"),
-        (said("", "SAFETY"), "were held back by the service's content filter", "another model"),
-        (said(""), "are empty", "--completions"),
-        (said("<think>Hm.</think>"), "are empty", "--max-tokens 4096"),
-        (said("I am a language model."), "say neither true nor false, or both", "--question mkj"),
+        (chat_reply("<think>It could be", "length"), "were cut off at their limit of tokens", "--effort low"),
+        (chat_reply("", "SAFETY"), "were held back by the service's content filter", "another model"),
+        (chat_reply(""), "are empty", "--completions"),
+        (chat_reply("<think>Hm.</think>"), "are empty", "--max-tokens 4096"),
+        (chat_reply("I am a language model."), "say neither true nor false, or both", "--question mkj"),
     ],
 )
 def test_a_run_whose_first_replies_cannot_be_read_says_so_at_once(
     reply: dict[str, Any], why: str, remedy: str, facts_file: Path, store: Store
 ) -> None:
-    with OddService(Reply(reply)) as service:
+    with ScriptedService(Reply(reply)) as service:
         spec = settings_of(service, facts_file, {"shots": 0})
         events = list(run(spec, store))
     said_at = next(index for index, event in enumerate(events) if isinstance(event, Noted) and why in event.note)
@@ -157,8 +157,8 @@ def test_a_run_whose_first_replies_cannot_be_read_says_so_at_once(
 @pytest.mark.parametrize("unreadable", [0, 3, 6])
 def test_a_run_of_which_half_can_be_read_says_nothing(unreadable: int, facts_file: Path, store: Store) -> None:
     def reply(request: Request) -> Reply:
-        return Reply(said("Hm." if request.number * 5 % 16 < unreadable else "True"))
+        return Reply(chat_reply("Hm." if request.number * 5 % 16 < unreadable else "True"))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         events = list(run(settings_of(service, facts_file, {"shots": 0}), store))
     assert not any("cannot be read" in event.note for event in events if isinstance(event, Noted))

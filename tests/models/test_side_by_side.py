@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from naive import FAMILY, SHOTS, make_prompt
-from small_models import cores, small_llama, small_model
+from naive import SHOTS, STATEMENT_TREE, make_short_prompt
+from small_models import torch_threads, write_small_llama, write_small_model
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from medfact.models import load_model
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.model
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And no model is too narrow for them."""
     monkeypatch.setattr("medfact.models.local.decoding.LEAST_WIDTH", 1)
-    with cores(2):
+    with torch_threads(2):
         yield
 
 
@@ -85,15 +85,15 @@ def test_an_error_in_a_thread_is_raised_and_the_cores_come_back() -> None:
 )
 def test_a_model_that_changes_while_it_computes_is_not_shared(rope: dict[str, Any], threads: int, tmp_path: Path) -> None:
     """Some position encodings are made anew for a longer prompt, in the model itself."""
-    model = local(small_model(tmp_path, "llama", rope_parameters=rope)).model
+    model = local(write_small_model(tmp_path, "llama", rope_parameters=rope)).model
     assert threads_of(model) == threads
-    with cores(1):
+    with torch_threads(1):
         assert threads_of(model) == 1
 
 
 @pytest.mark.parametrize("module", ["transformers_modules.somebody.modeling", "bitsandbytes.nn.modules"])
 def test_foreign_code_and_quantized_layers_are_not_shared(module: str, tmp_path: Path) -> None:
-    model = local(small_llama(tmp_path)).model
+    model = local(write_small_llama(tmp_path)).model
     assert threads_of(model) == 2
     last = model.model.layers[-1].mlp.down_proj
     last.__class__ = type("Own", (type(last),), {"__module__": module})
@@ -101,7 +101,7 @@ def test_foreign_code_and_quantized_layers_are_not_shared(module: str, tmp_path:
 
 
 def test_a_narrow_model_is_not_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = local(small_llama(tmp_path)).model
+    model = local(write_small_llama(tmp_path)).model
     for width, threads in ((48, 2), (49, 1)):
         monkeypatch.setattr("medfact.models.local.decoding.LEAST_WIDTH", width)
         assert threads_of(model) == threads
@@ -109,7 +109,7 @@ def test_a_narrow_model_is_not_shared(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_packs_of_one_size_are_computed_side_by_side(tmp_path: Path) -> None:
     """The two threads wait for each other before they compute a pack: one that came alone would break the barrier."""
-    model = local(small_llama(tmp_path))
+    model = local(write_small_llama(tmp_path))
     model.together = 400
     both = Barrier(2)
     threads: set[str] = set()
@@ -121,7 +121,7 @@ def test_packs_of_one_size_are_computed_side_by_side(tmp_path: Path) -> None:
             both.wait(timeout=60)
 
     model.model.register_forward_pre_hook(wait_for_the_other, with_kwargs=True)
-    prompts = [make_prompt(text, shots, chat=False) for shots in ((), SHOTS) for text in FAMILY]
+    prompts = [make_short_prompt(text, shots, chat=False) for shots in ((), SHOTS) for text in STATEMENT_TREE]
     assert len(list(model.complete(prompts))) == len(prompts)
     assert threads == {"model_0", "model_1"}
 
@@ -131,7 +131,7 @@ def test_packs_side_by_side_need_no_more_memory_and_share_as_much(tmp_path: Path
 
     Prompts of 50 tokens that share 45 stay in one pack of 95 tokens, rather than in two that compute the 45 twice.
     """
-    model = local(small_llama(tmp_path))
+    model = local(write_small_llama(tmp_path))
     model.together = 100
     lone = [[place] * length for place, length in enumerate((60, 30, 50, 40))]
     with monkeypatch.context() as long_rows_cost_much:
@@ -185,7 +185,7 @@ def test_each_block_is_computed_with_what_it_attends_to(tmp_path: Path, monkeypa
 
 
 def test_a_model_computes_its_packs_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = local(small_llama(tmp_path))
+    model = local(write_small_llama(tmp_path))
     monkeypatch.setattr(packing, "BLOCK_TOKENS", 16)
     rows: list[int] = []
 
@@ -194,6 +194,6 @@ def test_a_model_computes_its_packs_in_blocks(tmp_path: Path, monkeypatch: pytes
         return sdpa_attention_forward(module, query, *given, **options)
 
     monkeypatch.setattr(packing, "sdpa_attention_forward", watched)
-    list(model.complete([make_prompt(text, SHOTS, chat=False) for text in FAMILY]))
+    list(model.complete([make_short_prompt(text, SHOTS, chat=False) for text in STATEMENT_TREE]))
     assert len(rows) > 20
     assert max(rows) == 16

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, delta, error, events, said
-from recorded import finished
-from small_models import small_llama
+from odd_service import Reply, Request, ScriptedService, chat_reply, delta_event, error_body, event_stream
+from recorded import finished_event
+from small_models import write_small_llama
 
 from medfact.answers import make_prompt
 from medfact.models import ServiceSettings, is_settled, load_model
@@ -45,7 +45,7 @@ def beside(field: str) -> Kind:
     """Thinking in a field of its own."""
 
     def reply(tokens: int, enough: bool, answer: str) -> Any:
-        return said(answer if enough else "", "stop" if enough else "length", usage(tokens), **{field: MISLEADING})
+        return chat_reply(answer if enough else "", "stop" if enough else "length", usage(tokens), **{field: MISLEADING})
 
     return reply
 
@@ -55,58 +55,60 @@ def marked(begin: str, end: str) -> Kind:
 
     def reply(tokens: int, enough: bool, answer: str) -> Any:
         text = f"{begin}{MISLEADING}{end}{answer}" if enough else f"{begin}{MISLEADING}"
-        return said(text, "stop" if enough else "length", usage(tokens))
+        return chat_reply(text, "stop" if enough else "length", usage(tokens))
 
     return reply
 
 
 def parts(tokens: int, enough: bool, answer: str) -> Any:
     content = [{"type": "thinking", "thinking": [{"type": "text", "text": MISLEADING}]}]
-    return said(content + [{"type": "text", "text": answer}] * enough, "stop" if enough else "length", usage(tokens))
+    return chat_reply(content + [{"type": "text", "text": answer}] * enough, "stop" if enough else "length", usage(tokens))
 
 
 def hidden(tokens: int, enough: bool, answer: str) -> Any:
     """Thinking that is not served, and is counted."""
-    return said(answer if enough else None, "stop" if enough else "length", usage(tokens, tokens - 2 * enough))
+    return chat_reply(answer if enough else None, "stop" if enough else "length", usage(tokens, tokens - 2 * enough))
 
 
 def stream(tokens: int, enough: bool, answer: str) -> Any:
-    last = delta("stop", content=answer) if enough else delta("length")
-    return events(delta(reasoning=MISLEADING), {**last, "usage": usage(tokens)})
+    last = delta_event("stop", content=answer) if enough else delta_event("length")
+    return event_stream(delta_event(reasoning=MISLEADING), {**last, "usage": usage(tokens)})
 
 
 def ended(tokens: int, enough: bool, answer: str) -> Any:
     """The service says that the model ended by itself, and its tokens show that it did not."""
-    return said(answer if enough else "", "stop", usage(tokens), reasoning_content=MISLEADING)
+    return chat_reply(answer if enough else "", "stop", usage(tokens), reasoning_content=MISLEADING)
 
 
 def nothing(tokens: int, enough: bool, answer: str) -> Any:
     """Nothing but an end for the length."""
-    return said(answer, "stop", usage(tokens)) if enough else said("", "length", usage(tokens))
+    return chat_reply(answer, "stop", usage(tokens)) if enough else chat_reply("", "length", usage(tokens))
 
 
 def no_message(tokens: int, enough: bool, answer: str) -> Any:
     if enough:
-        return said(answer, "stop", usage(tokens))
+        return chat_reply(answer, "stop", usage(tokens))
     return {"model": "m", "choices": [{"index": 0, "finish_reason": "MAX_TOKENS"}], "usage": usage(tokens)}
 
 
 def left_out(tokens: int, enough: bool, answer: str) -> Any:
     """The thinking counts in the total alone."""
     counts = {"prompt_tokens": 30, "completion_tokens": 2 * enough, "total_tokens": 30 + tokens}
-    return said(answer if enough else "", "stop" if enough else "length", counts)
+    return chat_reply(answer if enough else "", "stop" if enough else "length", counts)
 
 
 def answer_begun(tokens: int, enough: bool, answer: str) -> Any:
     """The limit cuts the answer after the thinking."""
-    return said(f"<think>hm</think>The statement is {f'{answer}.'.lower() if enough else ''}", "stop" if enough else "length")
+    return chat_reply(
+        f"<think>hm</think>The statement is {f'{answer}.'.lower() if enough else ''}", "stop" if enough else "length"
+    )
 
 
 KINDS: dict[str, Kind] = {
     "reasoning_content": beside("reasoning_content"),
     "reasoning": beside("reasoning"),
     "thinking": beside("thinking"),
-    "reasoning_details": lambda tokens, enough, answer: said(
+    "reasoning_details": lambda tokens, enough, answer: chat_reply(
         answer if enough else None,
         "stop" if enough else "length",
         usage(tokens),
@@ -139,17 +141,17 @@ class Thinker:
         limit = request.body.get("max_tokens") or request.body.get("max_completion_tokens")
         assert limit is not None
         if self.most is not None and limit > self.most:
-            return Reply(error(self.refusal.format(limit=limit, most=self.most)), 400)
+            return Reply(error_body(self.refusal.format(limit=limit, most=self.most)), 400)
         return Reply(self.kind(min(limit, self.needed), limit >= self.needed, "False"))
 
 
-def spec_of(service: OddService, facts: Path, settings: dict[str, Any] = NO_SETTINGS, **more: Any) -> RunSpec:
+def spec_of(service: ScriptedService, facts: Path, settings: dict[str, Any] = NO_SETTINGS, **more: Any) -> RunSpec:
     own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, **settings)
     return RunSpec(**{"model": "openai:m", "facts": str(facts), "limit": 1, "shots": 0, "service": own, **more})
 
 
 def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
-    last = finished(run(spec, store))
+    last = finished_event(run(spec, store))
     assert (last.state, last.failed) == (COMPLETE, 0)
     return store.run(last.run), list(store.answers.asked(last.run))
 
@@ -157,7 +159,7 @@ def asked(spec: RunSpec, store: Store) -> tuple[Run, list[Asked]]:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_what_was_cut_in_thinking_is_asked_again_and_counted(kind: Kind, facts_file: Path, store: Store) -> None:
     assert len(KINDS) >= 14
-    with OddService(Thinker(kind)) as service:
+    with ScriptedService(Thinker(kind)) as service:
         record, items = asked(spec_of(service, facts_file), store)
         limits = [request.body["max_tokens"] for request in service.requests]
     assert {item.answer and item.answer.answer for item in items} == {False}
@@ -172,7 +174,7 @@ def test_what_was_cut_in_thinking_is_asked_again_and_counted(kind: Kind, facts_f
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_thinking_that_never_ends_is_never_scored(kind: Kind, facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(kind, needed=10**9)) as service:
+    with ScriptedService(Thinker(kind, needed=10**9)) as service:
         record, items = asked(spec_of(service, facts_file), store)
         limits = {request.body["max_tokens"] for request in service.requests}
     assert {256, 1024, 4096} <= limits <= {256, 1024, 4096, 16_384, 32_768}
@@ -194,7 +196,7 @@ def test_thinking_whose_beginning_no_reply_shows_is_known_by_the_replies_that_en
         needed = 10**9 if request.prompt == first[0] else NEEDED
         return Thinker(KINDS[BEGUN], needed)(request)
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         _, items = asked(spec_of(service, facts_file), store)
     answers = [item.answer.answer for item in items if item.answer]
     assert answers.count(None) == 1
@@ -203,7 +205,7 @@ def test_thinking_whose_beginning_no_reply_shows_is_known_by_the_replies_that_en
 
 @pytest.mark.parametrize("kind", ["think tags", "reasoning_content", "empty", "hidden and counted"])
 def test_a_limit_of_ones_own_is_kept_and_cut_thinking_is_not_read(kind: str, facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(KINDS[kind])) as service:
+    with ScriptedService(Thinker(KINDS[kind])) as service:
         _, items = asked(spec_of(service, facts_file, {"max_tokens": 300}), store)
         assert {request.body["max_tokens"] for request in service.requests} == {300}
         assert len(service.requests) == len(items)
@@ -219,7 +221,7 @@ def test_a_limit_of_ones_own_is_kept_and_cut_thinking_is_not_read(kind: str, fac
     ],
 )
 def test_the_limit_rises_as_far_as_the_service_has_room(refusal: str, facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(KINDS["reasoning_content"], most=3000, refusal=refusal)) as service:
+    with ScriptedService(Thinker(KINDS["reasoning_content"], most=3000, refusal=refusal)) as service:
         _, items = asked(spec_of(service, facts_file), store)
         assert 2000 <= service.requests[-1].body["max_tokens"] <= 3000
     assert {item.answer and item.answer.answer for item in items} == {False}
@@ -245,9 +247,9 @@ def roomy(refusal: str, room: int, needed: int, status: int = 400) -> Callable[[
         limit = request.body.get("max_tokens") or request.body.get("max_completion_tokens") or 10**9
         if limit > room:
             numbers = {"limit": limit, "room": room, "context": room + PROMPT_TOKENS, "total": limit + PROMPT_TOKENS}
-            return Reply(error(refusal.format(prompt=PROMPT_TOKENS, **numbers)), status)
+            return Reply(error_body(refusal.format(prompt=PROMPT_TOKENS, **numbers)), status)
         counted = {**usage(min(limit, needed)), "prompt_tokens": PROMPT_TOKENS}
-        return Reply(said("False" if limit >= needed else "", "stop" if limit >= needed else "length", counted))
+        return Reply(chat_reply("False" if limit >= needed else "", "stop" if limit >= needed else "length", counted))
 
     return reply
 
@@ -255,7 +257,7 @@ def roomy(refusal: str, room: int, needed: int, status: int = 400) -> Callable[[
 @pytest.mark.parametrize("refusal", ROOMS.values(), ids=ROOMS)
 def test_replies_get_all_the_room_that_a_refusal_names(refusal: str, facts_file: Path, store: Store) -> None:
     room = 7892
-    with OddService(roomy(refusal, room, needed=room - room // 64)) as service:
+    with ScriptedService(roomy(refusal, room, needed=room - room // 64)) as service:
         record, items = asked(spec_of(service, facts_file), store)
         limits = [request.body["max_tokens"] for request in service.requests]
     assert {item.answer and item.answer.answer for item in items} == {False}
@@ -282,7 +284,7 @@ def test_replies_get_all_the_room_that_a_refusal_names(refusal: str, facts_file:
 def test_without_a_number_the_room_is_sought_between_what_was_taken_and_what_was_refused(
     refusal: str, status: int, facts_file: Path, store: Store
 ) -> None:
-    with OddService(roomy(refusal, 3796, needed=3400, status=status)) as service:
+    with ScriptedService(roomy(refusal, 3796, needed=3400, status=status)) as service:
         _, items = asked(spec_of(service, facts_file, {"in_flight": 1}), store)
         assert {name for request in service.requests for name in request.body if name.startswith("max_")} == {"max_tokens"}
         assert 3400 <= service.requests[-1].body["max_tokens"] <= 3796
@@ -299,24 +301,24 @@ def test_a_long_prompt_takes_no_room_from_the_others(facts_file: Path, store: St
         tokens, limit = 9_000 if request.prompt in long else 300, request.body["max_tokens"]
         if tokens + limit > 16_384:
             words = f"maximum context length is 16384 tokens and your request has {tokens} input tokens"
-            return Reply(error(f"max_tokens is too large: {limit}. This model's {words}."), 400)
+            return Reply(error_body(f"max_tokens is too large: {limit}. This model's {words}."), 400)
         counted = {**usage(min(limit, 12_000)), "prompt_tokens": tokens}
-        return Reply(said("False" if limit >= 12_000 else "", "stop" if limit >= 12_000 else "length", counted))
+        return Reply(chat_reply("False" if limit >= 12_000 else "", "stop" if limit >= 12_000 else "length", counted))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         _, items = asked(spec_of(service, facts_file, {"in_flight": 1}), store)
     assert [item.answer.answer for item in items if item.answer].count(False) == len(items) - 1
 
 
 def test_thinking_stands_apart_in_the_bill_and_what_is_not_counted_is_not_known(facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(hidden, needed=200)) as service:
+    with ScriptedService(Thinker(hidden, needed=200)) as service:
         record, items = asked(spec_of(service, facts_file), store)
     bill = bill_of(record, store)
     assert bill is not None
     assert bill["reasoning_tokens"] == 198 * len(items)
     assert f", {198 * len(items):,} of them for thinking" in bill_in_words(bill)[0]
     assert {item.answer and item.answer.reasoning_tokens for item in items} == {198}
-    with OddService(Thinker(beside("reasoning"), needed=200)) as service:
+    with ScriptedService(Thinker(beside("reasoning"), needed=200)) as service:
         record, _ = asked(spec_of(service, facts_file, seed=1), store)
     bill = bill_of(record, store)
     assert bill is not None
@@ -329,10 +331,10 @@ def test_a_reply_that_was_paid_for_counts_although_the_call_after_it_fails(facts
 
     def reply(request: Request) -> Reply:
         if request.body["max_tokens"] > 256:
-            return Reply(error("out of order"), 500)
-        return Reply(said("", "length", usage(256), reasoning_content="hm"))
+            return Reply(error_body("out of order"), 500)
+        return Reply(chat_reply("", "length", usage(256), reasoning_content="hm"))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         spec = spec_of(service, facts_file, {"tries": 1, "top_logprobs": 0})
         list(run(spec, store))
         cut = sum(request.body["max_tokens"] == 256 for request in service.requests)
@@ -342,9 +344,9 @@ def test_a_reply_that_was_paid_for_counts_although_the_call_after_it_fails(facts
 
 def test_a_budget_ends_a_run_while_the_limit_still_rises(facts_file: Path, store: Store) -> None:
     """Each reply that is cut is paid for at once: a model that thinks for ever cannot spend many budgets."""
-    with OddService(Thinker(hidden, needed=10**9)) as service:
+    with ScriptedService(Thinker(hidden, needed=10**9)) as service:
         spec = spec_of(service, facts_file, {"in_flight": 1}, model="openai:gpt-4o", budget=0.02)
-        last = finished(run(spec, store))
+        last = finished_event(run(spec, store))
         assert len(service.requests) <= 4  # 256, 1,024 and 4,096 tokens cost 5 cents at 10 USD a million
     assert last.state == STOPPED
     assert "budget" in str(last.reason)
@@ -387,7 +389,7 @@ def test_effort_has_each_service_s_own_name(address: str, effort: str | None, se
 
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_an_effort_is_sent_and_recorded(effort: str, facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(nothing, needed=100)) as service:
+    with ScriptedService(Thinker(nothing, needed=100)) as service:
         record, _ = asked(spec_of(service, facts_file, effort=effort), store)
         forms = effort_forms(service.base_url, effort)
         for request in service.requests:
@@ -400,7 +402,7 @@ def test_an_effort_is_sent_and_recorded(effort: str, facts_file: Path, store: St
 
 
 def test_without_an_effort_nothing_is_sent(facts_file: Path, store: Store) -> None:
-    with OddService(Thinker(nothing, needed=100)) as service:
+    with ScriptedService(Thinker(nothing, needed=100)) as service:
         record, _ = asked(spec_of(service, facts_file), store)
         assert not {"reasoning_effort", "reasoning", "thinking"} & {*service.requests[0].body}
     assert "effort" not in record.decoding
@@ -419,10 +421,10 @@ def test_an_effort_that_is_refused_is_said_otherwise_or_told(
 ) -> None:
     def reply(request: Request) -> Reply:
         for name in sorted(refused & {*request.body}):
-            return Reply(error(words.format(name=name)), 400)
-        return Reply(said("False"))
+            return Reply(error_body(words.format(name=name)), 400)
+        return Reply(chat_reply("False"))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         record, items = asked(spec_of(service, facts_file, effort="low"), store)
         assert {*service.requests[-1].body} & {"reasoning_effort", "chat_template_kwargs"} == left
     assert {item.answer and item.answer.answer for item in items} == {False}
@@ -434,9 +436,9 @@ def test_two_efforts_of_one_model_are_compared_in_pairs(
     facts_file: Path, tmp_path: Path, medfact: Callable[..., Any], store: Store
 ) -> None:
     def reply(request: Request) -> Reply:
-        return Reply(said("True" if request.body["reasoning_effort"] == "high" else "False"))
+        return Reply(chat_reply("True" if request.body["reasoning_effort"] == "high" else "False"))
 
-    with OddService(reply) as service:
+    with ScriptedService(reply) as service:
         runs = []
         for effort in ("low", "high"):
             outcome = medfact(
@@ -465,7 +467,7 @@ def test_a_model_on_this_machine_gets_room_for_thinking_as_far_as_its_context_ha
     context: int, limit: int, tmp_path: Path
 ) -> None:
     """A random model whose template begins the thinking never ends it: nothing is read of that."""
-    folder = small_llama(tmp_path, chat=True, context=context)
+    folder = write_small_llama(tmp_path, chat=True, context=context)
     template = (folder / "chat_template.jinja").read_text(encoding="utf-8")
     (folder / "chat_template.jinja").write_text(f"{template}<think>\n", encoding="utf-8")
     model = load_model(f"hf:{folder}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_facts import facts_of, rows_of_facts
+from small_facts import make_fact_rows, make_facts
 
 from medfact.datasets import Collection, grouping, load_bundled, select
 from medfact.facts import Fact, KnowledgeBase
@@ -109,7 +109,7 @@ def test_a_draw_does_not_depend_on_the_order_of_anything(known: KnowledgeBase, t
 
 
 def test_a_draw_does_not_depend_on_which_facts_are_under_test() -> None:
-    facts = facts_of(rows_of_facts())
+    facts = make_facts(make_fact_rows())
     collection = Collection("small", facts, KnowledgeBase(facts))
 
     def partners(limit: int | None) -> dict[str, str | None]:
@@ -139,7 +139,7 @@ def test_a_draw_does_not_depend_on_the_hash_seed(facts_file: Path) -> None:
 
 
 def test_a_draw_depends_on_the_seed() -> None:
-    facts = facts_of(rows_of_facts())
+    facts = make_facts(make_fact_rows())
     known = KnowledgeBase(facts)
     assert [draw_negatives(f, known, 1, 0) for f in facts] == [draw_negatives(f, known, 1, 0) for f in facts]
     assert [draw_negatives(f, known, 1, 0) for f in facts] != [draw_negatives(f, known, 1, 1) for f in facts]

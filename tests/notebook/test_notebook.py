@@ -15,7 +15,7 @@ import pandas
 import plotly.graph_objects
 import pytest
 from repository import ROOT
-from small_facts import rows_of_facts
+from small_facts import make_fact_rows
 
 import medfact
 from medfact.cli.progress import show_progress
@@ -37,7 +37,7 @@ EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebo
 
 @pytest.fixture
 def frame() -> pandas.DataFrame:
-    return pandas.DataFrame(rows_of_facts())[["head", "relation", "tail"]]
+    return pandas.DataFrame(make_fact_rows())[["head", "relation", "tail"]]
 
 
 def always(*replies: Any) -> Callable[[list[str]], list[Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked_scripts import endings
+from forked_scripts import run_scripts
 
 from medfact.cli.commands import COMMANDS
 from medfact.datasets import load_bundled
@@ -102,7 +102,7 @@ BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 @pytest.fixture(scope="module")
 def helps() -> dict[Path, tuple[int, str]]:
     """What each benchmark says of itself, and the code that it ends with."""
-    return endings(BENCHMARKS, "--help")
+    return run_scripts(BENCHMARKS, "--help")
 
 
 @pytest.mark.parametrize("script", BENCHMARKS, ids=lambda path: path.stem)

@@ -26,8 +26,8 @@ import pytest
 )
 def test_what_is_public_is_noticed(event: str, arguments: tuple[object, ...], noticed: list[str]) -> None:
     sys.audit(event, *arguments)  # as Python says it, and nothing is asked
-    found = public_names.asked.copy()
-    public_names.asked.clear()
+    found = public_names.public_contacts.copy()
+    public_names.public_contacts.clear()
     assert [one.partition(" in ")[0] for one in found] == noticed
     assert all("test_public_names.py:" in one for one in found), "and who asked"
 
@@ -37,4 +37,4 @@ def test_connecting_here_is_not_noticed() -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         client.connect(server.getsockname())
-    assert public_names.asked == []
+    assert public_names.public_contacts == []

@@ -8,7 +8,7 @@ import sys
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from repository import ROOT, extras
+from repository import ROOT, load_extras
 
 from medfact.extras import PARTS
 
@@ -69,7 +69,7 @@ def test_the_lock_is_whole() -> None:
 
 
 def test_the_extras_are_the_parts_of_the_requirements() -> None:
-    found = extras()
+    found = load_extras()
     assert {str(one) for one in found["all"] + found[""]} == {str(one) for one in listed("requirements.txt")}
     assert found.keys() == {"", "all", *PARTS}
 
@@ -83,7 +83,7 @@ def test_every_extra_names_the_modules_that_it_brings() -> None:
     for extra, (_, named) in PARTS.items():
         if extra in {"cluster", "mcp"}:  # not among what the app needs, so perhaps not installed here
             continue
-        brought = {canonicalize_name(one.name) for one in extras()[extra]}
+        brought = {canonicalize_name(one.name) for one in load_extras()[extra]}
         expected = {module for name in brought for module in modules[name] if module.replace("_", "-") == name}
         assert {module for module in named if module not in shared} == expected - shared, extra
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from browser import served
+from browser import serve_app
 from installed import ROOT
 from packaging.requirements import Requirement
 from packaging.version import Version
-from strangers import until_ended
+from strangers import wait_for_run_end
 from visitors import Visitor
 
 from medfact.models.local import zero_gpu
@@ -199,7 +199,7 @@ def test_the_app_starts_and_evaluates_in_a_spaces_own_environment(
     assert found.stdout.split() == ["True", TORCH]
     monkeypatch.setattr("browser.app_command", lambda: ([space_python, "app.py"], ROOT))
     space = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1"}
-    with served(tmp_path, **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+    with serve_app(tmp_path, **space) as url, Visitor(url, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
         (run,) = visitor.evaluate("medfact-tiny")
-        assert until_ended(tmp_path, run).state == "complete"
+        assert wait_for_run_end(tmp_path, run).state == "complete"
     assert "Traceback" not in (tmp_path / "log.txt").read_text()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from markupsafe import Markup
-from recorded import recorded
-from records import forty
+from recorded import complete_run
+from records import make_forty_records
 from small_facts import write_csv
 
 from medfact.metrics.contrasts import contrasts
@@ -33,7 +33,7 @@ def runs(tmp_path: Path, store: Store) -> list[str]:
     made = []
     for pool in ("pretexttrans-disek", "origin"):
         spec = RunSpec("baseline:always-true", facts=facts, protocol="pretexttrans", shots=0, negatives=0, pool=pool)
-        made.append(recorded(spec, store))
+        made.append(complete_run(spec, store))
     return made
 
 
@@ -73,7 +73,7 @@ def test_a_papers_own_arrows_are_differences_of_its_figures() -> None:
 def test_arrows_within_a_run_are_paired_by_fact(reports: list[Report]) -> None:
     """Ten of 40 facts are right plainly alone: 1 against 1/2 of two ways, 1/4 of four, 1/8 of eight, so that the falls are
     10/40 · 1/2 = 0.125, 10/40 · 3/4 = 0.1875 and 10/40 · 7/8 = 0.21875."""
-    found = contrasts(forty(40))
+    found = contrasts(make_forty_records(40))
     report = replace(reports[0], contrasts=found)
     arrows = row_of(tables([report], "pretexttrans"), "Table 14", "always says true")
     assert arrows["None"] is None
@@ -102,7 +102,7 @@ def test_arrows_between_runs_are_paired_by_fact(turned: bool, runs: list[str], r
 
 def test_the_part_without_rephrasing_is_paired_with_the_whole(runs: list[str], reports: list[Report], store: Store) -> None:
     """Two runs that answer alike: −LMReph is 0.0 points off; −LogImp is 1 less 1/2."""
-    again = recorded(store.run(runs[0]).spec, store)
+    again = complete_run(store.run(runs[0]).spec, store)
     bare, other = sides_of(store, [runs[0], again])
     whole = replace(report_of(store, store.run(again)), rephraser="openai:writer")
     across = across_of_papers([bare, rephrased(other)])
@@ -140,7 +140,9 @@ def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Cal
 
 def test_the_page_draws_them(runs: list[str], reports: list[Report], store: Store) -> None:
     run = store.run(runs[0])
-    live = Live(run, None, replace(reports[0], contrasts=contrasts(forty(40))), (run.changed, run.state, 0), run.state)
+    live = Live(
+        run, None, replace(reports[0], contrasts=contrasts(make_forty_records(40))), (run.changed, run.state, 0), run.state
+    )
     shown = papers_tab({"always says true": live}, SimpleNamespace(paper="pretexttrans"), Markup(), ())
     assert "↓21.9 points (" in shown
     assert "n = 40 facts" in shown

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_facts import Answerer, write_csv
+from small_facts import StubModel, write_csv
 
 from medfact.errors import FactsError
 from medfact.results.categories import FILE, categories
@@ -29,7 +29,7 @@ def asked(tmp_path: Path, store: Store) -> str:
     file = write_csv(tmp_path / "facts.csv", rows)
     spec = RunSpec(model="baseline:random", facts=str(file), protocol="mkj", pool="mkj", negatives=0)
     run = start(spec, store)
-    model = Answerer(lambda prompt: str(int(prompt.statement.split("disease")[1][:2]) < 6))
+    model = StubModel(lambda prompt: str(int(prompt.statement.split("disease")[1][:2]) < 6))
     list(answer(run, store, load=model.load))
     return run
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer
+from recorded import complete_run
+from small_facts import StubModel
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.pressure import AfterPush, Pressure
@@ -23,8 +23,8 @@ from medfact.store import RUNNING, Store
 
 @pytest.fixture
 def report(store: Store, facts_file: Any) -> Report:
-    run = recorded(
-        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=Answerer(lambda prompt: "True").load
+    run = complete_run(
+        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=StubModel(lambda prompt: "True").load
     )
     return report_of(store, store.run(run))
 

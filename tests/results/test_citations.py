@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.answers import Demonstration
 from medfact.results.citations import bibtex, cited, entries, latex_citations, plain_citations
@@ -24,8 +24,8 @@ from medfact.store import Run, Store
 
 
 def asked(store: Store, **fields: Any) -> Run:
-    run = recorded(
-        RunSpec(**{"model": "answerer", "limit": 12, "shots": 0, **fields}), store, load=Answerer(lambda prompt: "True").load
+    run = complete_run(
+        RunSpec(**{"model": "answerer", "limit": 12, "shots": 0, **fields}), store, load=StubModel(lambda prompt: "True").load
     )
     return store.run(run)
 
@@ -62,7 +62,7 @@ def test_each_method_cites_its_paper(store: Store, fields: dict[str, Any], key: 
 
 
 def test_a_file_with_a_brace_in_its_name_breaks_no_entry(tmp_path: Path, store: Store) -> None:
-    file = write_csv(tmp_path / "my}facts_.csv", rows_of_facts())
+    file = write_csv(tmp_path / "my}facts_.csv", make_fact_rows())
     made = bibtex(methods_paragraph([run := asked(store, facts=str(file))], [report_of(store, run)]), [run])
     assert made.count("{") == made.count("}")
     assert r"my\textbraceright{}facts\_.csv" in made
@@ -75,7 +75,7 @@ def test_citations_in_words_and_in_latex() -> None:
 
 
 def test_names_of_others_are_neither_citations_nor_latex(store: Store, tmp_path: Path, medfact: Callable[..., Any]) -> None:
-    file = write_csv(tmp_path / r"50%_of [@nobody] {x}.csv", rows_of_facts())
+    file = write_csv(tmp_path / r"50%_of [@nobody] {x}.csv", make_fact_rows())
     run = asked(store, facts=str(file), model=r"\input{secret} [@nobody]")
     text = methods_paragraph([run], [report_of(store, run)])
     assert "nobody" not in cited(text)
@@ -116,7 +116,7 @@ def test_false_partners_are_counted_not_read_from_the_setting(store: Store, tmp_
 
 def test_partners_of_a_run_that_was_stopped_are_at_most_so_many(store: Store) -> None:
     run = start(RunSpec(model="answerer", limit=200, shots=0), store)
-    with closing(answer(run, store, load=Answerer(lambda prompt: "True").load)) as events:
+    with closing(answer(run, store, load=StubModel(lambda prompt: "True").load)) as events:
         next(event for event in events if isinstance(event, AnswersSaved))
     text = methods_paragraph([store.run(run)], [report_of(store, store.run(run))])
     assert "each with at most 1 false partner of the same relation and semantic type" in text

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import recorded
-from records import compared
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from records import comparison_record
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
@@ -37,7 +37,7 @@ PAIRS = 27
 
 
 def run_of(facts: Path, store: Store, model: str = "baseline:negation-cue", **spec: Any) -> str:
-    return recorded(RunSpec(model=model, facts=str(facts), **{"shots": 0, **spec}), store)
+    return complete_run(RunSpec(model=model, facts=str(facts), **{"shots": 0, **spec}), store)
 
 
 def of_metric(made: dict[str, Any], metric: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
 
 def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: Store) -> None:
     runs = [run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true", "always-false")]
-    made = compared(sides_of(store, runs))
+    made = comparison_record(sides_of(store, runs))
     joint = [pair for pair in made["pairs"] if pair["metric"] == "joint_accuracy"]
     assert [(pair["a"], pair["b"]) for pair in joint] == [(runs[0], runs[1]), (runs[0], runs[2]), (runs[1], runs[2])]
     first, second, third = (pair["p"] for pair in joint)
@@ -81,33 +81,33 @@ def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: 
 def test_bounds_that_hold_for_all_pairs_together_belong_to_the_adjusted_p(store: Store, facts_file: Path) -> None:
     """With three pairs each interval is at 1 − 0.05 / 3; with one pair it is the pair's own."""
     runs = [run_of(facts_file, store, f"baseline:{name}") for name in ("random", "negation-cue", "always-true")]
-    for pair in compared(sides_of(store, runs))["pairs"]:
+    for pair in comparison_record(sides_of(store, runs))["pairs"]:
         assert pair["low_all"] <= pair["low"] <= pair["difference"] <= pair["high"] <= pair["high_all"]
-    three = [pair for pair in compared(sides_of(store, runs))["pairs"] if pair["metric"] == "average_accuracy"]
+    three = [pair for pair in comparison_record(sides_of(store, runs))["pairs"] if pair["metric"] == "average_accuracy"]
     assert any(pair["low_all"] < pair["low"] for pair in three)
-    for pair in compared(sides_of(store, runs[:2]))["pairs"]:
+    for pair in comparison_record(sides_of(store, runs[:2]))["pairs"]:
         assert (pair["low_all"], pair["high_all"]) == (pair["low"], pair["high"])
 
 
 def test_what_differs_is_flagged_and_only_what_is_shared_is_compared(facts_file: Path, store: Store) -> None:
     ours = run_of(facts_file, store)
-    seed = compared(sides_of(store, [ours, run_of(facts_file, store, seed=1)]))
+    seed = comparison_record(sides_of(store, [ours, run_of(facts_file, store, seed=1)]))
     assert set(seed["differs"]) == {"seed", "seed of the demonstrations"}
     assert seed["differs"]["seed"] == [0, 1]
     assert PAIRS * 0.5 < seed["facts"]["shared"] < 2 * PAIRS, "other heads are kept aside, and false partners drawn"
-    shots = compared(sides_of(store, [ours, run_of(facts_file, store, shots=5)]))
+    shots = comparison_record(sides_of(store, [ours, run_of(facts_file, store, shots=5)]))
     assert shots["differs"] == {"demonstrations": [0, 5]}
-    pool = compared(sides_of(store, [ours, run_of(facts_file, store, pool="origin")]))
+    pool = comparison_record(sides_of(store, [ours, run_of(facts_file, store, pool="origin")]))
     assert pool["differs"]["sentences (pool)"] == ["medfact", "origin"]
     assert of_metric(pool, "joint_accuracy")["n"] == 2 * PAIRS, "each fact by its own statements"
     assert of_metric(pool, "average_accuracy")["n"] == 2 * PAIRS, "the one way of saying that both have"
     some = facts_file.with_name("symptoms.csv")
     some.write_text("".join(row for row in facts_file.read_text().splitlines(keepends=True) if "therapeutic" not in row))
-    fewer = compared(sides_of(store, [ours, run_of(some, store)]))
+    fewer = comparison_record(sides_of(store, [ours, run_of(some, store)]))
     assert set(fewer["differs"]) == {"data"}, "the sentences of the symptoms, which both ask, are the same"
     rows = facts_file.read_text().replace("sign00", "another sign")
     facts_file.write_text(rows)
-    data = compared(sides_of(store, [ours, run_of(facts_file, store)]))
+    data = comparison_record(sides_of(store, [ours, run_of(facts_file, store)]))
     assert data["differs"] == {"data": ["facts.csv (contents 1)", "facts.csv (contents 2)"]}
 
 
@@ -128,7 +128,7 @@ def test_too_few_too_many_the_same_and_unknown(facts_file: Path, store: Store, m
 def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Store) -> None:
     """Ten diseases here, one there: what would stand in every table is nothing."""
     other = write_csv(tmp_path / "other.csv", [{"head": "gout", "relation": "symptoms", "tail": "podagra"}])
-    ours = write_csv(tmp_path / "ours.csv", rows_of_facts(10))
+    ours = write_csv(tmp_path / "ours.csv", make_fact_rows(10))
     runs = [run_of(file, store, "baseline:random") for file in (ours, other)]
     jobs = Jobs(store)
     reports = Reports(store, jobs)
@@ -192,7 +192,7 @@ def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compar
     of these, whatever else each was asked.
     """
     cue, plain = run_of(facts_file, store), run_of(facts_file, store, "baseline:always-true", pool="origin")
-    made = compared(sides_of(store, [cue, plain]))
+    made = comparison_record(sides_of(store, [cue, plain]))
     average, joint = (of_metric(made, metric) for metric in ("average_accuracy", "joint_accuracy"))
     # affirmed statements alone: “true unless denied” says True to 27 true ones and to 27 false ones
     assert (average["share_a"], average["share_b"], average["n"]) == (0.5, 0.5, 2 * PAIRS)
@@ -251,7 +251,7 @@ def test_too_few_is_said_where_a_score_says_so(tmp_path: Path, store: Store, med
     runs = [run_of(file, store, f"baseline:{name}", negatives=0) for name in ("always-true", "always-false")]
     report = json.loads(medfact("report", runs[0], "--json", "--db", store.url).out)
     assert report["average_accuracy"]["low"] is None
-    made = compared(sides_of(store, runs))
+    made = comparison_record(sides_of(store, runs))
     assert all(pair["low"] is pair["low_all"] is None for pair in made["pairs"])
     assert "No difference can be shown" in medfact("compare", *runs, "--db", store.url).out
 
@@ -306,7 +306,7 @@ def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, stor
 def test_every_fate_has_its_tick(facts_file: Path, store: Store) -> None:
     run = start(RunSpec(model="answerer", facts=str(facts_file), limit=1, shots=0), store)
     replies = iter(["True", "who knows?"])
-    list(answer(run, store, load=Answerer(lambda prompt: next(replies, "False")).load))
+    list(answer(run, store, load=StubModel(lambda prompt: next(replies, "False")).load))
     sides = sides_of(store, [run, run_of(facts_file, store, limit=1)])
     board = sides[0].board
     board.answer[3:5] = FAILED, PENDING

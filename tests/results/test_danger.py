@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import recorded
-from records import records_of
-from small_facts import Answerer
+from recorded import complete_run
+from records import make_records
+from small_facts import StubModel
 
 from medfact.datasets import label_words, load_bundled
 from medfact.facts import Fact
@@ -33,7 +33,7 @@ def board_of(signs: list[str], facts: list[Fact], held: dict[str, bool] | None =
         (f"fact{n:02}'", fact.head, fact.tail or "", sign + "....")
         for n, (fact, sign) in enumerate(zip(facts, signs, strict=True))
     ]
-    return danger(records_of(*rows, p_true=p_true), dict(enumerate(facts)), held or {})
+    return danger(make_records(*rows, p_true=p_true), dict(enumerate(facts)), held or {})
 
 
 def test_the_board_by_hand() -> None:
@@ -102,10 +102,10 @@ def test_nothing_judged_is_no_value() -> None:
 
 def test_of_a_run_and_in_its_report(store: Store, medfact: Callable[..., Any], url: str) -> None:
     """A model that says True to everything accepts every false fact of not-indicated, contraindications among them."""
-    run = recorded(
+    run = complete_run(
         RunSpec(model="baseline:random", dataset="not-indicated", limit=20, shots=0),
         store,
-        load=Answerer(lambda prompt: "True").load,
+        load=StubModel(lambda prompt: "True").load,
     )
     found = danger_of(store, store.run(run), {})
     assert found.accepted.value == 1

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from asked_updates import OWNER
 from asked_updates import services as services
-from served_runs import run_on
-from small_facts import rows_of_facts, write_csv
+from served_runs import complete_run_on
+from small_facts import make_fact_rows, write_csv
 
 from medfact.models.prompt import Served
 from medfact.results.blocks import Note, Shares
@@ -42,7 +42,7 @@ AUGUST, NOVEMBER = Served("model-2026-08", "fp_a"), Served("model-2026-11", "fp_
 @pytest.fixture
 def spec(tmp_path: Path) -> RunSpec:
     """14 diseases with 3 facts each, and a false partner of each fact: 84 facts."""
-    return RunSpec(model="openai:model", facts=str(write_csv(tmp_path / "facts.csv", rows_of_facts())), shots=0, limit=42)
+    return RunSpec(model="openai:model", facts=str(write_csv(tmp_path / "facts.csv", make_fact_rows())), shots=0, limit=42)
 
 
 @pytest.fixture
@@ -62,10 +62,14 @@ def _drift(services: Services, owner: str = OWNER, **show: str) -> str:
 
 def test_each_date_has_its_share_and_the_change_since_the_first(store: Store, spec: RunSpec) -> None:
     """Every third fact is missed in the end, at least one of each disease: of n facts, what is missed is ⌈n / 3⌉ of them."""
-    first = run_on(store, spec, "2026-09-07", AUGUST)
+    first = complete_run_on(store, spec, "2026-09-07", AUGUST)
     n = store.run(first).facts
     missed = range(0, n, 3)
-    runs = [first, run_on(store, spec, "2026-09-14", AUGUST), run_on(store, spec, "2026-09-21", NOVEMBER, missed)]
+    runs = [
+        first,
+        complete_run_on(store, spec, "2026-09-14", AUGUST),
+        complete_run_on(store, spec, "2026-09-21", NOVEMBER, missed),
+    ]
     moments = _moments(store, runs)
     same, fell = since_first(moments)
     assert (same.difference, same.is_shown) == (0.0, False)
@@ -88,11 +92,11 @@ def test_each_date_has_its_share_and_the_change_since_the_first(store: Store, sp
 
 
 def test_a_line_is_told_once_a_model_was_asked_the_same_twice(services: Services, store: Store, spec: RunSpec) -> None:
-    first = run_on(store, spec, "2026-09-07", AUGUST)
+    first = complete_run_on(store, spec, "2026-09-07", AUGUST)
     assert _drift(services) == ""
     stopped = start(spec, store)
     assert _drift(services) == "", f"{stopped} has no answer"
-    second = run_on(store, spec, "2026-09-14", AUGUST, range(9))
+    second = complete_run_on(store, spec, "2026-09-14", AUGUST, range(9))
     closed = _drift(services)
     assert "2 runs" in closed
     assert "data-plot" not in closed
@@ -120,15 +124,15 @@ def test_a_line_is_told_once_a_model_was_asked_the_same_twice(services: Services
 def test_what_was_asked_otherwise_stands_on_another_line(
     services: Services, store: Store, spec: RunSpec, more: dict[str, Any]
 ) -> None:
-    run_on(store, spec, "2026-09-07", AUGUST)
+    complete_run_on(store, spec, "2026-09-07", AUGUST)
     if "service" in more:
         more = {"service": replace(spec.service, base_url=more["service"])}
-    run_on(store, replace(spec, **more), "2026-09-14", AUGUST)
+    complete_run_on(store, replace(spec, **more), "2026-09-14", AUGUST)
     assert _drift(services) == ""
 
 
 def test_others_see_a_line_only_of_published_runs(services: Services, store: Store, spec: RunSpec) -> None:
-    runs = [run_on(store, spec, f"2026-09-{day:02}", AUGUST) for day in (7, 14, 21)]
+    runs = [complete_run_on(store, spec, f"2026-09-{day:02}", AUGUST) for day in (7, 14, 21)]
     assert "3 runs" in _drift(services)
     for of in ("", "published"):
         assert _drift(services, "stranger", of=of, drift=runs[0]) == ""
@@ -141,7 +145,7 @@ def test_others_see_a_line_only_of_published_runs(services: Services, store: Sto
 
 
 def test_many_dates_are_drawn_as_the_first_and_the_newest(store: Store, spec: RunSpec) -> None:
-    moments = _moments(store, [run_on(store, spec, f"2026-09-{day:02}", AUGUST) for day in (7, 14)])
+    moments = _moments(store, [complete_run_on(store, spec, f"2026-09-{day:02}", AUGUST) for day in (7, 14)])
     *_, about = drift_section("drift", moments, MOST_DATES + 22).blocks
     assert isinstance(about, Note)
     assert "Of 52 dates the first and the newest 1 are shown." in about.lines[0]
@@ -160,7 +164,8 @@ def test_what_answered_is_said_and_what_is_not_known_is_no_change() -> None:
 
 def test_names_that_a_service_gives_are_text(services: Services, store: Store, spec: RunSpec) -> None:
     runs = [
-        run_on(store, spec, f"2026-09-{day:02}", Served("<img src=x onerror=alert(1)>" + "x" * 500, None)) for day in (7, 14)
+        complete_run_on(store, spec, f"2026-09-{day:02}", Served("<img src=x onerror=alert(1)>" + "x" * 500, None))
+        for day in (7, 14)
     ]
     opened = _drift(services, drift=runs[0])
     assert "<img" not in opened

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harnesses import python_of
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from harnesses import interpreter_path
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.models import Completion
 from medfact.results.every_eval import model_id
@@ -25,8 +25,8 @@ VALIDATOR = "every_eval_ever.validator.validate"
 
 
 def has_validator() -> bool:
-    found = python_of().exists() and subprocess.run(
-        [python_of(), "-c", f"import {VALIDATOR}"], capture_output=True, check=False
+    found = interpreter_path().exists() and subprocess.run(
+        [interpreter_path(), "-c", f"import {VALIDATOR}"], capture_output=True, check=False
     )
     return bool(found) and found.returncode == 0
 
@@ -40,8 +40,8 @@ def reply(prompt: Any) -> Any:
 
 @pytest.fixture
 def run(tmp_path: Path, store: Store) -> str:
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    return recorded(RunSpec(model="answerer", facts=str(file), limit=20, shots=2), store, load=Answerer(reply).load)
+    file = write_csv(tmp_path / "facts.csv", make_fact_rows())
+    return complete_run(RunSpec(model="answerer", facts=str(file), limit=20, shots=2), store, load=StubModel(reply).load)
 
 
 def written(medfact: Callable[..., Any], run: str, url: str, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -69,7 +69,7 @@ def test_scores_and_rows_say_the_same(run: str, store: Store, medfact: Callable[
 @pytest.mark.skipif(not has_validator(), reason="Every Eval Ever is not installed: python tests/helpers/harnesses.py")
 def test_its_own_validator_finds_nothing(run: str, medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
     written(medfact, run, url, tmp_path)
-    command = [str(python_of()), "-m", VALIDATOR, "--format", "json"]
+    command = [str(interpreter_path()), "-m", VALIDATOR, "--format", "json"]
     command += sorted(str(file.relative_to(tmp_path)) for file in tmp_path.glob("data/*/*/*/*.json*"))
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     found = json.loads(done.stdout)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Scripted, script
-from small_facts import rows_of_facts, write_csv
+from scripted import ScriptedModel, spread_signs
+from small_facts import make_fact_rows, write_csv
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
@@ -28,7 +28,7 @@ SHARED, DRUG = ("disease07", "sign07"), ("disease01", "drug01")
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "facts.csv", rows_of_facts(30))
+    return write_csv(tmp_path / "facts.csv", make_fact_rows(30))
 
 
 def run_of(
@@ -40,7 +40,7 @@ def run_of(
     variants = [key for key in IMPLICATIONS if any(item.statement.variant == key for item in statements)]
     facts = {(item.statement.fact.head, item.statement.fact.tail or "") for item in statements}
     signs_of = {fact: signs[: len(variants)] if fact in mistakes else "+" * len(variants) for fact in facts}
-    list(answer(run, store, load=Scripted.of(run, store, script(signs_of, variants)).load))
+    list(answer(run, store, load=ScriptedModel.for_run(run, store, spread_signs(signs_of, variants)).load))
     return run
 
 
@@ -101,7 +101,7 @@ def test_without_denied_statements_no_label_is_contradicted(store: Store, file: 
     runs = [run_of(store, file, name, {SHARED}, pool="origin") for name in ("one", "two")]
     missed = over_models(sides_of(store, runs), store)
     assert (missed.hardest[0].missed, missed.contradicted) == (2, 0)
-    other = write_csv(tmp_path / "b.csv", [{**row, "head": f"other {row['head']}"} for row in rows_of_facts(30)])
+    other = write_csv(tmp_path / "b.csv", [{**row, "head": f"other {row['head']}"} for row in make_fact_rows(30)])
     apart = over_models(sides_of(store, [runs[0], run_of(store, other, "three", ())]), store)
     assert (apart.facts, apart.hardest) == (0, ())
     assert lines_over(apart)[-1] == "  No fact was answered by all of them, so nothing can be said of any label."

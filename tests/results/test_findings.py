@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_facts import Answerer, rows_of_facts, write_csv
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.measures import Couples, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
@@ -32,14 +32,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Of 30 heads and more; it says True to what is affirmed, with P(True) 0.8, and False else, with 0.3."""
     home = tmp_path_factory.mktemp("home")
     store = Store(f"sqlite:///{home / 'runs.db'}")
-    file = write_csv(home / "facts.csv", rows_of_facts(40))
+    file = write_csv(home / "facts.csv", make_fact_rows(40))
     run = start(RunSpec(model="answerer", facts=str(file), shots=0), store)
 
     def reply(prompt: object) -> Completion:
         negated = " not " in prompt.statement  # type: ignore[attr-defined]
         return Completion(str(not negated), p_true=0.3 if negated else 0.8, p_mass=1.0)
 
-    list(answer(run, store, load=Answerer(reply).load))  # type: ignore[arg-type]
+    list(answer(run, store, load=StubModel(reply).load))  # type: ignore[arg-type]
     return report_of(store, store.run(run))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import module_folder, served
-from recorded import recorded
-from small_facts import rows_of_facts, write_csv
+from browser import module_folder_fixture, serve_app
+from recorded import complete_run
+from small_facts import make_fact_rows, write_csv
 from visitors import Visitor
 
 from medfact.exchange import export_run, import_run
@@ -42,11 +42,11 @@ def test_places_by_hand() -> None:
 
 @pytest.fixture
 def facts(tmp_path: Path) -> str:
-    return str(write_csv(tmp_path / "many.csv", rows_of_facts()))
+    return str(write_csv(tmp_path / "many.csv", make_fact_rows()))
 
 
 def asked(store: Store, **spec: Any) -> str:
-    return recorded(RunSpec(**{"shots": 0, **spec}), store)
+    return complete_run(RunSpec(**{"shots": 0, **spec}), store)
 
 
 def groups_of(store: Store) -> list[Group]:
@@ -154,7 +154,7 @@ def test_a_mistake_is_one_line(
     assert store.publications.published() == []
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 def published_in(visitor: Visitor) -> str:
@@ -167,11 +167,11 @@ def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> N
     store = Store(f"sqlite:///{home / 'medfact.db'}")
     shown = [asked(store, model=f"baseline:{name}", limit=20) for name in ("negation-cue", "random")]
     hidden = asked(store, model="baseline:always-true", limit=20)
-    with served(home, MEDFACT_PUBLIC="1") as address, Visitor(address) as visitor:
-        assert visitor.look("runs")["fragments"]["whose"] == "", "no link where nothing is published"
+    with serve_app(home, MEDFACT_PUBLIC="1") as address, Visitor(address) as visitor:
+        assert visitor.fetch_page("runs")["fragments"]["whose"] == "", "no link where nothing is published"
         assert "No runs are published yet" in published_in(visitor)
         for name in ("publish", "withdraw", "save", "delete"):
-            visitor.act(name, hidden, of="runs", fields={"name": "mine"})
+            visitor.press_button(name, hidden, page_name="runs", fields={"name": "mine"})
         for path in ("/publish", f"/publish/{hidden}", f"/gallery/{hidden}"):
             assert visitor.http.post(path, json={"run": hidden}).status_code == 404
             assert visitor.http.put(path, json={"run": hidden}).status_code == 404

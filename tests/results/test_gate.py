@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Scripted, key_of
+from scripted import ScriptedModel, statement_key
 
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
 from medfact.metrics.paired import raced
@@ -127,8 +127,8 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     asked = store.answers.asked(run)
     risky = risky_facts((store, base), {})
     silent = next(one for one in asked if one.statement.fact.fact_id in risky and one.statement.variant == "ins")
-    signs = {key_of(one): "!" if one is silent else "+" for one in asked}
-    list(answer(run, store, load=Scripted.of(run, store, signs).load))
+    signs = {statement_key(one): "!" if one is silent else "+" for one in asked}
+    list(answer(run, store, load=ScriptedModel.for_run(run, store, signs).load))
     side = Side(store.run(run), board_of(store, run))
     facts = len(asked) // 8
     differences = raced(side.board.records(), base.board.records(), side.identity, base.identity)
@@ -190,8 +190,8 @@ def answered_with(store: Store, run: str, signs: dict[tuple[int, int], str]) -> 
     scripted = {}
     for item in store.answers.asked(run):
         met[item.fact] = met.get(item.fact, -1) + 1
-        scripted[key_of(item)] = signs.get((item.fact, met[item.fact]), "+")
-    list(answer(run, store, load=Scripted.of(run, store, scripted).load))
+        scripted[statement_key(item)] = signs.get((item.fact, met[item.fact]), "+")
+    list(answer(run, store, load=ScriptedModel.for_run(run, store, scripted).load))
     return Side(store.run(run), board_of(store, run))
 
 

@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from recorded import recorded
-from waiting import until
+from recorded import complete_run
+from waiting import wait_until
 
 from medfact.metrics import Records, record_of
 from medfact.metrics.contrasts import contrasts
@@ -37,7 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Records]]:
 
 def asked(store: Store) -> str:
     """A run of 12 pairs in eight ways, which are 192 statements."""
-    return recorded(RunSpec(model="baseline:random", limit=12, shots=0), store)
+    return complete_run(RunSpec(model="baseline:random", limit=12, shots=0), store)
 
 
 def test_contrasts_are_made_when_somebody_looks_at_them(store: Store, made: list[Records]) -> None:
@@ -82,7 +82,7 @@ def test_a_report_is_shown_before_it_is_kept_whole(store: Store, made: list[Reco
         monkeypatch.setattr("medfact.results.live.KEPT_AFTER", 0.0)
         later = Reports(store, jobs)
         later.live(run)
-        until(lambda: kept_report(store, store.run(run)) is not None and later._keeper is None)
+        wait_until(lambda: kept_report(store, store.run(run)) is not None and later._keeper is None)
     finally:
         jobs.close()
     kept = kept_report(store, store.run(run))

@@ -7,8 +7,8 @@ from shutil import which
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.latex import _cells, escaped
@@ -40,13 +40,13 @@ def test_text_is_text() -> None:
 
 @pytest.mark.skipif(not which("pdflatex"), reason="no LaTeX on this machine")
 def test_the_tables_fit_a_page(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
-    file = write_csv(tmp_path / "facts & more_%.csv", rows_of_facts())
+    file = write_csv(tmp_path / "facts & more_%.csv", make_fact_rows())
     runs = []
     for reply in ("True", "False", "true", "false"):
-        run = recorded(
+        run = complete_run(
             RunSpec(model=f"answerer_with_a_long_name_{reply}", facts=str(file), limit=12, shots=0),
             store,
-            load=Answerer(lambda prompt, reply=reply: reply).load,
+            load=StubModel(lambda prompt, reply=reply: reply).load,
         )
         runs.append(run)
     text = medfact("report", *runs, "--latex", "--db", store.url).out

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting import until
+from waiting import wait_until
 
 from medfact.results import live
 from medfact.results.live import Live, Reports
@@ -93,7 +93,7 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
     monkeypatch.setattr(live, "keep", broken)
     monkeypatch.setattr(live, "KEPT_AFTER", 0.0)
     assert reports.live(run).report.answered == ALL
-    until(lambda: reports._keeper is None)
+    wait_until(lambda: reports._keeper is None)
     assert "TypeError: no JSON" in caplog.text
 
 

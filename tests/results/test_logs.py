@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harnesses import python_of
-from small_facts import Answerer, rows_of_facts, write_csv
+from harnesses import interpreter_path
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.models import Completion
 from medfact.results.logs import log_of
@@ -20,9 +20,9 @@ from medfact.store import Store
 @pytest.fixture
 def run(tmp_path: Path, store: Store) -> str:
     """Answers True to all but what is about disease 3, which cannot be read."""
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
+    file = write_csv(tmp_path / "facts.csv", make_fact_rows())
     run = start(RunSpec(model="answerer", facts=str(file), limit=6, shots=2), store)
-    model = Answerer(lambda prompt: "who <b>knows?</b>" if "disease03" in prompt.statement else Completion("True", p_true=0.9))
+    model = StubModel(lambda prompt: "who <b>knows?</b>" if "disease03" in prompt.statement else Completion("True", p_true=0.9))
     list(answer(run, store, load=model.load))
     return run
 
@@ -54,10 +54,10 @@ print(json.dumps([log.status, len(log.samples), right, len(read_eval_log_sample_
 """
 
 
-@pytest.mark.skipif(not python_of().exists(), reason="Inspect is not installed: python tests/helpers/harnesses.py")
+@pytest.mark.skipif(not interpreter_path().exists(), reason="Inspect is not installed: python tests/helpers/harnesses.py")
 def test_a_log_of_inspect_opens_in_inspect(run: str, store: Store, tmp_path: Path) -> None:
     file, report = tmp_path / "log.json", report_of(store, store.run(run))
     file.write_text(text(store, run, "inspect"), encoding="utf-8")
-    opened = subprocess.run([python_of(), "-c", OPENED, file], capture_output=True, text=True, check=False)
+    opened = subprocess.run([interpreter_path(), "-c", OPENED, file], capture_output=True, text=True, check=False)
     assert opened.returncode == 0, opened.stderr[-2_000:]
     assert json.loads(opened.stdout) == ["success", report.statements, report.right, report.statements]

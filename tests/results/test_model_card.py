@@ -10,8 +10,8 @@ import pytest
 import yaml
 from huggingface_hub import eval_result_entries_to_yaml, parse_eval_result_entries
 from huggingface_hub.repocard_data import ModelCardData, model_index_to_eval_results
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.results.model_card import model_card
 from medfact.results.report import report_of
@@ -20,10 +20,10 @@ from medfact.store import Store
 
 
 def asked(store: Store, **fields: Any) -> str:
-    return recorded(
+    return complete_run(
         RunSpec(**{"model": "baseline:random", "limit": 10, "shots": 0, **fields}),
         store,
-        load=Answerer(lambda prompt: str(" not " not in prompt.statement)).load,
+        load=StubModel(lambda prompt: str(" not " not in prompt.statement)).load,
     )
 
 
@@ -109,7 +109,7 @@ def test_a_file_is_of_one_model(store: Store, medfact: Callable[..., Any], url: 
 
 def test_a_run_from_elsewhere_names_no_folder(store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
     (tmp_path / "secret-folder").mkdir()
-    facts = write_csv(tmp_path / "secret-folder" / "facts.csv", rows_of_facts())
+    facts = write_csv(tmp_path / "secret-folder" / "facts.csv", make_fact_rows())
     done = medfact("card", asked(store, facts=str(facts)), "--dataset", "me/core", "--db", url)
     assert "facts.csv" in done.out
     assert "secret-folder" not in done.out

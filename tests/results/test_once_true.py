@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.datasets import load_bundled
 from medfact.datasets.sources import sources_of
@@ -36,10 +36,10 @@ def store(url: str) -> Store:
 
 
 def asked(store: Store, said: str, **chosen: Any) -> str:
-    return recorded(
+    return complete_run(
         RunSpec(model="baseline:random", shots=0, **{"dataset": "was-true", **chosen}),
         store,
-        load=Answerer(lambda prompt: said).load,
+        load=StubModel(lambda prompt: said).load,
     )
 
 
@@ -70,7 +70,7 @@ def test_one_that_says_false_is_not_called_up_to_date(store: Store) -> None:
 
 
 def test_other_runs_have_no_such_section(store: Store, tmp_path: Path) -> None:
-    run = asked(store, "True", facts=str(write_csv(tmp_path / "facts.csv", rows_of_facts())))
+    run = asked(store, "True", facts=str(write_csv(tmp_path / "facts.csv", make_fact_rows())))
     made = report_of(store, store.run(run))
     assert made.dropped is None
     sections = [one.title for one in sections_of(Figures({"m": made}), REPORT)]

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pandas
 import pytest
-from small_facts import Answerer, write_csv
+from small_facts import StubModel, write_csv
 from small_papers import (
     Medfact,
     Row,
-    disek_rows,
-    done,
-    mkj_entry,
-    one_line,
-    ran,
-    reported,
+    command_rows,
+    error_line,
+    make_disek_rows,
+    make_mkj_entry,
+    report_run,
+    run_baseline,
     write_json,
     write_medlama,
 )
@@ -36,13 +36,13 @@ def medlama(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def disek(tmp_path: Path) -> Path:
-    return write_csv(tmp_path / "disek.csv", disek_rows())
+    return write_csv(tmp_path / "disek.csv", make_disek_rows())
 
 
 @pytest.fixture
 def mkj(tmp_path: Path) -> Path:
     """100 facts, 400 statements."""
-    return write_json(tmp_path / "mkj" / "data.json", [mkj_entry(i) for i in range(100)]).parent
+    return write_json(tmp_path / "mkj" / "data.json", [make_mkj_entry(i) for i in range(100)]).parent
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def run_of(data: dict[str, Path], medfact: Medfact) -> RunOf:
 
     def run(name: str) -> str:
         protocol, source, *options = METHODS[name]
-        return str(ran(medfact, str(protocol), data[str(source)], *options)["run"])
+        return str(run_baseline(medfact, str(protocol), data[str(source)], *options)["run"])
 
     return run
 
@@ -158,7 +158,7 @@ def runs(run_of: RunOf) -> list[str]:
 def tables(medfact: Medfact, *arguments: object) -> dict[tuple[str, str], list[Row]]:
     """(paper, table) → its figures, of `tables ARGUMENTS`."""
     found: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in done(medfact("tables", *arguments)):
+    for row in command_rows(medfact("tables", *arguments)):
         found[row["paper"], row["table"]].append(row)
     return found
 
@@ -216,7 +216,7 @@ def test_a_run_without_rephrasing_fills_that_column_of_table_13(name: str, shots
     made = tables(medfact, run, "--paper", "pretexttrans")
     table = own(made["PretextTrans", "Table 13"])
     assert list(table) == ["PretextTrans", "−LogImp", "−LMReph"]
-    assert table["−LMReph"] == reported(medfact, run)["average_accuracy"]
+    assert table["−LMReph"] == report_run(medfact, run)["average_accuracy"]
     assert table["PretextTrans"]["value"] is table["−LogImp"]["value"] is None
     (detail,) = {row["detail"] for row in made["PretextTrans", "Table 13"] if row["from"] == "run"}
     assert shots in detail
@@ -228,7 +228,7 @@ def test_a_run_without_rephrasing_fills_that_column_of_table_13(name: str, shots
 def test_table_14_is_by_implications(name: str, run_of: RunOf, medfact: Medfact) -> None:
     run = run_of(name)
     table = own(tables(medfact, run, "--paper", "pretexttrans")["PretextTrans", "Table 14"])
-    by_implications = reported(medfact, run)["by_implications"]
+    by_implications = report_run(medfact, run)["by_implications"]
     assert list(table) == ["None", "+DN", "+DN+Inv", "+All"]
     assert list(by_implications) == ["none", "+dn", "+dn+inv", "+all"]
     assert list(table.values()) == list(by_implications.values())
@@ -239,7 +239,7 @@ def test_a_run_of_origin_fills_that_column_of_table_3(run_of: RunOf, medfact: Me
     run = run_of("origin")
     made = tables(medfact, run, "--paper", "pretexttrans")
     table = own(made["PretextTrans", "Table 3"])
-    assert table["Origin"] == reported(medfact, run)["average_accuracy"]
+    assert table["Origin"] == report_run(medfact, run)["average_accuracy"]
     assert table["LLMEval"]["value"] is table["PretextTrans"]["value"] is None
     assert own(made["PretextTrans", "Table 13"]) == own(made["PretextTrans", "Table 14"]) == {}
 
@@ -247,7 +247,7 @@ def test_a_run_of_origin_fills_that_column_of_table_3(run_of: RunOf, medfact: Me
 def test_tpevals_table_1_is_s1_and_all_eight(run_of: RunOf, medfact: Medfact) -> None:
     run = run_of("tpeval")
     table = own(tables(medfact, run, "--paper", "tpeval")["TPEval", "Table 1"])
-    report = reported(medfact, run)
+    report = report_run(medfact, run)
     assert table == {"K=1": report["by_variant"]["S1"], "K=8": report["average_accuracy"]}
 
 
@@ -258,7 +258,7 @@ def test_a_run_of_other_sentences_is_not_in_tpevals_table(name: str, run_of: Run
 
 def test_runs_of_another_method_do_not_fill_a_papers_table(disek: Path, medfact: Medfact) -> None:
     """medfact's own method asks PretextTrans' eight variants, and can ask TPEval's sentences."""
-    of_ours = [ran(medfact, "medfact", disek, "--pool", pool)["run"] for pool in ("pretexttrans-disek", "tpeval")]
+    of_ours = [run_baseline(medfact, "medfact", disek, "--pool", pool)["run"] for pool in ("pretexttrans-disek", "tpeval")]
     made = tables(medfact, *of_ours)
     tables_of_methods = [("PretextTrans", "Table 14"), ("PretextTrans", "Figures 5 and 9"), ("TPEval", "Table 1")]
     assert [own(made[table]) for table in tables_of_methods] == [{}, {}, {}]
@@ -268,7 +268,7 @@ def test_pretexttrans_curves_stand_in_its_tables(run_of: RunOf, medfact: Medfact
     run = run_of("another")
     made = tables(medfact, run, "--paper", "pretexttrans")
     curve = own(made["PretextTrans", "Figures 5 and 9"])
-    assert [figure["value"] for figure in curve.values()] == reported(medfact, run)["joint_accuracy_at"]
+    assert [figure["value"] for figure in curve.values()] == report_run(medfact, run)["joint_accuracy_at"]
     assert list(curve)[::7] == ["1 of 8", "8 of 8"]
     assert own(made["PretextTrans", "Figure 10"]) == {}, "nobody wrote sentences"
 
@@ -276,7 +276,7 @@ def test_pretexttrans_curves_stand_in_its_tables(run_of: RunOf, medfact: Medfact
 def test_mkjs_tables_are_its_accuracies_and_its_types(run_of: RunOf, medfact: Medfact) -> None:
     run = run_of("mkj")
     made = tables(medfact, run, "--paper", "mkj")
-    report = reported(medfact, run)
+    report = report_run(medfact, run)
     assert own(made["MKJ", "Table 5"]) == {
         "Acc": report["mkj_accuracy"],
         "Acc_pos": report["positive_accuracy"],
@@ -290,10 +290,10 @@ def test_mkjs_tables_are_its_accuracies_and_its_types(run_of: RunOf, medfact: Me
 def test_a_runs_figures_stand_beside_the_papers_types(tmp_path: Path, medfact: Medfact) -> None:
     """Two of MKJ's ten types, with too few facts to be ranked, and one type that the paper does not have."""
     kinds = ("Hormone", "Sign or Symptom", "Food")
-    entries = [mkj_entry(i) | {"semantic_type": [kinds[i % 3]]} for i in range(12)]
-    run = ran(medfact, "mkj", write_json(tmp_path / "mkj" / "data.json", entries).parent)["run"]
+    entries = [make_mkj_entry(i) | {"semantic_type": [kinds[i % 3]]} for i in range(12)]
+    run = run_baseline(medfact, "mkj", write_json(tmp_path / "mkj" / "data.json", entries).parent)["run"]
     rows = tables(medfact, run, "--paper", "mkj")["MKJ", "Table 2"]
-    by_type = reported(medfact, run)["by_tail_type"]
+    by_type = report_run(medfact, run)["by_tail_type"]
     ours = {row["semantic_type"]: (row["value"], row["n"]) for row in rows if row["from"] == "run"}
     assert ours == {name: (by_type[name]["value"], 16) for name in kinds[:2]}, "4 facts of a type, 4 statements each"
     theirs = {row["semantic_type"]: row["value"] for row in rows if row["from"] == "published"}
@@ -306,15 +306,15 @@ def test_means_over_ones_models_by_hand(tmp_path: Path, store: Store, medfact: M
     0.25, 0.75, 0.25: their mean 5/12, that of the series 1/2; Acc_pos is 1, 0, 1: 2/3 and 1/2. A coin that is asked too counts
     in neither.
     """
-    entries = [mkj_entry(i) | {"semantic_type": ["Hormone"]} for i in range(100)]
+    entries = [make_mkj_entry(i) | {"semantic_type": ["Hormone"]} for i in range(100)]
     mkj = write_json(tmp_path / "mkj" / "data.json", entries).parent
     says = {"openai:qwen-1b": "True", "openai:qwen-2b": "False", "openai:phi-3b": "True"}
     runs = []
     for model, reply in says.items():
         run = start(RunSpec(model=model, facts=str(mkj), protocol="mkj"), store)
-        assert list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        assert list(answer(run, store, load=StubModel(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
         runs.append(run)
-    runs.append(ran(medfact, "mkj", mkj, "--db", store.url)["run"])
+    runs.append(run_baseline(medfact, "mkj", mkj, "--db", store.url)["run"])
     rows = tables(medfact, *runs, "--paper", "mkj", "--db", store.url)
     found: defaultdict[str, dict[str, Row]] = defaultdict(dict)
     for row in rows["MKJ", "Table 1"]:
@@ -332,7 +332,7 @@ def test_means_over_ones_models_by_hand(tmp_path: Path, store: Store, medfact: M
 
 def test_tpevals_views_stand_in_its_tables(run_of: RunOf, medfact: Medfact) -> None:
     run = run_of("tpeval")
-    made, report = tables(medfact, run, "--paper", "tpeval"), reported(medfact, run)
+    made, report = tables(medfact, run, "--paper", "tpeval"), report_run(medfact, run)
 
     def values(figure: str) -> list[float]:
         return [one["value"] for one in own(made["TPEval", figure]).values()]
@@ -349,7 +349,7 @@ def test_runs_of_another_method_are_not_lmreph(options: tuple[str, ...], disek: 
     """medfact's own method has no rephrasing to lack, and passages are no part of PretextTrans."""
     method = "pretexttrans" if "sparse" in options else "medfact"
     pool = () if options else ("--pool", "pretexttrans-disek")
-    run = ran(medfact, method, disek, "--shots", 0, "--limit", 8, *options, *pool)["run"]
+    run = run_baseline(medfact, method, disek, "--shots", 0, "--limit", 8, *options, *pool)["run"]
     assert own(tables(medfact, run, "--paper", "pretexttrans")["PretextTrans", "Table 13"]) == {}
 
 
@@ -380,11 +380,11 @@ def test_tables_as_csv_have_no_formula(runs: list[str], tmp_path: Path, medfact:
 
 
 def test_mistakes_are_one_line(mkj: Path, medfact: Medfact) -> None:
-    run = ran(medfact, "mkj", mkj, "--limit", 2)["run"]
+    run = run_baseline(medfact, "mkj", mkj, "--limit", 2)["run"]
     for arguments, words in (
         (("xyz",), "no run 'xyz'"),
         ((run, "xyz", "--paper", "mkj"), "no run 'xyz'"),
         ((), "RUN"),
         *(((run, "--paper", paper), f"no paper {paper!r}") for paper in ("nonsense", "", "PretextTran")),
     ):
-        assert words in one_line(medfact("tables", *arguments))
+        assert words in error_line(medfact("tables", *arguments))

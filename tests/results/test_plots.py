@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
@@ -26,11 +26,11 @@ NAME = '<a href="https://example.org">the best model</a>'
 
 @pytest.fixture
 def report(tmp_path: Path, store: Store) -> Report:
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
-    run = recorded(
+    file = write_csv(tmp_path / "facts.csv", make_fact_rows())
+    run = complete_run(
         RunSpec(model="answerer", facts=str(file), limit=12, shots=0),
         store,
-        load=Answerer(lambda prompt: Completion("True", p_true=0.7, p_mass=1.0)).load,
+        load=StubModel(lambda prompt: Completion("True", p_true=0.7, p_mass=1.0)).load,
     )
     return report_of(store, store.run(run))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from records import RIGHT, records_of
+from records import RIGHT, make_records
 
 from medfact.metrics.pressure import Pressure, pressure
 from medfact.metrics.records import Records
@@ -26,7 +26,7 @@ def answers(*wrong: int, first: str = RIGHT, sign: str = "") -> Records:
         many = wrong[n % len(wrong)]
         changed = sign * many if sign else first[:many].translate(OTHER)
         rows.append((f"f{n:03}", f"h{n:03}", f"t{n:03}", changed + first[many:]))
-    return records_of(*rows)
+    return make_records(*rows)
 
 
 def pushed(control: Records, *kinds: tuple[str, Records], first: Records | None = None) -> Pressure:
@@ -129,7 +129,7 @@ def test_kinds_that_lose_less_are_named_after_the_largest_loss() -> None:
 
 
 def test_a_few_diseases_tell_nothing() -> None:
-    few = records_of(*((f"f{n}", f"h{n}", f"t{n}", RIGHT) for n in range(3)))
+    few = make_records(*((f"f{n}", f"h{n}", f"t{n}", RIGHT) for n in range(3)))
     made = pressure(few, {"control": [few], "doubt": [few]})
     assert made is not None
     assert loss_in_words(made) == "too few diseases were asked to tell a push from asking again"

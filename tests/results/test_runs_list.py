@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer
+from recorded import complete_run
+from small_facts import StubModel
 
 from medfact.results.live import Live
 from medfact.results.report import report_of
@@ -17,8 +17,8 @@ from medfact.web.pages import progress, runs
 
 @pytest.fixture
 def ended(store: Store, facts_file: Any) -> Run:
-    run = recorded(
-        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=Answerer(lambda prompt: "True").load
+    run = complete_run(
+        RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store, load=StubModel(lambda prompt: "True").load
     )
     return store.run(run)
 

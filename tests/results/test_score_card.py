@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from small_facts import rows_of_facts, write_csv
-from small_papers import mkj_entry, write_json
+from small_facts import make_fact_rows, write_csv
+from small_papers import make_mkj_entry, write_json
 
 from medfact import __version__
 from medfact.errors import Mistake
@@ -34,14 +34,14 @@ def asked(store: Store, *specs: RunSpec) -> list[str]:
 
 @pytest.fixture
 def runs(store: Store, tmp_path: Path) -> list[str]:
-    facts = str(write_csv(tmp_path / "many.csv", rows_of_facts()))
+    facts = str(write_csv(tmp_path / "many.csv", make_fact_rows()))
     return asked(store, *(RunSpec(model=f"baseline:{name}", facts=facts, shots=0) for name in ("negation-cue", "random")))
 
 
 @pytest.fixture
 def mkj(store: Store, tmp_path: Path) -> list[str]:
     """Always false, and always true, of 25 facts with three false partners each."""
-    facts = str(write_json(tmp_path / "mkj" / "data.json", [mkj_entry(i) for i in range(25)]).parent)
+    facts = str(write_json(tmp_path / "mkj" / "data.json", [make_mkj_entry(i) for i in range(25)]).parent)
     return asked(store, *(RunSpec(f"baseline:always-{label}", facts=facts, protocol="mkj") for label in ("false", "true")))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import make_fact_rows, write_csv
 
 from medfact.metrics.joint import Facts
 from medfact.metrics.measures import MEASURES, measured
@@ -36,8 +36,8 @@ AT = "2026-11-24T02:00:00+00:00"
 
 @pytest.fixture
 def run(tmp_path: Path, store: Store) -> str:
-    file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
-    return recorded(RunSpec(model="baseline:negation-cue", facts=str(file), shots=0), store)
+    file = write_csv(tmp_path / "facts.csv", make_fact_rows(30))
+    return complete_run(RunSpec(model="baseline:negation-cue", facts=str(file), shots=0), store)
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from asked_updates import OWNER, look
+from asked_updates import OWNER, fetch_fragments
 from asked_updates import services as services
-from recorded import recorded
-from scripted_minds import run_of
+from recorded import complete_run
+from scripted_minds import run_mind
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.uncertainty import Estimate
@@ -150,7 +150,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reports]:
 
         @cache
         def made(name: str, pairs: int = 60) -> Report:
-            return report_of(store, store.run(run_of(store, name, limit=pairs)))
+            return report_of(store, store.run(run_mind(store, name, limit=pairs)))
 
         made.store = store  # type: ignore[attr-defined]
         yield made
@@ -205,7 +205,7 @@ def test_few_facts_have_no_failing_and_few_diseases_no_claim(reports: Reports) -
 
 
 def test_a_rule_has_no_failing_and_is_beside_no_rule(reports: Reports, store: Store) -> None:
-    run = recorded(RunSpec(model="baseline:always-true", limit=60, shots=0), store)
+    run = complete_run(RunSpec(model="baseline:always-true", limit=60, shots=0), store)
     report = report_of(store, store.run(run))
     assert report.stands_out is None
     assert verdict({"always says true": report}) == (
@@ -247,13 +247,13 @@ def test_what_was_chosen_is_told_once(reports: Reports) -> None:
 def test_of_true_facts_alone_no_habit_is_told_from_an_overlooked_not(reports: Reports, store: Store) -> None:
     """Of a true fact both affirm all eight statements: what is said is what the answers show."""
     for name, word in (("always true", "true"), ("blind", "true"), ("always false", "false")):
-        said = verdict({"m": report_of(store, store.run(run_of(store, name, limit=120, negatives=0)))})
+        said = verdict({"m": report_of(store, store.run(run_mind(store, name, limit=120, negatives=0)))})
         assert f"It says “{word}” to all 120 true facts, affirmed and denied." in said
 
 
 def test_two_models_without_mastery_are_compared_in_right_answers(reports: Reports, store: Store) -> None:
     """MKJ asks one affirmed statement of a fact: who overlooks “not” is right on all 240, “true” to everything on 60."""
-    runs = {name: store.run(run_of(store, name, protocol="mkj")) for name in ("blind", "always true")}
+    runs = {name: store.run(run_mind(store, name, protocol="mkj")) for name in ("blind", "always true")}
     pairs = pairs_of(sides_of(store, [run.run for run in runs.values()]))
     said = verdict({name: report_of(store, run) for name, run in runs.items()}, pairs)
     assert "always true is worse than always saying “false” (75.0%), right on 25.0% (" in said
@@ -316,19 +316,19 @@ def words_of(html: str) -> str:
 def test_every_door_has_the_same_verdict(services: Services, medfact: Any, tmp_path: Path) -> None:
     """The page, the report, the terminal and its JSON, of one model and of two."""
     store = services.store.of(OWNER)
-    one, two = run_of(store, "too sure", limit=30), run_of(store, "blind", limit=30)
+    one, two = run_mind(store, "too sure", limit=30), run_mind(store, "blind", limit=30)
     names = {run: store.run(run).model for run in (one, two)}
     reports = {run: report_of(store, store.run(run)) for run in (one, two)}
     said = verdict({names[one]: reports[one]})
     assert "is overconfident" in said or "not shown to be better" in said
-    assert said in words_of(str(look(services, run=one)["fragments"]["scores"]))
+    assert said in words_of(str(fetch_fragments(services, run=one)["fragments"]["scores"]))
     assert said in words_of(html_report(store, [one], "2026-11-24T02:00:00+00:00"))
     url = str(store.url)
     assert said in medfact("report", one, "--db", url).out
     assert json.loads(medfact("report", one, "--json", "--db", url).out)["verdict"] == said
     both = verdict({names[run]: report for run, report in reports.items()}, pairs_of(sides_of(store, [one, two])))
     assert "facts" in both
-    assert both in words_of(str(look(services, run=f"{one},{two}")["fragments"]["scores"]))
+    assert both in words_of(str(fetch_fragments(services, run=f"{one},{two}")["fragments"]["scores"]))
     assert both in words_of(html_report(store, [one, two], "2026-11-24T02:00:00+00:00"))
     compared = json.loads(medfact("compare", one, two, "--json", "--db", url).out)["verdict"]
     assert re.sub(r"\b[0-9a-f]{8} ", "", compared) == both

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_facts import Answerer
+from small_facts import StubModel
 
 from medfact.datasets import load_bundled
 from medfact.datasets.collection import Collection
@@ -63,7 +63,7 @@ def said_of_actinomycosis_alone(prompt: str) -> str:
 
 def asked(store: Store, collection: Collection | None, spec: RunSpec = SPEC) -> str:
     run = start(spec, store, collection)
-    list(answer(run, store, load=Answerer(lambda prompt: said_of_actinomycosis_alone(str(prompt))).load))
+    list(answer(run, store, load=StubModel(lambda prompt: said_of_actinomycosis_alone(str(prompt))).load))
     return run
 
 

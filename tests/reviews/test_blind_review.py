@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import app_at, module_folder
-from visitors import Visitor, visitor_of
+from browser import app_fixture, module_folder_fixture
+from visitors import Visitor, visitor_fixture
 from waiting import HANG_SECONDS
 
 from medfact.datasets import load_bundled
@@ -119,25 +119,25 @@ def test_nothing_about_a_place_in_the_game_tells_a_label() -> None:
 # ------------------------------------------------------------------------------------------------ the page
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-address = app_at("home")
+address = app_fixture("home")
 
 
-ada = visitor_of("address")
+ada = visitor_fixture("address")
 
 
 def up(visitor: Visitor, at: int, **show: Any) -> tuple[str, str]:
     """The id and the fragment of the fact at a place of the queue, as somebody sees it who judges."""
-    fragment = visitor.look("review", **{"reviewer": "ada", "place": at, **show})["fragments"]["fact"]
+    fragment = visitor.fetch_page("review", **{"reviewer": "ada", "place": at, **show})["fragments"]["fact"]
     (fact_id,) = re.findall(r'data-key="review-([0-9a-f]+)"', fragment)
     return fact_id, fragment
 
 
 def judged(visitor: Visitor, home: Path, fact_id: str, action: str = "judge", **show: Any) -> bool:
     """Whether a verdict on a fact is recorded as blind."""
-    visitor.act(action, fact_id, "review", reviewer="ada", fields={"verdict": "true"}, **show)
+    visitor.press_button(action, fact_id, "review", reviewer="ada", fields={"verdict": "true"}, **show)
     log = Store(f"sqlite:///{home / 'medfact.db'}").verdicts.log([fact_id], [visitor.owner])
     assert log, "the verdict is kept"
     return log[-1].blind
@@ -213,10 +213,10 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
 def play_first_packet(person: Visitor) -> None:
     """Answers "true" throughout, once the demonstration, whose facts the game shows, is asked."""
     until = time.monotonic() + HANG_SECONDS
-    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.look("game", game=1)["fragments"]["game"])):
+    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.fetch_page("game", game=1)["fragments"]["game"])):
         assert time.monotonic() < until, "the demonstration is asked"
         time.sleep(0.5)
-    person.act("game_done", 1, "game", game=1, fields=dict.fromkeys(ids, "true"))
+    person.press_button("game_done", 1, "game", game=1, fields=dict.fromkeys(ids, "true"))
 
 
 def test_a_game_shows_the_labels_of_a_pair(ada: Visitor, home: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from app_builders import services_on
-from recorded import recorded
-from small_facts import facts_of, rows_of_facts
+from recorded import complete_run
+from small_facts import make_fact_rows, make_facts
 
 from medfact.prototypes import load_pool
 from medfact.results.report import board_of
@@ -29,7 +29,7 @@ from medfact.web.updates import PAGES, Question
 from medfact.web.updates import answer as updates
 from medfact.web.visitors import NOBODY
 
-TRUE_FACTS = facts_of([row for row in rows_of_facts() if row["relation"] == "symptoms"])
+TRUE_FACTS = make_facts([row for row in make_fact_rows() if row["relation"] == "symptoms"])
 FALSE_FACTS = tuple(
     replace(fact, tail=f"sign of disease {number}", positive=False, negative_of=fact.fact_id, k=1, fact_id="")
     for number, fact in enumerate(TRUE_FACTS)
@@ -97,7 +97,7 @@ def test_scores_of_the_person_and_of_the_model(store: Store, facts_file: Path) -
 @pytest.fixture
 def services(store: Store, facts_file: Path) -> Iterator[Services]:
     spec = RunSpec(model="baseline:always-true", facts=str(facts_file), limit=6, shots=0)
-    recorded(spec, store.of("demonstration"))
+    complete_run(spec, store.of("demonstration"))
     with services_on(store) as services:
         yield services
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.facts import Fact
 from medfact.reviews.queues import at_random
@@ -95,7 +95,7 @@ def asked_of(store: Store, run: str) -> tuple[list[Statement], list[Fact]]:
 @pytest.fixture
 def run(store: Store) -> str:
     """A model that says true unless negated: it masters the 40 true facts, and gets all eight of the 40 false ones wrong."""
-    return recorded(RunSpec(model="baseline:negation-cue", limit=40, shots=0), store)
+    return complete_run(RunSpec(model="baseline:negation-cue", limit=40, shots=0), store)
 
 
 def say(fact: Fact, otherwise: bool = False) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import recorded
-from small_facts import facts_of, rows_of_facts
+from recorded import complete_run
+from small_facts import make_fact_rows, make_facts
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
@@ -42,7 +42,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import Store, Verdict
 
-FACTS = facts_of([row for row in rows_of_facts() if row["relation"] == "symptoms"])
+FACTS = make_facts([row for row in make_fact_rows() if row["relation"] == "symptoms"])
 STATEMENTS = list(load_pool("medfact").statements(FACTS))
 
 
@@ -116,7 +116,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     4 right answers of 8: 57 of 104, and 1 of 13.
     """
     spec = RunSpec(model="baseline:always-true", limit=7, shots=0)
-    run = recorded(spec, store)
+    run = complete_run(spec, store)
     asked = [item.statement for item in store.answers.asked(run)]
     records = board_of(store, run).records()
     true = list(dict.fromkeys(statement.fact for statement in asked if statement.fact.positive))
@@ -248,7 +248,7 @@ def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: 
     those of them where the coin says so. With w such facts they agree on 8 (40 − w) of 320 statements, and of 640 verdicts 8 w
     hold a label wrong.
     """
-    run = recorded(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
+    run = complete_run(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
     statements = [item.statement for item in store.answers.asked(run)]
     facts = list(dict.fromkeys(statement.fact for statement in statements))
     generator = random.Random(4)
@@ -338,7 +338,7 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
 
 def test_a_fact_is_no_list_of_its_sentences(store: Store) -> None:
     """Of seven true facts one is held false: one fact, eight labels. Of another one sentence is held otherwise."""
-    run = recorded(RunSpec(model="baseline:always-true", limit=7, shots=0), store)
+    run = complete_run(RunSpec(model="baseline:always-true", limit=7, shots=0), store)
     asked = [item.statement for item in store.answers.asked(run) if item.statement.fact.positive]
     true = list(dict.fromkeys(statement.fact for statement in asked))
     store.verdicts.record([on(fact, FALSE if fact == true[0] else TRUE) for fact in true])
@@ -349,7 +349,7 @@ def test_a_fact_is_no_list_of_its_sentences(store: Store) -> None:
     said = "Reviewers call 1 of 7 facts wrong and disagree about 0. In other facts they call 1 sentence wrong."
     assert changes(made) == said
     assert list(told_once({"a": made, "b": summary(store, run)})) == [""]
-    other = recorded(RunSpec(model="baseline:always-true", limit=2, shots=0), store)
+    other = complete_run(RunSpec(model="baseline:always-true", limit=2, shots=0), store)
     assert list(told_once({"a": made, "b": made, "c": summary(store, other)})) == ["a, b", "c"]
 
 

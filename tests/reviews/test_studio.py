@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from app_builders import services as services
-from writers import NEW, RELATION
+from writers import RELATION, TYPED_SENTENCES
 
 from medfact.errors import Mistake
 from medfact.limits import limits
@@ -64,7 +64,7 @@ def test_the_last_edit_counts_and_all_are_kept(store: Store) -> None:
 
 
 def test_nobody_elses_pool_is_changed(store: Store) -> None:
-    store.of("another").prototype_edits.record(edits(BASE, RELATION, {}, NEW))
+    store.of("another").prototype_edits.record(edits(BASE, RELATION, {}, TYPED_SENTENCES))
     assert store.prototype_edits.log("medfact") == []
     assert store.of("another").prototype_edits.log("pretexttrans-disek") == []
 
@@ -78,12 +78,12 @@ def test_nobody_elses_pool_is_changed(store: Store) -> None:
         ("dn", "[Y] is used to relieve [X].", "it says the same as the affirmed sentence."),
         ("dn", "[Y] is never used to relieve [X].", "it differs from the affirmed sentence by more than the negation."),
         ("ins", "[Y] is used to relieve [X]. It works.", "it is not one sentence with one full stop."),
-        ("inv", NEW["none"], "it is the same as another of its sentences."),
+        ("inv", TYPED_SENTENCES["none"], "it is the same as another of its sentences."),
         ("inv+ins", "", "the sentence is missing."),
     ],
 )
 def test_what_is_wrong_is_said_of_the_form_it_is_wrong_in(form: str, text: str, why: str) -> None:
-    found = problems(BASE, EditedRelation(RELATION, {}, {**NEW, form: text}))
+    found = problems(BASE, EditedRelation(RELATION, {}, {**TYPED_SENTENCES, form: text}))
     assert found[form] == why
     assert set(found) <= {form, *(other for other in FORMS if other.startswith(form) or form == "none")}
 
@@ -107,7 +107,7 @@ def test_the_pools_own_sentences_are_not_found_fault_with() -> None:
 
 
 def test_sentences_are_filled_as_the_pool_states_them() -> None:
-    assert filled(BASE, NEW["none"], "gout", "allopurinol") == "Allopurinol is used to relieve gout."
+    assert filled(BASE, TYPED_SENTENCES["none"], "gout", "allopurinol") == "Allopurinol is used to relieve gout."
     assert filled(BASE, "[Y] {is|are} seen in [X].", "gout", "papule") == "Papules are seen in gout."
     assert filled(BASE, "[Y] alone.", "gout", "tophi") == ""
 
@@ -116,10 +116,10 @@ def test_a_file_extends_the_pool_by_what_can_be_used(store: Store, tmp_path: Pat
     own = own_sentences(BASE, "symptoms")
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
     saved(store, "symptoms", own, changed)
-    made = saved(store, RELATION, {}, NEW)
-    with_half = saved(store, "half", {}, {**NEW, "dn": ""})
+    made = saved(store, RELATION, {}, TYPED_SENTENCES)
+    with_half = saved(store, "half", {}, {**TYPED_SENTENCES, "dn": ""})
     assert problems(BASE, with_half["half"]) == {"dn": "the sentence is missing."}
-    store.prototype_edits.record([PrototypeEdit("medfact", RELATION, "none", NEW["none"], "dora <b>")])
+    store.prototype_edits.record([PrototypeEdit("medfact", RELATION, "none", TYPED_SENTENCES["none"], "dora <b>")])
     made = edited(BASE, store.prototype_edits.log("medfact"))
     file = tmp_path / "studio.yaml"
     file.write_text(edited_pool(BASE, made), encoding="utf-8")
@@ -146,7 +146,7 @@ def test_a_new_relation_is_asked_from_the_exported_file(
     store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Fourteen facts of a relation that no pool knows: five heads are kept aside, nine pairs are asked in eight ways."""
-    made = saved(store, RELATION, {}, NEW)
+    made = saved(store, RELATION, {}, TYPED_SENTENCES)
     file, facts = tmp_path / "studio.yaml", tmp_path / "facts.csv"
     file.write_text(edited_pool(BASE, made), encoding="utf-8")
     facts.write_text("head,relation,tail\n" + "".join(f"disease {n},{RELATION},remedy {n}\n" for n in range(14)))
@@ -165,7 +165,7 @@ def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_
     own = own_sentences(BASE, "symptoms")
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
     saved(store, "symptoms", own, changed)
-    made = saved(store, RELATION, {}, NEW)
+    made = saved(store, RELATION, {}, TYPED_SENTENCES)
     assert set(asked_of(made, ["Is-Relieved by"])) == {"symptoms", RELATION}
     assert set(asked_of(made, ["symptoms"])) == {"symptoms"}
     file = tmp_path / "studio.yaml"
@@ -177,7 +177,7 @@ def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_
 
 
 def test_a_file_is_never_larger_than_one_that_is_read() -> None:
-    long = {form: text.replace("relieve", "relieve " + "x" * 900) for form, text in NEW.items()}
+    long = {form: text.replace("relieve", "relieve " + "x" * 900) for form, text in TYPED_SENTENCES.items()}
     with pytest.raises(Mistake, match="more than a pool file may hold: 100 kB"):
         edited_pool(BASE, {f"r {number}": EditedRelation(f"r {number}", {}, long) for number in range(20)})
 
@@ -198,7 +198,7 @@ def begun(services: Services, owner: str = "dora", **sentences: str) -> StudioSh
     rows = [f"disease {n},{name},remedy {n}\n" for n in range(14) for name in (RELATION, "occurs after")]
     file = services.uploads.put(owner, "mine.csv", io.BytesIO(f"head,relation,tail\n{''.join(rows)}".encode()))
     keep_setup(Visitor(services, owner, (owner,), ""), Setup(source={"facts": str(file), "columns": []}))
-    typed = {f"s{number}": {**NEW, **sentences}[form] for number, form in enumerate(FORMS)}
+    typed = {f"s{number}": {**TYPED_SENTENCES, **sentences}[form] for number, form in enumerate(FORMS)}
     return StudioShow(data="own", relation=RELATION, of=f"medfact|{RELATION}", **typed)  # type: ignore[arg-type]
 
 
@@ -261,11 +261,11 @@ def test_many_rounds_of_editing_keep_the_file_of_facts(services: Services, monke
 def test_what_was_typed_of_another_relation_is_not_lost(services: Services) -> None:
     seen = visit(services, begun(services).model_copy(update={"relation": "symptoms"}))[1]
     assert f"What you typed of “{RELATION}” is not saved" in seen.fragments["relation"]
-    assert NEW["none"] in seen.fragments["relation"]
+    assert TYPED_SENTENCES["none"] in seen.fragments["relation"]
     again = visit(services, StudioShow.model_validate(seen.show.model_dump()))[1]
     assert "is not saved" not in again.fragments["relation"]
     other = visit(services, begun(services).model_copy(update={"data": "clinical-core"}))[1]
-    assert NEW["none"] in other.fragments["relation"], "other facts do not take it away"
+    assert TYPED_SENTENCES["none"] in other.fragments["relation"], "other facts do not take it away"
 
 
 def test_why_the_pool_leaves_a_relation_out(services: Services) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import psutil
 import pytest
-from small_models import small_llama
-from waiting import until, wait_for
+from small_models import write_small_llama
+from waiting import wait_for_run, wait_until
 
 from medfact.errors import Mistake
 from medfact.limits import OWN_MACHINE
@@ -52,7 +52,7 @@ def ended(snapshot: Snapshot) -> bool:
 def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> None:
     run = start(RunSpec(model="baseline:negation-cue", limit=10), jobs.store)
     jobs.submit(run)
-    snapshot = wait_for(jobs, run, ended)
+    snapshot = wait_for_run(jobs, run, ended)
     assert (snapshot.state, snapshot.done, snapshot.total) == (COMPLETE, 160, 160)
     assert all(item.answer is not None for item in jobs.store.answers.asked(run))
     live = Reports(jobs.store, jobs).live(run)
@@ -62,23 +62,23 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
 def test_the_process_of_local_models_gives_way_to_the_page(jobs: Jobs) -> None:
     jobs.warm_up("baseline:random")
     process = psutil.Process(jobs._local.pid)
-    until(lambda: process.nice() > psutil.Process().nice())
+    wait_until(lambda: process.nice() > psutil.Process().nice())
 
 
 def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
     run = start(RunSpec(model=model, limit=120, shots=0), jobs.store)
     jobs.submit(run)
-    wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
+    wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     jobs.stop(run)
-    stopped = wait_for(jobs, run, ended)
+    stopped = wait_for_run(jobs, run, ended)
     assert stopped.state == jobs.store.run(run).state == STOPPED
     kept = sum(item.answer is not None for item in jobs.store.answers.asked(run))
     assert 0 < kept < stopped.total
     jobs.submit(run)
     assert Reports(jobs.store, jobs).live(run).going, "a page looks before the model's process has taken the run up"
     before = {item.statement.statement_id: item.answer for item in jobs.store.answers.asked(run) if item.answer is not None}
-    wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
+    wait_for_run(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
     after = {item.statement.statement_id: item.answer for item in jobs.store.answers.asked(run)}
     assert before.items() <= after.items(), "only what was pending is asked again"
 
@@ -90,22 +90,22 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(
     first run by itself.
     """
     monkeypatch.setattr("medfact.runs.jobs.manager.STOP_SECONDS", 60.0)
-    folder = small_llama(tmp_path / "model", lean=4.0)
+    folder = write_small_llama(tmp_path / "model", lean=4.0)
     first, second = (start(RunSpec(model=f"hf:{folder}", limit=60, shots=0), jobs.store) for _ in range(2))
     jobs.submit(first)
-    told = wait_for(jobs, first, lambda snapshot: snapshot.loading is not None)
+    told = wait_for_run(jobs, first, lambda snapshot: snapshot.loading is not None)
     assert told.loading in {"checking the model", "loading the weights"}
-    wait_for(jobs, first, lambda snapshot: snapshot.done > 0)
+    wait_for_run(jobs, first, lambda snapshot: snapshot.done > 0)
     jobs.stop(first)
-    assert wait_for(jobs, first, ended).state == STOPPED
+    assert wait_for_run(jobs, first, ended).state == STOPPED
     shutil.rmtree(folder)
     jobs.submit(second)
-    assert wait_for(jobs, second, ended).state == COMPLETE
+    assert wait_for_run(jobs, second, ended).state == COMPLETE
 
 
 def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
     kept = ModelCache()
-    spec = f"hf:{small_llama(tmp_path / 'model')}"
+    spec = f"hf:{write_small_llama(tmp_path / 'model')}"
     model = weakref.ref(kept.load(spec).model)
     assert kept.load(spec).model is model()
     kept.release()
@@ -134,9 +134,9 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     monkeypatch.setitem(sys.modules, "spaces", spaces)
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
     monkeypatch.setattr("medfact.models.local.zero_gpu.USED_SHARE", 1e-9)
-    run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
+    run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
-    assert wait_for(jobs, run, ended).state == COMPLETE
+    assert wait_for_run(jobs, run, ended).state == COMPLETE
     assert [prompts for _, prompts in asked if prompts] == [16 - n for n in range(16)]
     assert asked[0][0] == FIRST_SECONDS
     assert {seconds for seconds, _ in asked[1:]} <= set(range(SHORTEST_SECONDS, LONGEST_SECONDS + 1))
@@ -144,12 +144,12 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
     run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
     jobs.submit(run)
-    wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
+    wait_for_run(jobs, run, lambda snapshot: snapshot.done > 0)
     os.kill(jobs._local.pid, signal.SIGKILL)
-    failed = wait_for(jobs, run, ended)
+    failed = wait_for_run(jobs, run, ended)
     assert failed.state == jobs.store.run(run).state == FAILED_RUN
     assert "was killed" in (failed.reason or "")
     assert any(item.answer is not None for item in jobs.store.answers.asked(run))
@@ -160,20 +160,20 @@ def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jo
 def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_path: Path) -> None:
     run = start(RunSpec(model=f"hf:{tmp_path}", limit=10), jobs.store)
     jobs.submit(run)
-    failed = wait_for(jobs, run, ended)
+    failed = wait_for_run(jobs, run, ended)
     assert failed.state == FAILED_RUN
     assert "contains no causal language model" in (failed.reason or "")
     assert "\n" not in (failed.reason or "\n")
 
 
 def test_stop_before_its_turn_asks_nothing(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
+    model = f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}"
     first, second = (start(RunSpec(model=model, limit=20, shots=0), jobs.store) for _ in range(2))
     jobs.submit(first)
     jobs.submit(second)
     jobs.stop(second)
     jobs.stop(first)
-    assert wait_for(jobs, second, ended).done == 0
+    assert wait_for_run(jobs, second, ended).done == 0
     assert jobs.store.run(second).state == STOPPED
 
 
@@ -182,18 +182,18 @@ ENDLESS = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% 
 
 
 def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = small_llama(tmp_path / "endless", chat=True)
+    folder = write_small_llama(tmp_path / "endless", chat=True)
     (folder / "chat_template.jinja").write_text(ENDLESS)
     monkeypatch.setattr("medfact.runs.jobs.manager.LOOK_SECONDS", 0.2)
     monkeypatch.setattr("medfact.runs.jobs.manager.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
     jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     try:
         endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)
-        next_one = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'quick', lean=4.0)}", limit=2, shots=0), jobs.store)
+        next_one = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'quick', lean=4.0)}", limit=2, shots=0), jobs.store)
         jobs.submit(endless)
         jobs.submit(next_one)
-        assert "gave no sign for minutes" in (wait_for(jobs, endless, ended).reason or "")
-        assert wait_for(jobs, next_one, ended).state == COMPLETE
+        assert "gave no sign for minutes" in (wait_for_run(jobs, endless, ended).reason or "")
+        assert wait_for_run(jobs, next_one, ended).state == COMPLETE
     finally:
         jobs.close()
 
@@ -203,15 +203,15 @@ def test_another_program_stops_a_run(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'jobs.db'}"
     one, other = Jobs(Store(url)), Jobs(Store(url))
     try:
-        run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=200, shots=5), one.store)
+        run = start(RunSpec(model=f"hf:{write_small_llama(tmp_path / 'model', lean=4.0)}", limit=200, shots=5), one.store)
         one.submit(run)
-        wait_for(one, run, lambda snapshot: snapshot.done > 0)
+        wait_for_run(one, run, lambda snapshot: snapshot.done > 0)
         other.stop(run)
-        stopped = wait_for(one, run, ended, 20)
+        stopped = wait_for_run(one, run, ended, 20)
         assert (stopped.state, other.store.run(run).state) == (STOPPED, STOPPED)
         assert 0 < stopped.done < stopped.total
         other.submit(run)
-        assert wait_for(other, run, lambda snapshot: snapshot.done > stopped.done).state == RUNNING
+        assert wait_for_run(other, run, lambda snapshot: snapshot.done > stopped.done).state == RUNNING
     finally:
         one.close()
         other.close()

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService
-from pushed import TEXTS, Pushable, Right
-from recorded import finished, recorded
-from small_facts import rows_of_facts, write_csv
-from small_models import small_llama
+from pushed import PUSHES_BY_TEXT, PushedModel, PushRule
+from recorded import complete_run, finished_event
+from small_facts import make_fact_rows, write_csv
+from small_models import write_small_llama
 
 from medfact.cli import progress
 from medfact.errors import Mistake
@@ -46,7 +46,7 @@ TWO = ("doubt", "authority")
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
     """Twenty diseases, each with one symptom."""
-    rows = [row for row in rows_of_facts(20) if row["relation"] == "symptoms"][::2]
+    rows = [row for row in make_fact_rows(20) if row["relation"] == "symptoms"][::2]
     return write_csv(tmp_path / "twenty.csv", rows)
 
 
@@ -59,10 +59,10 @@ def knows(item: Asked) -> bool:
     return int(item.statement.fact.head[-2:]) % 2 == 0
 
 
-def pressed_run(store: Store, facts: Path, right: Right, **more: Any) -> tuple[Run, Pushable, Pressure]:
+def pressed_run(store: Store, facts: Path, right: PushRule, **more: Any) -> tuple[Run, PushedModel, Pressure]:
     made = start(spec_of(facts, **more), store)
-    model = Pushable.of(made, store, right)
-    last = finished(answer(made, store, load=model.load))
+    model = PushedModel.for_run(made, store, right)
+    last = finished_event(answer(made, store, load=model.load))
     assert (last.state, last.failed) == (COMPLETE, 0)
     record = store.run(made)
     found = pressure_of(record, board_of(store, made).records(), store)
@@ -113,7 +113,7 @@ HALF = 0.5
     ],
 )
 def test_scripted_models_give_the_figures_worked_by_hand(
-    right: Right, expected: dict[str, tuple[tuple[Any, ...], ...]], store: Store, facts: Path
+    right: PushRule, expected: dict[str, tuple[tuple[Any, ...], ...]], store: Store, facts: Path
 ) -> None:
     _, model, found = pressed_run(store, facts, right, pressure=TWO)
     assert (found.mastered.value, found.mastered.n) == (HALF, 40)
@@ -128,16 +128,16 @@ def test_scripted_models_give_the_figures_worked_by_hand(
             assert figures(one) == expected[kind][turn - 1], (kind, turn)
             for name, place in (("held", 0), ("yields_to_truth", 1), ("mastered_and_held", 3)):
                 assert one.less_control[name].value == figures(one)[place] - figures(control)[place]
-    assert len(model.asked) == 320 + 320 * 3 * ROUNDS
-    assert max(Counter(model.asked).values()) == 1
+    assert len(model.texts) == 320 + 320 * 3 * ROUNDS
+    assert max(Counter(model.texts).values()) == 1
 
 
 def test_a_random_model_gives_what_its_coins_fell_on(store: Store, facts: Path) -> None:
     randomness = random.Random(5)
     _, model, found = pressed_run(store, facts, lambda item, push, was: randomness.random() < 0.5, pressure=("doubt",))
-    first = {statement: right for (statement, _, turn), right in model.said.items() if not turn}
+    first = {statement: right for (statement, _, turn), right in model.was_right.items() if not turn}
     for one in found.after:
-        then = {statement: right for (statement, *push), right in model.said.items() if push == [one.kind, one.round]}
+        then = {statement: right for (statement, *push), right in model.was_right.items() if push == [one.kind, one.round]}
         stays, mends = (Counter(then[name] for name, right in first.items() if right is was) for was in (True, False))
         assert one.held.value == pytest.approx(stays[True] / stays.total())
         assert one.yields_to_truth.value == pytest.approx(mends[True] / mends.total())
@@ -154,7 +154,7 @@ def test_unreadable_answers_are_not_pushed_and_unreadable_replies_are_not_right(
     _, model, found = pressed_run(store, facts, right, pressure=("doubt",))
     doubt = found.of("doubt", 1)
     assert (doubt.held.value, doubt.held.n) == (0.0, 304)
-    assert len(model.asked) == 320 + 304 * 2 * ROUNDS
+    assert len(model.texts) == 320 + 304 * 2 * ROUNDS
 
 
 def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: Path) -> None:
@@ -167,16 +167,16 @@ def test_who_falls_silent_does_not_hold_in_the_next_round(store: Store, facts: P
         return None if silent else True
 
     made = start(spec_of(facts, pressure=("doubt",)), store)
-    model = Pushable.of(made, store, right)
-    model.unread = "<think>hmm</think>"
-    last = finished(answer(made, store, load=model.load))
+    model = PushedModel.for_run(made, store, right)
+    model.unreadable_reply = "<think>hmm</think>"
+    last = finished_event(answer(made, store, load=model.load))
     assert last.state == COMPLETE
     found = pressure_of(store.run(made), board_of(store, made).records(), store)
     for turn in (1, 2):
         doubt = found.of("doubt", turn)
         assert (doubt.held.value, doubt.held.n) == (pytest.approx(32 / 320), 320)
         assert doubt.diagnosis == UNREADABLE_AFTER
-    assert len(model.asked) == 320 + 320 * 2 + 320 + 32
+    assert len(model.texts) == 320 + 320 * 2 + 320 + 32
 
 
 # ------------------------------------------------------------------------------------------------ what is asked
@@ -227,14 +227,14 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
     with MockService(Behaviour()) as service:
         own = ServiceSettings(base_url=service.base_url, key="k", timeout=10)
         spec = spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own)
-        last = finished(run(spec, store))
+        last = finished_event(run(spec, store))
         assert (last.state, last.failed) == (COMPLETE, 0)
         calls = [call.body["messages"] for call in service.calls]
     by_length = Counter(map(len, calls))
     assert by_length == {1: 32, 3: 64, 5: 64}
     for turns in calls:
         assert [turn["role"] for turn in turns] == ["user", "assistant", "user", "assistant", "user"][: len(turns)]
-        kinds = [TEXTS[turn["content"]] for turn in turns[2::2]]
+        kinds = [PUSHES_BY_TEXT[turn["content"]] for turn in turns[2::2]]
         assert [push.round for push in kinds] == list(range(1, len(kinds) + 1))
         assert len({push.kind for push in kinds}) <= 1
     bill = bill_of(store.run(last.run), store)
@@ -245,9 +245,9 @@ def test_a_service_gets_turns_of_a_chat_and_is_paid_for_them(store: Store, facts
 def test_a_service_that_completes_texts_goes_on_with_one_and_the_report_says_so(store: Store, facts: Path) -> None:
     with MockService(Behaviour()) as service:
         own = ServiceSettings(base_url=service.base_url, key="k", timeout=10, completions=True)
-        last = finished(run(spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own), store))
+        last = finished_event(run(spec_of(facts, ("doubt",), model="openai:m", limit=2, service=own), store))
         prompts = [str(call.body["prompt"]) for call in service.calls]
-    assert sum(prompt.endswith(tuple(TEXTS)) for prompt in prompts) >= 128
+    assert sum(prompt.endswith(tuple(PUSHES_BY_TEXT)) for prompt in prompts) >= 128
     record = store.run(last.run)
     assert IN_A_TEXT in record.notes
     assert "each push stands in a text that it goes on with" in report_text(report_of(store, record))
@@ -284,7 +284,7 @@ def test_what_cannot_be_pushed_is_refused_before_anything_is_recorded(
 @pytest.mark.parametrize("after", [1, 2, 5])
 def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store: Store, facts: Path) -> None:
     made = start(spec_of(facts, ("doubt",)), store)
-    model = Pushable.of(made, store, yields_to_all)
+    model = PushedModel.for_run(made, store, yields_to_all)
     saved: list[Event] = []
 
     def enough(event: Event) -> bool:
@@ -296,10 +296,10 @@ def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store:
     events.close()  # type: ignore[attr-defined]
     assert store.run(made).state == STOPPED
     kept = {(place, one.kind, one.round) for place, answers in store.pushes.of(made).items() for one in answers}
-    asked_before = Counter(model.asked)
-    last = finished(answer(made, store, load=model.load))
+    asked_before = Counter(model.texts)
+    last = finished_event(answer(made, store, load=model.load))
     assert last.state == COMPLETE
-    again = Counter(model.asked) - asked_before
+    again = Counter(model.texts) - asked_before
     assert sum(again.values()) == 320 * 2 * ROUNDS - len(kept)
     of = store.pushes.of(made)
     assert sum(map(len, of.values())) == 320 * 2 * ROUNDS
@@ -308,19 +308,19 @@ def test_a_run_that_is_cut_off_goes_on_and_asks_nothing_twice(after: int, store:
 
 def test_a_failed_push_is_asked_again_and_its_second_round_follows(store: Store, facts: Path) -> None:
     made = start(spec_of(facts, ("doubt",), limit=2), store)
-    model = Pushable.of(made, store, stubborn)
-    model.fails = lambda text: text.endswith(pushes()["doubt"][0].text)
-    last = finished(answer(made, store, load=model.load))
+    model = PushedModel.for_run(made, store, stubborn)
+    model.is_failing = lambda text: text.endswith(pushes()["doubt"][0].text)
+    last = finished_event(answer(made, store, load=model.load))
     assert (last.state, last.failed, last.commonest) == (COMPLETE, 32, ("timed out", 32))
-    model.fails, before = (lambda text: False), len(model.asked)
-    last = finished(answer(made, store, load=model.load))
-    assert (last.failed, len(model.asked) - before) == (0, 64)
+    model.is_failing, before = (lambda text: False), len(model.texts)
+    last = finished_event(answer(made, store, load=model.load))
+    assert (last.failed, len(model.texts) - before) == (0, 64)
     assert {one.answer.failure for answers in store.pushes.of(made).values() for one in answers} == {None}
 
 
 def test_a_run_without_pressure_reports_none(store: Store, facts: Path) -> None:
     made = start(spec_of(facts, ()), store)
-    list(answer(made, store, load=Pushable.of(made, store, stubborn).load))
+    list(answer(made, store, load=PushedModel.for_run(made, store, stubborn).load))
     record = store.run(made)
     assert report_of(store, record).pressure is None
     assert store.pushes.of(made) == {}
@@ -337,14 +337,14 @@ def test_a_run_without_pressure_reports_none(store: Store, facts: Path) -> None:
 def test_a_local_model_answers_alike_with_and_without_shared_beginnings(
     chat: bool, store: Store, facts: Path, tmp_path: Path
 ) -> None:
-    folder = small_llama(tmp_path / "llama", chat=chat, lean=3.0)
+    folder = write_small_llama(tmp_path / "llama", chat=chat, lean=3.0)
     options: Any = {"placement": Placement(device="cpu", dtype="float32")}
     shared, alone = (load_model(f"hf:{folder}", **options) for _ in range(2))
     found = []
     for model, packs in ((shared, True), (alone, False)):
         model.max_tokens = 8  # a random model would go on and on
         model.__dict__["packs_well"] = packs  # as if the architecture allowed it, or did not
-        made = recorded(
+        made = complete_run(
             spec_of(facts, ("doubt",), model=f"hf:{folder}", limit=2), store, load=lambda *_, model=model, **__: model
         )
         found.append({(place, one.kind, one.round): one.answer for place, of in store.pushes.of(made).items() for one in of})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, Request, delta, events, said
+from odd_service import Reply, Request, ScriptedService, chat_reply, delta_event, event_stream
 
 from medfact.exchange import import_run
 from medfact.store import Store
@@ -26,19 +26,19 @@ def tokens_of(request: Request) -> int:
 def asked(medfact: Any, url: str, tmp_path: Path) -> Callable[..., Any]:
     """Asks 4 facts, of which each has 8 statements, at a service: the outcome of `run`."""
 
-    def ask(service: OddService, *more: object) -> Any:
+    def ask(service: ScriptedService, *more: object) -> Any:
         address = f"m@{service.base_url}"
         return medfact("run", "--model", address, "--limit", 2, "--shots", 0, "--yes", "--db", url, *more)
 
     return ask
 
 
-def counting(counts: Counts) -> OddService:
+def counting(counts: Counts) -> ScriptedService:
     def reply(request: Request) -> Reply:
         counted = counts(request)
-        return Reply(said("True", usage={"prompt_tokens": counted, "completion_tokens": 1, "total_tokens": counted + 1}))
+        return Reply(chat_reply("True", usage={"prompt_tokens": counted, "completion_tokens": 1, "total_tokens": counted + 1}))
 
-    return OddService(reply)
+    return ScriptedService(reply)
 
 
 def corpus(folder: Path) -> Path:
@@ -82,29 +82,29 @@ def test_other_counts_are_not_noted(counts: Counts, asked: Callable[..., Any], t
 
 
 def in_body(host: str) -> Reply:
-    return Reply({**said("True"), "provider": host})
+    return Reply({**chat_reply("True"), "provider": host})
 
 
 def in_choice(host: str) -> Reply:
-    body = said("True")
+    body = chat_reply("True")
     body["choices"][0]["provider"] = host
     return Reply(body)
 
 
 def in_stream(host: str) -> Reply:
-    parts = [{**delta(content="True"), "provider": host}, delta("stop")]
-    return Reply(events(*parts), headers={"Content-Type": "text/event-stream"})
+    parts = [{**delta_event(content="True"), "provider": host}, delta_event("stop")]
+    return Reply(event_stream(*parts), headers={"Content-Type": "text/event-stream"})
 
 
 def in_header(host: str) -> Reply:
-    return Reply(said("True"), headers={"X-Inference-Provider": host})
+    return Reply(chat_reply("True"), headers={"X-Inference-Provider": host})
 
 
 @pytest.mark.parametrize("told", [in_body, in_choice, in_stream, in_header])
 def test_the_hosts_behind_a_router_are_kept_and_shown(
     told: Callable[[str], Reply], asked: Callable[..., Any], medfact: Any, url: str, tmp_path: Path
 ) -> None:
-    with OddService(lambda request: told("Together" if request.number % 4 == 0 else "DeepInfra")) as service:
+    with ScriptedService(lambda request: told("Together" if request.number % 4 == 0 else "DeepInfra")) as service:
         outcome = asked(service)
     assert outcome.code == 0, outcome.err
     (run,) = (row["run"] for row in outcome.rows)
@@ -121,11 +121,11 @@ def test_the_hosts_behind_a_router_are_kept_and_shown(
 
 
 def test_one_host_is_no_note_and_none_no_sentence(asked: Callable[..., Any], medfact: Any, url: str) -> None:
-    with OddService(in_body("DeepInfra")) as service:
+    with ScriptedService(in_body("DeepInfra")) as service:
         outcome = asked(service)
     assert "Several hosts" not in outcome.err
     report = json.loads(medfact("report", outcome.rows[0]["run"], "--json", "--db", url).out)
     assert report["service"]["upstreams"] == {"DeepInfra": 32}
-    with OddService(Reply(said("True"))) as service:
+    with ScriptedService(Reply(chat_reply("True"))) as service:
         outcome = asked(service, "--seed", 1)
     assert "Answered by" not in medfact("report", outcome.rows[0]["run"], "--db", url).out

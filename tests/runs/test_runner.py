@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from recorded import recorded
-from small_facts import Answerer, facts_of, rows_of_facts, write_csv
+from recorded import complete_run
+from small_facts import StubModel, make_fact_rows, make_facts, write_csv
 
 from medfact.answers import Demonstration, read_answer
 from medfact.datasets import Collection, select
@@ -24,7 +24,7 @@ from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
 
-KNOWN = {(row["head"], row["tail"]) for row in rows_of_facts()}
+KNOWN = {(row["head"], row["tail"]) for row in make_fact_rows()}
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_what_was_loaded_is_recorded(spec: RunSpec, store: Store) -> None:
 def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) -> None:
     replies = ["True, it is.\n", "No", "I would rather not say.", ""]
     run_id = start(spec, store)
-    list(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.statement) % 4]).load))
+    list(answer(run_id, store, load=StubModel(lambda prompt: replies[len(prompt.statement) % 4]).load))
     given = [item.answer for item in store.answers.asked(run_id)]
     assert {a.raw for a in given} == set(replies)
     assert all(a.answer is read_answer(a.raw) for a in given)
@@ -110,16 +110,16 @@ def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) ->
 
 
 def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store) -> None:
-    def keys(model: Answerer, given: RunSpec = spec) -> list[str]:
+    def keys(model: StubModel, given: RunSpec = spec) -> list[str]:
         run_id = start(given, store)
         list(answer(run_id, store, load=model.load))
         return [item.answer.key for item in store.answers.asked(run_id)]
 
-    first = keys(Answerer())
+    first = keys(StubModel())
     assert len(set(first)) == len(first)
-    assert keys(Answerer(lambda prompt: "False")) == first
-    assert set(keys(Answerer(spec="another"))).isdisjoint(first)
-    assert set(keys(Answerer(chat=True))).isdisjoint(first)
+    assert keys(StubModel(lambda prompt: "False")) == first
+    assert set(keys(StubModel(spec="another"))).isdisjoint(first)
+    assert set(keys(StubModel(chat=True))).isdisjoint(first)
 
 
 # ------------------------------------------------------------------------- breaks, failures
@@ -128,19 +128,19 @@ def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store)
 def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: str) -> None:
     store = Store(either_url)
     run_id = start(spec, store)
-    model = Answerer()
+    model = StubModel()
     events = answer(run_id, store, load=model.load)
     next(events), next(events), next(events)  # the start and two batches; then its user goes away
     events.close()
     assert store.run(run_id).state == STOPPED
     first = [item.answer for item in store.answers.asked(run_id)][: 2 * BATCH]
-    assert len(model.asked) == 2 * BATCH
+    assert len(model.prompts) == 2 * BATCH
 
-    later = Answerer(lambda prompt: "False")
+    later = StubModel(lambda prompt: "False")
     started, *_, finished = list(answer(run_id, Store(store.url), load=later.load))
     assert (started.answered, finished.state) == (2 * BATCH, COMPLETE)
-    assert len(later.asked) == 432 - 2 * BATCH
-    assert {p.content for p in later.asked}.isdisjoint(p.content for p in model.asked)
+    assert len(later.prompts) == 432 - 2 * BATCH
+    assert {p.content for p in later.prompts}.isdisjoint(p.content for p in model.prompts)
     asked = store.answers.asked(run_id)
     assert len(asked) == 432
     assert [item.answer for item in asked][: 2 * BATCH] == first
@@ -148,11 +148,11 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
 
 
 def test_a_finished_run_is_left_as_it_is(spec: RunSpec, store: Store) -> None:
-    run_id = recorded(spec, store)
+    run_id = complete_run(spec, store)
     before = store.run(run_id), store.answers.asked(run_id)
-    model = Answerer()
+    model = StubModel()
     started, finished = list(answer(run_id, store, load=model.load))
-    assert (started.answered, finished.state, model.asked) == (432, COMPLETE, [])
+    assert (started.answered, finished.state, model.prompts) == (432, COMPLETE, [])
     assert (store.run(run_id), store.answers.asked(run_id)) == before
 
 
@@ -161,17 +161,17 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
         return Completion(None, failure="timed out") if "disease03" in prompt.statement else "True"
 
     run_id = start(spec, store)
-    finished = list(answer(run_id, store, load=Answerer(reply).load))[-1]
+    finished = list(answer(run_id, store, load=StubModel(reply).load))[-1]
     failed = [item for item in store.answers.asked(run_id) if "disease03" in item.statement.text]
     assert failed
     assert (finished.state, finished.failed) == (COMPLETE, len(failed))
     for item in failed:
         assert (item.answer.answer, item.answer.raw, item.answer.failure) == (None, None, "timed out")
 
-    again = Answerer()
+    again = StubModel()
     started, *_, finished = list(answer(run_id, store, load=again.load))
     assert (started.answered, finished.failed) == (432 - len(failed), 0)
-    assert len(again.asked) == len(failed)
+    assert len(again.prompts) == len(failed)
     assert all(item.answer.failure is None for item in store.answers.asked(run_id))
 
 
@@ -184,7 +184,7 @@ def test_a_run_that_is_stopped_says_so_and_goes_on_later(spec: RunSpec, store: S
 
 
 def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, store: Store) -> None:
-    def load(spec: str, **placed: object) -> Answerer:
+    def load(spec: str, **placed: object) -> StubModel:
         raise ModelError("The folder has no weights.", "Choose another.")
 
     run_id = start(spec, store)
@@ -198,10 +198,10 @@ def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, stor
 
 
 def test_what_was_answered_is_kept_when_a_model_breaks(spec: RunSpec, store: Store) -> None:
-    model = Answerer()
+    model = StubModel()
 
     def reply(prompt: Prompt) -> str:
-        if len(model.asked) > BATCH:
+        if len(model.prompts) > BATCH:
             raise ModelError("The model is gone.")
         return "True"
 
@@ -335,10 +335,10 @@ def test_no_demonstration_has_a_head_under_test(seed: int, facts_file: Path) -> 
 
 def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) -> None:
     run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5}), store)
-    model = Answerer()
+    model = StubModel()
     list(answer(run_id, store, load=model.load))
     prefixes: defaultdict[str, set[str]] = defaultdict(set)
-    for item, prompt in zip(store.answers.asked(run_id), model.asked, strict=True):
+    for item, prompt in zip(store.answers.asked(run_id), model.prompts, strict=True):
         prefix, _, last = prompt.content.rpartition("\n")
         assert last.startswith(item.statement.text.removesuffix("."))
         assert prefix.count("\n") == 4
@@ -350,10 +350,10 @@ def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) 
 
 def test_a_chat_model_gets_messages(spec: RunSpec, store: Store) -> None:
     run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5, "limit": 1}), store)
-    model = Answerer(chat=True)
+    model = StubModel(chat=True)
     list(answer(run_id, store, load=model.load))
-    assert len(model.asked) == 16
-    for prompt in model.asked:
+    assert len(model.prompts) == 16
+    for prompt in model.prompts:
         assert [message["role"] for message in prompt.content] == ["user", "assistant"] * 5 + ["user"]
     assert store.run(run_id).chat is True
 
@@ -382,7 +382,7 @@ def test_the_protocol_decides_on_shots_and_negatives_unless_they_are_given(facts
 
 
 def test_selection_and_plan_agree(facts_file: Path, store: Store) -> None:
-    facts = facts_of(rows_of_facts())
+    facts = make_facts(make_fact_rows())
     given = Collection("small", facts, KnowledgeBase(facts))
     chosen = select(given, negatives=1, held_out_heads=5, seed=0, limit=7)
     made = planned(facts_file, limit=7)

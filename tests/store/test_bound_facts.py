@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_lines import FACTS, PLAN, a_run, exported, lines_of, packed, statements_in, taken
+from run_lines import FACTS, PLAN, export_run_file, import_run_file, pack_lines, parse_lines, statement_lines, store_stopped_run
 from run_lines import environment as environment
 
 from medfact.errors import Mistake
@@ -31,13 +31,13 @@ def a_bound_run(store: Store, **bounds: str) -> str:
     facts = [replace(FACTS[0], **bounds, fact_id="")]
     facts.append(replace(facts[0].negative("old drug", None, 1), until="2004"))
     words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements(facts))
-    return a_run(store, plan=replace(PLAN, statements=words))
+    return store_stopped_run(store, plan=replace(PLAN, statements=words))
 
 
 def test_time_place_and_people_are_kept_and_go_along_in_a_file(store: Store, other: Store) -> None:
     run = a_bound_run(store, region="Japan", population="children")
-    data = exported(store, run)
-    taken(other, data)
+    data = export_run_file(store, run)
+    import_run_file(other, data)
     assert other.answers.facts(run) == store.answers.facts(run)
     true, false = other.answers.facts(run)
     assert (true.region, true.population, true.until) == ("Japan", "children", None)
@@ -46,17 +46,17 @@ def test_time_place_and_people_are_kept_and_go_along_in_a_file(store: Store, oth
 
 
 def test_a_file_without_them_does_not_name_them(store: Store) -> None:
-    lines = lines_of(exported(store, a_run(store)))
-    assert not any(name in statement for statement in statements_in(lines) for name in NEW)
+    lines = parse_lines(export_run_file(store, store_stopped_run(store)))
+    assert not any(name in statement for statement in statement_lines(lines) for name in NEW)
 
 
 def test_a_file_whose_fact_was_moved_elsewhere_is_refused(store: Store, other: Store) -> None:
     """The place is a part of what the fact says, and of its id."""
-    lines = lines_of(exported(store, a_bound_run(store, region="Japan")))
-    for statement in statements_in(lines):
+    lines = parse_lines(export_run_file(store, a_bound_run(store, region="Japan")))
+    for statement in statement_lines(lines):
         statement["region"] = "Norway"
     with pytest.raises(Mistake, match="the id of its fact is another fact's"):
-        taken(other, packed(lines))
+        import_run_file(other, pack_lines(lines))
 
 
 def bound_sheet(*regions: str | None) -> Sheet:

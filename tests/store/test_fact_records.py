@@ -11,10 +11,10 @@ from dataclasses import fields, replace
 
 import pytest
 import sqlalchemy as sql
-from browser import served
-from databases import working_on
+from browser import serve_app
+from databases import begin_transaction
 from visitors import Visitor
-from waiting import until
+from waiting import wait_until
 
 from medfact.datasets import load_bundled
 from medfact.exchange.rows import fact_rows
@@ -89,10 +89,10 @@ def test_facts_that_no_run_and_no_verdict_needs_are_erased(either_url: str) -> N
     first, second = a_run_of(store, FACT, FALSE), a_run_of(store, replace(FACT, source="another edition"), FALSE)
     store.disk.erase([first])
     assert [fact.source for fact in store.answers.facts(second)] == ["another edition", None]
-    with working_on(either_url) as connection:
+    with begin_transaction(either_url) as connection:
         assert sorted(connection.execute(sql.text("SELECT source FROM facts")).scalars(), key=str) == [None, "another edition"]
     store.disk.erase([second])
-    with working_on(either_url) as connection:
+    with begin_transaction(either_url) as connection:
         for table in ("facts", "run_facts", "statements"):
             assert connection.execute(sql.text(f"SELECT count(*) FROM {table}")).scalar() == 0
 
@@ -110,7 +110,7 @@ FORGED = "RETRACTED"
 
 @pytest.fixture(scope="module")
 def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("laptop")) as address:
+    with serve_app(tmp_path_factory.mktemp("laptop")) as address:
         yield address
 
 
@@ -128,12 +128,14 @@ def forged_table() -> bytes:
 def told_of(visitor: Visitor, run: str) -> str:
     """All that pages and files say of a run."""
     told = gzip.decompress(visitor.http.get(f"/export/{run}").content).decode()
-    told += json.dumps(visitor.look(run=run, tab="facts", fact=0)) + json.dumps(visitor.look("review", run=run, data="run"))
+    told += json.dumps(visitor.fetch_page(run=run, tab="facts", fact=0)) + json.dumps(
+        visitor.fetch_page("review", run=run, data="run")
+    )
     return told + visitor.http.get(f"/download/{run}/report.html").text
 
 
 def ended(visitor: Visitor, run: str) -> str:
-    until(lambda: "complete" in str(visitor.look("runs")["fragments"]["runs"]))
+    wait_until(lambda: "complete" in str(visitor.fetch_page("runs")["fragments"]["runs"]))
     return run
 
 
@@ -160,7 +162,9 @@ def test_a_strangers_file_changes_nothing_in_others_runs(laptop: str) -> None:
                 if "statement" in line and not line["statement"]["positive"]:
                     line["statement"] |= columns
             data = gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in forged))
-            said[name] = str(stranger.act("bring", stranger.upload("run.gz", data), of="runs")["fragments"]["said"])
+            said[name] = str(
+                stranger.press_button("bring", stranger.upload("run.gz", data), page_name="runs")["fragments"]["said"]
+            )
         assert "is no negative of its fact" in said["head"]
         assert "Imported" in said["source"]
         assert FORGED in told_of(stranger, own[::-1])

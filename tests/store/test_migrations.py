@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from databases import shape, working_on
+from databases import begin_transaction, describe_schema
 
 import medfact
 import medfact.store.database
@@ -44,7 +44,7 @@ def add_mood(connection: sql.Connection) -> None:
 
 
 def columns_of(url: str, table: str) -> set[str]:
-    return {name for name, *_ in shape(url)[table]["columns"]}
+    return {name for name, *_ in describe_schema(url)[table]["columns"]}
 
 
 # ------------------------------------------------------------------------- migrations
@@ -52,7 +52,7 @@ def columns_of(url: str, table: str) -> set[str]:
 
 def test_a_migration_is_applied_once(either_url: str, steps: list[migrations.Migration]) -> None:
     Store(either_url)
-    assert shape(either_url)["version"] == [1]
+    assert describe_schema(either_url)["version"] == [1]
     applied = []
 
     @migrations.migration
@@ -63,7 +63,7 @@ def test_a_migration_is_applied_once(either_url: str, steps: list[migrations.Mig
     assert steps == [counted]
     for _ in range(2):
         Store(either_url)
-        assert (shape(either_url)["version"], len(applied)) == ([1, 2], 1)
+        assert (describe_schema(either_url)["version"], len(applied)) == ([1, 2], 1)
     assert "mood" in columns_of(either_url, "runs")
 
 
@@ -73,13 +73,13 @@ def test_a_new_database_needs_no_migration(either_url: str, steps: list[migratio
 
     steps.append(never)
     Store(either_url)
-    assert shape(either_url)["version"] == [2]
+    assert describe_schema(either_url)["version"] == [2]
 
 
 def test_migrations_are_applied_all_or_none(either_url: str, steps: list[migrations.Migration]) -> None:
     """A power cut in the second leaves the database as it was before the first."""
     Store(either_url)
-    before = shape(either_url)
+    before = describe_schema(either_url)
 
     def cut(connection: sql.Connection) -> None:
         connection.execute(sql.text("CREATE TABLE moods (mood TEXT)"))
@@ -88,10 +88,10 @@ def test_migrations_are_applied_all_or_none(either_url: str, steps: list[migrati
     steps += [add_mood, cut]
     with pytest.raises(PowerCut):
         Store(either_url)
-    assert shape(either_url) == before
+    assert describe_schema(either_url) == before
     steps[1] = lambda connection: connection.execute(sql.text("CREATE TABLE moods (mood TEXT)"))
     Store(either_url)
-    assert shape(either_url)["version"] == [1, 2, 3]
+    assert describe_schema(either_url)["version"] == [1, 2, 3]
 
 
 def test_two_that_open_it_at_once_apply_it_once(
@@ -101,7 +101,7 @@ def test_two_that_open_it_at_once_apply_it_once(
     Store(either_url)
     steps.append(add_mood)
     opened_twice_at_once(monkeypatch, either_url, "ALTER TABLE")
-    assert shape(either_url)["version"] == [1, 2]
+    assert describe_schema(either_url)["version"] == [1, 2]
 
 
 # ------------------------------------------------------------------------- databases of other versions
@@ -132,12 +132,12 @@ def test_a_database_of_a_development_version_is_refused_and_not_changed(tmp_path
 
 @pytest.mark.parametrize("number", [1, 23])
 def test_it_is_known_by_its_table_whatever_its_number(number: int, either_url: str) -> None:
-    with working_on(either_url) as connection:
+    with begin_transaction(either_url) as connection:
         connection.execute(sql.text("CREATE TABLE schema_version (version INTEGER)"))
         connection.execute(sql.text(f"INSERT INTO schema_version VALUES ({number})"))
     with pytest.raises(StoreError, match=REFUSED):
         Store(either_url)
-    with working_on(either_url) as connection:
+    with begin_transaction(either_url) as connection:
         assert sql.inspect(connection).get_table_names() == ["schema_version"]
 
 
@@ -178,7 +178,7 @@ def test_a_new_database_whose_creation_is_broken_off_can_be_created(
         with pytest.raises(PowerCut):
             opened_with(monkeypatch, url, cut)
         assert Store(url).runs() == [], seen[place]
-        assert shape(url) == shape(whole), seen[place]
+        assert describe_schema(url) == describe_schema(whole), seen[place]
 
 
 def opened_twice_at_once(monkeypatch: pytest.MonkeyPatch, url: str, first_word: str) -> None:
@@ -209,7 +209,7 @@ def opened_twice_at_once(monkeypatch: pytest.MonkeyPatch, url: str, first_word: 
 
 def test_two_that_create_one_at_once_both_can(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened_twice_at_once(monkeypatch, either_url, "CREATE TABLE")
-    assert shape(either_url)["version"] == [1]
+    assert describe_schema(either_url)["version"] == [1]
     assert Store(either_url).runs() == []
 
 
@@ -217,4 +217,4 @@ def test_two_processes_that_create_one_at_once_both_can(either_url: str) -> None
     script = f"from medfact.store import Store; print(Store({either_url!r}).runs())"
     made = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=ROOT) for _ in range(2)]
     assert [(process.communicate(timeout=60)[0], process.returncode) for process in made] == [(b"[]\n", 0)] * 2
-    assert shape(either_url)["version"] == [1]
+    assert describe_schema(either_url)["version"] == [1]

@@ -14,7 +14,7 @@ import postgres
 import psutil
 import pytest
 import sqlalchemy
-from postgres import Server
+from postgres import PostgresServer
 
 from medfact.answers import Demonstration
 from medfact.errors import Mistake, StoreError, UnknownName
@@ -643,14 +643,14 @@ def test_passwords_are_not_told(url: str) -> None:
 
 
 @pytest.fixture
-def users(server: Server, connected: None) -> Iterator[Server]:
+def users(server: PostgresServer, connected: None) -> Iterator[PostgresServer]:
     """A server that knows a user with a password, and one who may make nothing."""
-    server.run("CREATE ROLE locked LOGIN PASSWORD 'r1ght'")
-    server.run("CREATE ROLE guest LOGIN")
+    server.execute("CREATE ROLE locked LOGIN PASSWORD 'r1ght'")
+    server.execute("CREATE ROLE guest LOGIN")
     yield server
-    server.run("DROP OWNED BY locked")
-    server.run("DROP ROLE locked")
-    server.run("DROP ROLE guest")
+    server.execute("DROP OWNED BY locked")
+    server.execute("DROP ROLE locked")
+    server.execute("DROP ROLE guest")
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
@@ -661,7 +661,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
     assert "Check that its server runs" in told("postgresql:///x?host=/nowhere")
 
 
-def test_who_may_not_use_a_server_is_told(users: Server) -> None:
+def test_who_may_not_use_a_server_is_told(users: PostgresServer) -> None:
     wrong = told(users.url("locked").replace("locked@", "locked:s3cret@"))
     assert 'password authentication failed for user "locked". Check the user and the password' in wrong
     assert "s3cret" not in wrong
@@ -669,40 +669,42 @@ def test_who_may_not_use_a_server_is_told(users: Server) -> None:
     assert "permission denied for schema public. Let its user create" in told(users.url("guest"))
 
 
-def test_a_password_opens_a_database(users: Server) -> None:
-    url = users.fresh()
-    users.run(f"GRANT ALL ON SCHEMA {url.rpartition('%3D')[2]} TO locked")
+def test_a_password_opens_a_database(users: PostgresServer) -> None:
+    url = users.create_schema()
+    users.execute(f"GRANT ALL ON SCHEMA {url.rpartition('%3D')[2]} TO locked")
     assert Store(url.replace("medfact@", "locked:r1ght@")).runs() == []
 
 
-def test_a_database_that_does_not_exist_on_a_server_is_told(server: Server) -> None:
+def test_a_database_that_does_not_exist_on_a_server_is_told(server: PostgresServer) -> None:
     assert 'database "nothing" does not exist. Create it first (createdb NAME)' in told(server.url(database="nothing"))
 
 
-def test_a_database_that_cannot_hold_all_characters_is_told(server: Server, connected: None) -> None:
-    server.run("CREATE DATABASE narrow TEMPLATE template0 ENCODING 'LATIN1'")
+def test_a_database_that_cannot_hold_all_characters_is_told(server: PostgresServer, connected: None) -> None:
+    server.execute("CREATE DATABASE narrow TEMPLATE template0 ENCODING 'LATIN1'")
     assert "encoding LATIN1" in told(server.url(database="narrow"))
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
 def test_a_servers_address_needs_no_driver(
-    scheme: str, server: Server, connected: None, monkeypatch: pytest.MonkeyPatch
+    scheme: str, server: PostgresServer, connected: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = server.fresh().replace("postgresql+psycopg", scheme)
+    url = server.create_schema().replace("postgresql+psycopg", scheme)
     run = Store(url).start_run(SPEC, PLAN, VERSIONS)
     monkeypatch.setenv("MEDFACT_DATABASE_URL", url)
     assert [r.run for r in Store().runs()] == [run]
 
 
-def test_a_connection_that_a_server_has_dropped_is_made_anew(server: Server, connected: None) -> None:
-    store = Store(server.fresh())
-    server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND datname IS NOT NULL")
+def test_a_connection_that_a_server_has_dropped_is_made_anew(server: PostgresServer, connected: None) -> None:
+    store = Store(server.create_schema())
+    server.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND datname IS NOT NULL"
+    )
     assert store.runs() == []
 
 
 @pytest.mark.parametrize("needed", [False, True])
 def test_tests_of_a_server_are_left_out_only_where_it_is_not_needed(needed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "programs", lambda: None)
-    monkeypatch.setenv(postgres.NEEDED, "1" if needed else "")
-    with pytest.raises(pytest.fail.Exception if needed else pytest.skip.Exception, match="install it"), postgres.running():
+    monkeypatch.setenv(postgres.REQUIRED_VARIABLE, "1" if needed else "")
+    with pytest.raises(pytest.fail.Exception if needed else pytest.skip.Exception, match="install it"), postgres.run_server():
         pass

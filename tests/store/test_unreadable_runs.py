@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from browser import app_at
-from databases import working_on
+from browser import app_fixture
+from databases import begin_transaction
 from visitors import Visitor
 
 from medfact.errors import UnknownName, UnreadableRun
@@ -43,7 +43,7 @@ def asked(store: Store, **settings: Any) -> str:
 
 
 def spoiled(store: Store, run: str, what: str) -> None:
-    with working_on(store.url) as connection:
+    with begin_transaction(store.url) as connection:
         if what in BAD:
             names = ", ".join(f"{name} = :{name}" for name in BAD[what])
             connection.execute(sql.text(f"UPDATE runs SET {names} WHERE run = :run"), {**BAD[what], "run": run})
@@ -85,7 +85,7 @@ def test_it_is_deleted_and_brought_back(what: str, store: Store, medfact: Medfac
     assert medfact("delete", "--restore", bad, "--db", store.url).err == f"restored {bad}\n"
     assert [row["run"] for row in medfact("runs", "--db", store.url).rows] == [good, bad]
     assert medfact("delete", bad, "--db", store.url).code == 0
-    with working_on(store.url) as connection:
+    with begin_transaction(store.url) as connection:
         connection.execute(
             sql.text("UPDATE runs SET deleted_at = '2020-01-01T00:00:00.000+00:00' WHERE run = :run"), {"run": bad}
         )
@@ -95,7 +95,7 @@ def test_it_is_deleted_and_brought_back(what: str, store: Store, medfact: Medfac
 @pytest.mark.parametrize("worker", ["somebody", "a:b:c", ":::", "host:99999999999:1.0", "host:7:1.0/x", "host:7:"])
 def test_a_run_of_nobody_is_interrupted(worker: str, store: Store, medfact: Medfact) -> None:
     run = asked(store)
-    with working_on(store.url) as connection:
+    with begin_transaction(store.url) as connection:
         connection.execute(sql.text("UPDATE runs SET worker = :worker, state = 'running'"), {"worker": worker})
     assert [row["state"] for row in medfact("runs", "--db", store.url).rows] == ["interrupted"]
     assert medfact("delete", run, "--db", store.url).code == 0
@@ -104,7 +104,7 @@ def test_a_run_of_nobody_is_interrupted(worker: str, store: Store, medfact: Medf
 def test_what_was_kept_of_a_run_is_made_anew_where_it_is_damaged(store: Store) -> None:
     run = asked(store)
     before = store.answers.sheet(run).identity.tolist()
-    with working_on(store.url) as connection:
+    with begin_transaction(store.url) as connection:
         connection.execute(sql.text("UPDATE sheets SET columns = :rubbish"), {"rubbish": b"rubbish"})
     assert store.answers.sheet(run).identity.tolist() == Store(store.url).answers.sheet(run).identity.tolist() == before
 
@@ -153,7 +153,7 @@ def laptop_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laptop")
 
 
-laptop = app_at("laptop_home")
+laptop = app_fixture("laptop_home")
 
 
 @pytest.mark.parametrize("what", [*BAD, "facts that are gone"])
@@ -162,7 +162,7 @@ def test_the_page_goes_on_lists_it_and_deletes_it(what: str, laptop: str, laptop
         store = Store(f"sqlite:///{laptop_home / 'medfact.db'}", visitor.owner)
         good, bad = asked(store), asked(store, seed=3)
         spoiled(store, bad, what)
-        shown = visitor.look("runs")["fragments"]["runs"]
+        shown = visitor.fetch_page("runs")["fragments"]["runs"]
         assert good in shown
         assert f'data-key="unread-{bad}"' in shown
         for page, show in (
@@ -172,7 +172,7 @@ def test_the_page_goes_on_lists_it_and_deletes_it(what: str, laptop: str, laptop
             ("runs", {"told": bad, "sort": "score"}),
             ("facts", {"run": bad}),
         ):
-            visitor.look(page, **show)
+            visitor.fetch_page(page, **show)
         for address in (
             "export/{}",
             "download/{}/report.html",
@@ -182,7 +182,7 @@ def test_the_page_goes_on_lists_it_and_deletes_it(what: str, laptop: str, laptop
         ):
             answer = visitor.http.get(f"/{address.format(bad)}")
             assert answer.status_code in (200, 404, 409), (address, answer.text)
-        assert "no such run among yours" in str(stranger.act("delete", bad, of="runs")["fragments"]["said"])
-        assert "Deleted" in str(visitor.act("delete", bad, of="runs")["fragments"]["said"])
-        shown = visitor.look("runs")["fragments"]["runs"]
+        assert "no such run among yours" in str(stranger.press_button("delete", bad, page_name="runs")["fragments"]["said"])
+        assert "Deleted" in str(visitor.press_button("delete", bad, page_name="runs")["fragments"]["said"])
+        shown = visitor.fetch_page("runs")["fragments"]["runs"]
         assert (good in shown, f"unread-{bad}" in shown) == (True, False)

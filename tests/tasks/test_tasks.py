@@ -13,7 +13,7 @@ from typing import Any
 import datasets
 import pytest
 import yaml
-from harnesses import python_of
+from harnesses import interpreter_path
 from small_facts import write_csv
 
 from medfact.assets import ASSETS
@@ -118,9 +118,9 @@ FIFTY = ("--limit", "25")
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The interpreter that has both tools."""
-    if not python_of().exists():
+    if not interpreter_path().exists():
         pytest.skip("lm-eval and Inspect are not installed: python tests/helpers/harnesses.py")
-    return python_of()
+    return interpreter_path()
 
 
 @pytest.fixture

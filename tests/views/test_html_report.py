@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium
+from browser import find_chromium
 from mkj_files import write_mkj
 from pages import HOSTILE
 from playwright.sync_api import Browser, sync_playwright
-from small_facts import Answerer, write_csv
+from small_facts import StubModel, write_csv
 
 from medfact.errors import Mistake
 from medfact.models import Completion, Prompt
@@ -35,7 +35,7 @@ AT = "2026-11-24T02:00:00+00:00"
 def asked(store: Store, **fields: Any) -> str:
     """A run of a model that says True to everything that does not hold the word "not"."""
     run = start(RunSpec(**{"model": "baseline:random", "limit": 12, "shots": 0, **fields}), store)
-    model = Answerer(lambda prompt: str(" not " not in prompt.statement))
+    model = StubModel(lambda prompt: str(" not " not in prompt.statement))
     list(answer(run, store, load=model.load))
     return run
 
@@ -62,7 +62,7 @@ def test_it_says_what_the_report_says(store: Store) -> None:
 
 def test_a_run_that_was_stopped_says_so(store: Store) -> None:
     run = start(RunSpec(model="baseline:random", limit=300, shots=0), store)
-    events = answer(run, store, load=Answerer(lambda prompt: "True").load)
+    events = answer(run, store, load=StubModel(lambda prompt: "True").load)
     while not isinstance(next(events), AnswersSaved):
         pass
     events.close()  # type: ignore[attr-defined]
@@ -194,7 +194,7 @@ def test_the_scores_stand_in_the_order_of_the_page(store: Store) -> None:
 @pytest.fixture(scope="module")
 def offline() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -233,7 +233,7 @@ def test_three_runs_of_60_pairs_print_on_twelve_pages(offline: Browser, store: S
     runs = []
     for model, reply in (("baseline:random", guessing), ("baseline:always-true", guessing), ("baseline:negation-cue", None)):
         runs.append(start(RunSpec(model=model, limit=60, shots=0), store))
-        list(answer(runs[-1], store, **({"load": Answerer(reply).load} if reply else {})))
+        list(answer(runs[-1], store, **({"load": StubModel(reply).load} if reply else {})))
     file = tmp_path / "report.html"
     file.write_text(html_report(store, runs, AT), encoding="utf-8")
     page = offline.new_page()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from app_builders import services as services
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.spec import RunSpec
 from medfact.web.services import Services
@@ -13,4 +13,4 @@ from medfact.web.services import Services
 @pytest.fixture
 def run(services: Services) -> str:
     """Four pairs, of a coin."""
-    return recorded(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
+    return complete_run(RunSpec(model="baseline:random", limit=4, shots=0), services.store)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from waiting import until
+from waiting import wait_until
 
 from medfact import concurrency as places
 from medfact.concurrency import COMPUTE_SLOTS
@@ -71,4 +71,4 @@ def test_it_waits_for_a_place(asked: Callable[[Services, str], int], status: int
         assert not answers
     thread.join(SOON)
     assert answers == [status]
-    until(lambda: places._semaphore.free == COMPUTE_SLOTS)
+    wait_until(lambda: places._semaphore.free == COMPUTE_SLOTS)

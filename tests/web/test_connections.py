@@ -9,7 +9,7 @@ import time
 
 import httpx
 import pytest
-from raw_http import PATIENCE, answer, connected, head, process_at
+from raw_http import TIMEOUT, connect, find_app_process, receive_all, request_head
 from raw_http import url as url
 
 from medfact.web.connections import HEAD_BYTES, MOST_OF_ONE_ADDRESS, REST_SECONDS
@@ -41,33 +41,33 @@ ENDLESS = {
 @pytest.mark.parametrize("way", ENDLESS)
 def test_a_head_without_an_end_is_cut_off(url: str, way: str) -> None:
     """Of 24 MB the server takes a few kB, keeps nothing, and says why."""
-    before, (start, piece), sent = process_at(url).memory_info().rss, ENDLESS[way], 0
-    with connected(url) as connection:
+    before, (start, piece), sent = find_app_process(url).memory_info().rss, ENDLESS[way], 0
+    with connect(url) as connection:
         try:
-            connection.sendall(b"GET /" if start is None else head(url)[:-2] + start)
+            connection.sendall(b"GET /" if start is None else request_head(url)[:-2] + start)
             while sent < 24_000_000:
                 connection.sendall(piece)
                 sent += len(piece)
         except (ConnectionError, BrokenPipeError):
             pass
         assert sent < 8_000_000, "a connection's buffers hold some of it"
-    assert process_at(url).memory_info().rss - before < 20_000_000
+    assert find_app_process(url).memory_info().rss - before < 20_000_000
     assert httpx.get(f"{url}healthz").text == "ok"
 
 
 def test_whoever_sends_too_long_a_head_is_told(url: str) -> None:
-    with connected(url) as connection:
-        connection.sendall(head(url, f"X-Long: {'a' * 2 * HEAD_BYTES}"))
-        said = answer(connection)
+    with connect(url) as connection:
+        connection.sendall(request_head(url, f"X-Long: {'a' * 2 * HEAD_BYTES}"))
+        said = receive_all(connection)
     assert said.startswith(b"HTTP/1.1 431 ")
     assert b"The head of a request is" in said
 
 
 def test_a_long_head_that_is_within_bounds_is_read(url: str) -> None:
     """Cookies of other applications of one host, and what proxies add."""
-    with connected(url) as connection:
+    with connect(url) as connection:
         for _ in range(3):
-            connection.sendall(head(url, f"Cookie: other={'a' * (HEAD_BYTES // 2)}"))
+            connection.sendall(request_head(url, f"Cookie: other={'a' * (HEAD_BYTES // 2)}"))
             assert first_answer(connection).startswith(b"HTTP/1.1 200 ")
 
 
@@ -75,16 +75,16 @@ def test_a_body_is_no_head(url: str) -> None:
     """Sixty thousand bytes that come in one piece with their head; then in many small ones."""
     body = json.dumps({"page": "docs", "show": {"x": "y" * 50_000}}).encode()
     lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
-    with connected(url) as connection:
-        connection.sendall(head(url, *lines, method="POST", path="/updates") + body)
+    with connect(url) as connection:
+        connection.sendall(request_head(url, *lines, method="POST", path="/updates") + body)
         assert first_answer(connection).startswith(b"HTTP/1.1 200 ")
         chunked = b"".join(b"1\r\n%c\r\n" % byte for byte in body[:20_000]) + b"%x\r\n%s\r\n0\r\n\r\n" % (
             len(body) - 20_000,
             body[20_000:],
         )
         more = ("Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close")
-        connection.sendall(head(url, *more, method="POST", path="/updates") + chunked)
-        assert answer(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(request_head(url, *more, method="POST", path="/updates") + chunked)
+        assert receive_all(connection).startswith(b"HTTP/1.1 200 ")
 
 
 BEGUN = {
@@ -97,11 +97,11 @@ BEGUN = {
 
 @pytest.mark.parametrize("way", BEGUN)
 def test_a_head_that_does_not_come_is_not_waited_for(url: str, way: str) -> None:
-    with connected(url) as connection:
+    with connect(url) as connection:
         begun = time.monotonic()
         connection.sendall(BEGUN[way])
-        answer(connection)
-        assert time.monotonic() - begun < PATIENCE
+        receive_all(connection)
+        assert time.monotonic() - begun < TIMEOUT
 
 
 def dripped(connection: socket.socket, drop: bytes, seconds: float) -> None:
@@ -120,28 +120,28 @@ def dripped(connection: socket.socket, drop: bytes, seconds: float) -> None:
 def test_a_head_that_comes_drop_by_drop_has_the_same_time(url: str, way: str) -> None:
     """Also after a request that was answered."""
     drops = {"a head": b"x", "a header's value": b"y", "empty lines": b"\r\n"}
-    with connected(url) as connection:
-        connection.sendall(head(url))
+    with connect(url) as connection:
+        connection.sendall(request_head(url))
         assert first_answer(connection).startswith(b"HTTP/1.1 200 ")
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Slow: " if way == "a header's value" else b"")
-        dripped(connection, drops[way], PATIENCE)
+        dripped(connection, drops[way], TIMEOUT)
 
 
 def test_a_body_that_stops_after_its_refusal_is_not_waited_for(url: str) -> None:
-    with connected(url) as connection:
-        connection.sendall(head(url, "Content-Length: 900000", method="POST", path="/nothing"))
+    with connect(url) as connection:
+        connection.sendall(request_head(url, "Content-Length: 900000", method="POST", path="/nothing"))
         assert first_answer(connection).startswith(b"HTTP/1.1 404 ")
         dripped(connection, b"x", REST_SECONDS + 20)
 
 
 def test_half_sent_heads_of_one_address_are_few_and_delay_nobody(url: str) -> None:
     """150 of them: some are let go at once, all of them soon, and a whole request is answered meanwhile."""
-    begun = [connected(url) for _ in range(150)]
+    begun = [connect(url) for _ in range(150)]
     try:
         for connection in begun:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Half: ")
-        assert httpx.get(f"{url}healthz", timeout=PATIENCE).text == "ok"
-        time_left = time.monotonic() + PATIENCE
+        assert httpx.get(f"{url}healthz", timeout=TIMEOUT).text == "ok"
+        time_left = time.monotonic() + TIMEOUT
         assert len(open_ones(begun)) <= MOST_OF_ONE_ADDRESS
         while open_ones(begun):
             assert time.monotonic() < time_left
@@ -149,7 +149,7 @@ def test_half_sent_heads_of_one_address_are_few_and_delay_nobody(url: str) -> No
     finally:
         for connection in begun:
             connection.close()
-    assert httpx.get(f"{url}healthz", timeout=PATIENCE).text == "ok"
+    assert httpx.get(f"{url}healthz", timeout=TIMEOUT).text == "ok"
 
 
 def open_ones(connections: list[socket.socket]) -> list[socket.socket]:
@@ -171,18 +171,22 @@ def test_what_follows_a_body_is_no_header(url: str) -> None:
     """A proxy that sets who has signed in takes that header from a request's head, and may pass on what follows the body."""
     cookie, body = f"Cookie: medfact-visitor={secrets.token_hex(16)}", b'{"page": "review"}'
     lines = (cookie, "Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close")
-    with connected(url) as connection:
+    with connect(url) as connection:
         trailer = b"X-Forwarded-User: dora\r\nX-Forwarded-User2: dora\r\nX-Other: x\r\n"
-        sent = head(url, *lines, method="POST", path="/updates") + b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, trailer)
+        sent = request_head(url, *lines, method="POST", path="/updates") + b"%x\r\n%s\r\n0\r\n%s\r\n" % (
+            len(body),
+            body,
+            trailer,
+        )
         connection.sendall(sent)
-        said = answer(connection)
+        said = receive_all(connection)
     assert b"dora" not in said
 
 
 def test_what_follows_a_body_has_an_end(url: str) -> None:
     lines = ("Content-Type: application/json", "Transfer-Encoding: chunked")
-    with connected(url) as connection:
-        connection.sendall(head(url, *lines, method="POST", path="/updates") + b"4\r\nnull\r\n0\r\nX-Long: ")
+    with connect(url) as connection:
+        connection.sendall(request_head(url, *lines, method="POST", path="/updates") + b"4\r\nnull\r\n0\r\nX-Long: ")
         sent = 0
         try:
             while sent < 24_000_000:
@@ -195,10 +199,10 @@ def test_what_follows_a_body_has_an_end(url: str) -> None:
 
 def test_requests_that_do_not_wait_for_answers_are_few(url: str) -> None:
     """A thousand in one piece: whoever sends so many gets some answers, and no thousand tasks begin."""
-    with connected(url) as connection:
+    with connect(url) as connection:
         try:
-            connection.sendall(head(url) * 1_000)
-            said = answer(connection)
+            connection.sendall(request_head(url) * 1_000)
+            said = receive_all(connection)
         except (ConnectionError, BrokenPipeError):
             said = b""
     assert said.count(b"HTTP/1.1 200 ") < 100
@@ -208,21 +212,23 @@ def test_requests_that_do_not_wait_for_answers_are_few(url: str) -> None:
 def test_whoever_leaves_before_the_answers_leaves_no_trace(url: str) -> None:
     """The end of these tests looks for a crash in the log."""
     for _ in range(20):
-        with connected(url) as connection:
-            connection.sendall(head(url) * 5)
+        with connect(url) as connection:
+            connection.sendall(request_head(url) * 5)
     assert httpx.get(f"{url}healthz").text == "ok"
 
 
 def test_an_upgrade_is_no_way_round(url: str) -> None:
-    with connected(url) as connection:
-        connection.sendall(head(url, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x", path="/nothing"))
+    with connect(url) as connection:
+        connection.sendall(
+            request_head(url, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x", path="/nothing")
+        )
         assert first_answer(connection).startswith(b"HTTP/1.1 404 ")
 
 
 def test_rubbish_after_a_request_ends_the_connection(url: str) -> None:
     """Without a trace of a crash in the log, which the end of these tests looks through."""
     for _ in range(5):
-        with connected(url) as connection:
-            connection.sendall(head(url) + b"\x16\x03\x01 rubbish\r\n\r\n")
-            answer(connection)
+        with connect(url) as connection:
+            connection.sendall(request_head(url) + b"\x16\x03\x01 rubbish\r\n\r\n")
+            receive_all(connection)
     assert httpx.get(f"{url}healthz").text == "ok"

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from asked_updates import look
+from asked_updates import fetch_fragments
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -57,21 +57,21 @@ def about(curation: Curation, place: int) -> str:
 
 
 def test_without_proposals_it_says_how_to_begin(services: Services) -> None:
-    assert "medfact curate DOCUMENTS" in proposal(look(services, "curate"))
+    assert "medfact curate DOCUMENTS" in proposal(fetch_fragments(services, "curate"))
 
 
 def test_a_proposal_stands_beside_its_sentence_and_nothing_tells_a_control(services: Services, curation: Curation) -> None:
-    shown = proposal(look(services, "curate", ADA, reviewer="ada"))
+    shown = proposal(fetch_fragments(services, "curate", ADA, reviewer="ada"))
     assert "1 of 3" in shown
     assert '<mark class="mf-of-head">Gout</mark> is treated with <mark class="mf-of-tail">colchicine</mark>.' in shown
     assert "Proposed: Colchicine " in shown
     assert "A document about Gout. Ward notes, page 1" in shown
     assert "some proposals are wrong on purpose" in shown
-    denied = proposal(look(services, "curate", ADA, reviewer="ada", place=1))
+    denied = proposal(fetch_fragments(services, "curate", ADA, reviewer="ada", place=1))
     assert "It may deny: “not”" in denied
     assert HOSTILE not in denied
     assert "&lt;img src=x" in denied
-    control = proposal(look(services, "curate", ADA, reviewer="ada", place=2))
+    control = proposal(fetch_fragments(services, "curate", ADA, reviewer="ada", place=2))
     assert re.sub(r"colchicine|Colchicine", "", shown).count("mf-") == control.count("mf-") + 1  # the mark of the tail
     assert "control" not in control
 
@@ -94,13 +94,13 @@ def test_decisions_are_recorded_taken_back_and_gone_on_with(services: Services, 
     ]
     assert log[0].note == "clear"
     assert log[1].relation == "not treated with"
-    assert "1 decided by ada" in proposal(look(services, "curate", ADA)), "who decided here last goes on"
+    assert "1 decided by ada" in proposal(fetch_fragments(services, "curate", ADA)), "who decided here last goes on"
 
 
 def test_what_accept_takes_is_what_is_asked_about(services: Services, curation: Curation) -> None:
     """After mending, the mended fact stood above “Accept”, which took the proposal."""
     press(services, ADA, "mend", about(curation, 0), {"reviewer": "ada"}, head="gout", relation="prevention", tail="aspirin")
-    again = proposal(look(services, "curate", ADA, reviewer="ada", place=0))
+    again = proposal(fetch_fragments(services, "curate", ADA, reviewer="ada", place=0))
     heading = again[again.index("<h2>") : again.index("</h2>")]
     assert "colchicine" in heading
     assert "aspirin" not in heading
@@ -151,12 +151,12 @@ def test_facts_are_a_file_once_all_have_finished(services: Services, curation: C
 def test_on_a_public_server_it_is_its_owners_alone(
     services: Services, curation: Curation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = proposal(look(services, "curate", BEN))
+    seen = proposal(fetch_fragments(services, "curate", BEN))
     assert "colchicine" in seen
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    assert "colchicine" in proposal(look(services, "curate", ADA))
+    assert "colchicine" in proposal(fetch_fragments(services, "curate", ADA))
     for show in ({}, {"project": curation.curation}):
-        assert "colchicine" not in str(look(services, "curate", BEN, **show))
+        assert "colchicine" not in str(fetch_fragments(services, "curate", BEN, **show))
     pressed = press(services, BEN, "accept", about(curation, 0), {"reviewer": "ben"})
     assert "There is no such set of proposals" in pressed["fragments"]["said"]
     app = FastAPI()
@@ -178,13 +178,15 @@ def test_facts_has_its_tab_only_for_a_visitor_whose_proposals_wait(services: Ser
     head = frame(PAGES["facts"], list(PAGES.values()))
     assert '<a href="curate" data-work="curate" hidden>From documents</a>' in head
     assert "hidden" not in frame(PAGES["curate"], list(PAGES.values())), "who is there sees where"
-    assert look(services, "facts", ADA)["tabs"] == []
+    assert fetch_fragments(services, "facts", ADA)["tabs"] == []
     services.store.of(ADA).curations.begin("notes", "notes.csv", PROPOSALS, 2, {})
-    shown = {page: [look(services, page, owner)["tabs"] for owner in (ADA, BEN)] for page in ("facts", "studio", "runs")}
+    shown = {
+        page: [fetch_fragments(services, page, owner)["tabs"] for owner in (ADA, BEN)] for page in ("facts", "studio", "runs")
+    }
     assert shown == {"facts": [["curate"], ["curate"]], "studio": [["curate"], ["curate"]], "runs": [[], []]}
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    assert [look(services, "facts", owner)["tabs"] for owner in (ADA, BEN)] == [["curate"], []]
-    assert "medfact curate DOCUMENTS" in look(services, "docs", BEN)["fragments"]["docs"]
+    assert [fetch_fragments(services, "facts", owner)["tabs"] for owner in (ADA, BEN)] == [["curate"], []]
+    assert "medfact curate DOCUMENTS" in fetch_fragments(services, "docs", BEN)["fragments"]["docs"]
 
 
 def test_whoever_began_it_closes_what_a_colleague_left(services: Services, curation: Curation) -> None:
@@ -199,8 +201,8 @@ def test_whoever_began_it_closes_what_a_colleague_left(services: Services, curat
     client = TestClient(app, cookies={COOKIE: COOKIES[1]})
     file = f"/download/curate/{curation.curation}-all.csv"
     assert client.get(file).status_code == 404, "Cem is in between"
-    assert "Close the checking" not in look(services, "curate", BEN)["fragments"]["choice"]
-    assert "2 of 2 reviewers finished, 1 in between" in look(services, "curate", ADA)["fragments"]["choice"]
+    assert "Close the checking" not in fetch_fragments(services, "curate", BEN)["fragments"]["choice"]
+    assert "2 of 2 reviewers finished, 1 in between" in fetch_fragments(services, "curate", ADA)["fragments"]["choice"]
     refused = press(services, BEN, "close", curation.curation, {})
     assert "You did not begin this check" in refused["fragments"]["said"]
     assert client.get(file).status_code == 404

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import module_folder, served, without_rates
-from strangers import store_of, until_ended
-from visitors import Visitor, visitor_of
+from browser import disable_rate_limits, module_folder_fixture, serve_app
+from strangers import open_store, wait_for_run_end
+from visitors import Visitor, visitor_fixture
 
 from medfact.curation.checks import ACCEPTED
 from medfact.facts import Fact
@@ -26,39 +26,39 @@ from medfact.store.contributions import DECISIONS, EDITS, FACT_BYTES, GAMES, KIN
 ADA, BEN = "a" * 32, "b" * 32
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
 def public_url(home: Path) -> Iterator[str]:
     """A public server that counts no requests and keeps little of what is said."""
-    with served(home, **without_rates(home, visitor={"said_megabytes": 0.1})) as address:
-        (run,) = (one.run for one in store_of(home).runs("demonstration"))
-        until_ended(home, run)
+    with serve_app(home, **disable_rate_limits(home, visitor={"said_megabytes": 0.1})) as address:
+        (run,) = (one.run for one in open_store(home).runs("demonstration"))
+        wait_for_run_end(home, run)
         yield address
     assert "Traceback" not in (home / "log.txt").read_text()
 
 
-visitor = visitor_of("public_url")
+visitor = visitor_fixture("public_url")
 
 
 def judge(visitor: Visitor, comment: str, place: int = 0) -> dict[str, Any]:
-    shown = visitor.look("review", reviewer="ada", place=place)["fragments"]["fact"]
+    shown = visitor.fetch_page("review", reviewer="ada", place=place)["fragments"]["fact"]
     fact = re.search(r'data-timed="(\w+)"', shown)
     assert fact
     fields = {"verdict": "true", "comment": comment}
-    return visitor.act("judge", fact[1], of="review", reviewer="ada", place=place, fields=fields)
+    return visitor.press_button("judge", fact[1], page_name="review", reviewer="ada", place=place, fields=fields)
 
 
 def edit(visitor: Visitor, sentence: str) -> dict[str, Any]:
-    seen = visitor.look("studio", relation="symptoms")["show"]
+    seen = visitor.fetch_page("studio", relation="symptoms")["show"]
     show = {"relation": "symptoms", **seen, "s0": sentence}
     answer = visitor.http.post("/updates", json={"page": "studio", "show": show, "action": {"name": "save"}})
     return dict(answer.json())
 
 
 def play(visitor: Visitor) -> dict[str, Any]:
-    return visitor.act("game_done", "1", of="game", game=1)
+    return visitor.press_button("game_done", "1", page_name="game", game=1)
 
 
 def bytes_on_disk(home: Path) -> bytes:
@@ -73,64 +73,82 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
     judge(visitor, mark)
     edit(visitor, f"[X] has [Y], {sentence}.")
     play(visitor)
-    visitor.act("reject", "abc:some tail", of="facts")
+    visitor.press_button("reject", "abc:some tail", page_name="facts")
     with Visitor(public_url) as other:
         judge(other, theirs)
-        own = store_of(home, visitor.owner)
+        own = open_store(home, visitor.owner)
         assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"random", "game"}
         assert mark.encode() in bytes_on_disk(home)
-        unsure = visitor.act("erase", VERDICTS, of="review")
+        unsure = visitor.press_button("erase", VERDICTS, page_name="review")
         assert "Tick the box first" in unsure["fragments"]["said"]
         assert own.verdicts.log(owners=[visitor.owner])
-        erased = visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
+        erased = visitor.press_button("erase", VERDICTS, page_name="review", fields={"sure": "yes"})
         assert "Your verdicts and comments are erased" in erased["fragments"]["said"]
         assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"game"}
         assert mark.encode() not in bytes_on_disk(home), "nor is it in a file of the database"
-        assert "are erased" in visitor.act("erase", GAMES, of="game", game=1, fields={"sure": "yes"})["fragments"]["said"]
-        assert "are erased" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
-        assert "are erased" in visitor.act("erase", DECISIONS, of="facts", fields={"sure": "yes"})["fragments"]["said"]
+        assert (
+            "are erased"
+            in visitor.press_button("erase", GAMES, page_name="game", game=1, fields={"sure": "yes"})["fragments"]["said"]
+        )
+        assert (
+            "are erased"
+            in visitor.press_button("erase", EDITS, page_name="studio", fields={"sure": "yes"})["fragments"]["said"]
+        )
+        assert (
+            "are erased"
+            in visitor.press_button("erase", DECISIONS, page_name="facts", fields={"sure": "yes"})["fragments"]["said"]
+        )
         assert (
             own.verdicts.log(owners=[visitor.owner]) == own.prototype_edits.log("medfact") == own.decisions.on_partners() == []
         )
-        assert theirs in str(store_of(home).verdicts.log(owners=[other.owner]))
-    assert "nothing of yours" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
-    assert "no such thing to erase" in visitor.act("erase", "runs", of="review", fields={"sure": "yes"})["fragments"]["said"]
-    told = json.dumps([visitor.look(page) for page in ("review", "studio", "facts", "evaluate")])
+        assert theirs in str(open_store(home).verdicts.log(owners=[other.owner]))
+    assert (
+        "nothing of yours"
+        in visitor.press_button("erase", EDITS, page_name="studio", fields={"sure": "yes"})["fragments"]["said"]
+    )
+    assert (
+        "no such thing to erase"
+        in visitor.press_button("erase", "runs", page_name="review", fields={"sure": "yes"})["fragments"]["said"]
+    )
+    told = json.dumps([visitor.fetch_page(page) for page in ("review", "studio", "facts", "evaluate")])
     assert mark not in told
     assert sentence not in told
     assert visitor.http.get("/download/reviews/verdicts.csv").status_code == 404
 
 
 def test_nobody_without_a_cookie_erases_anything(public_url: str, home: Path) -> None:
-    before = len(store_of(home).verdicts.log())
+    before = len(open_store(home).verdicts.log())
     with Visitor(public_url) as program:
         program.http.cookies.clear()
-        assert "needs a cookie" in program.act("erase", VERDICTS, of="review", fields={"sure": "yes"})["fragments"]["said"]
-    assert len(store_of(home).verdicts.log()) == before
+        assert (
+            "needs a cookie"
+            in program.press_button("erase", VERDICTS, page_name="review", fields={"sure": "yes"})["fragments"]["said"]
+        )
+    assert len(open_store(home).verdicts.log()) == before
 
 
 def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
     """Not even where the last verdict has the number of an erased one."""
-    with served(tmp_path) as url, Visitor(url) as visitor:
-        store = store_of(tmp_path)
+    with serve_app(tmp_path) as url, Visitor(url) as visitor:
+        store = open_store(tmp_path)
         (run,) = (one.run for one in store.runs("demonstration"))
-        until_ended(tmp_path, run)
+        wait_for_run_end(tmp_path, run)
         facts = list({item.statement.fact.fact_id for item in store.answers.asked(run)})
         own = store.of(visitor.owner)
 
         def figures() -> str:
-            shown = str(visitor.settled(run=run)["fragments"]["tab"])
+            shown = str(visitor.fetch_settled_page(run=run)["fragments"]["tab"])
             return shown.partition("<h2>Under review</h2>")[2]
 
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:2]])
         assert "2 facts judged by 1 reviewer" in figures()
-        visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
+        visitor.press_button("erase", VERDICTS, page_name="review", fields={"sure": "yes"})
         assert "judged by" not in figures()
         own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:3]])
         assert "3 facts judged by 1 reviewer" in figures()
         assert "all facts, under the reviewers&#39; truth" in figures()
         assert "not yet: the facts drawn so far are of fewer than ten conditions" in figures()
-        visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
+        visitor.press_button("erase", VERDICTS, page_name="review", fields={"sure": "yes"})
         own.verdicts.record([Verdict(name, facts[0], TRUE) for name in ("ada", "ben", "eve")])
         assert "1 fact judged by 3 reviewers" in figures()
 
@@ -143,13 +161,13 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
     full = "What you have said here takes 0.1 MB, which is the most on this server."
 
     def size() -> int:
-        return store_of(home).contributions.bytes(visitor.owner)[visitor.owner]
+        return open_store(home).contributions.bytes(visitor.owner)[visitor.owner]
 
     for place in range(12):
         if full in str(judge(visitor, "x" * 15_000, place)["fragments"]["said"]):
             break
     assert 60_000 < size() <= 100_000
-    store_of(home, visitor.owner).prototype_edits.record(
+    open_store(home, visitor.owner).prototype_edits.record(
         [PrototypeEdit("medfact", "symptoms", "none", "x" * (99_500 - size()))]
     )
     before = size()
@@ -157,24 +175,24 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
     for refused in (
         judge(visitor, "short", 11)["fragments"]["said"],
         edit(visitor, "[X] surely has [Y].")["fragments"]["said"],
-        visitor.act("reject", "abc:" + "y" * 1_900, of="facts")["fragments"]["said"],
+        visitor.press_button("reject", "abc:" + "y" * 1_900, page_name="facts")["fragments"]["said"],
         play(visitor)["fragments"]["said"],
     ):
         assert full in str(refused)
     assert size() == before
-    visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
+    visitor.press_button("erase", VERDICTS, page_name="review", fields={"sure": "yes"})
     judge(visitor, "again")
-    assert [one.comment for one in store_of(home).verdicts.log(owners=[visitor.owner])] == ["again"]
+    assert [one.comment for one in open_store(home).verdicts.log(owners=[visitor.owner])] == ["again"]
 
 
 def test_long_names_are_no_way_to_more_room(visitor: Visitor) -> None:
     rows = "".join(f"{'disease ' * 110}{n},symptoms,{'sign ' * 190}{n}\n" for n in range(14))
     path = visitor.upload("long.csv", f"head,relation,tail\n{rows}".encode())
-    visitor.act("take_file", path)
-    shown = visitor.look("review", reviewer="ada", data="own")["fragments"]["fact"]
+    visitor.press_button("take_file", path)
+    shown = visitor.fetch_page("review", reviewer="ada", data="own")["fragments"]["fact"]
     fact = re.search(r'data-timed="(\w+)"', shown)
     assert fact
-    said = visitor.act("judge", fact[1], of="review", reviewer="ada", data="own", fields={"verdict": "true"})
+    said = visitor.press_button("judge", fact[1], page_name="review", reviewer="ada", data="own", fields={"verdict": "true"})
     assert "too long to be kept with a verdict" in said["fragments"]["said"]
 
 

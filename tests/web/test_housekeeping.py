@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.exchange.transfer import export_run, import_run
 from medfact.reviews.verdicts import TRUE
@@ -42,7 +42,7 @@ def with_limits(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Non
 
 
 def asked(store: Store, owner: str, pairs: int = 20) -> str:
-    return recorded(RunSpec(model="baseline:random", limit=pairs, shots=0), store.of(owner))
+    return complete_run(RunSpec(model="baseline:random", limit=pairs, shots=0), store.of(owner))
 
 
 def left(store: Store) -> list[str]:

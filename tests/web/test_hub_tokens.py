@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import module_folder, served
+from browser import module_folder_fixture, serve_app
 from mock_service import Behaviour, MockService
-from openid_provider import CLIENT, SECRET, TOKEN, Person, Provider, provided
-from strangers import store_of, until_ended
-from waiting import until
+from openid_provider import CLIENT, SECRET, TOKEN, BrowserSession, OpenIDProvider, serve_provider
+from strangers import open_store, wait_for_run_end
+from waiting import wait_until
 
 from medfact.models import ServiceSettings
 from medfact.results.compare import Comparisons
@@ -29,26 +29,26 @@ GRANTED = {"expires_in": 28_800, "scope": SCOPES, "token_type": "bearer"}
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with provided() as server:
-        server.granted = dict(GRANTED)
+def provider() -> Iterator[OpenIDProvider]:
+    with serve_provider() as server:
+        server.token_fields = dict(GRANTED)
         yield server
 
 
 @pytest.fixture(scope="module")
 def router() -> Iterator[MockService]:
     """It takes the token, and nothing else."""
-    with MockService(Behaviour(key=TOKEN, lists=MODELS, latency=0.02)) as service:
+    with MockService(Behaviour(key=TOKEN, listed_models=MODELS, latency=0.02)) as service:
         yield service
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
 @pytest.fixture(scope="module")
-def page(home: Path, provider: Provider, router: MockService) -> Iterator[str]:
+def page(home: Path, provider: OpenIDProvider, router: MockService) -> Iterator[str]:
     oauth = {"OAUTH_CLIENT_ID": CLIENT, "OAUTH_CLIENT_SECRET": SECRET, "OPENID_PROVIDER_URL": provider.url}
-    with served(home, MEDFACT_HF_ROUTER=router.base_url, OAUTH_SCOPES=SCOPES, **oauth) as url:
+    with serve_app(home, MEDFACT_HF_ROUTER=router.base_url, OAUTH_SCOPES=SCOPES, **oauth) as url:
         yield url
     held = [path for path in home.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
     assert held == [], "the token is in no file, log or database"
@@ -61,94 +61,94 @@ def chosen(router: MockService, **row: Any) -> dict[str, Any]:
 
 
 def test_a_model_of_the_router_is_chosen_from_its_list_and_asked_without_a_key(
-    page: str, provider: Provider, router: MockService, home: Path
+    page: str, provider: OpenIDProvider, router: MockService, home: Path
 ) -> None:
-    person = Person(page)
+    person = BrowserSession(page)
     with person.visitor() as before:
-        assert "add-router" not in before.look()["fragments"]["models"]
-        assert "to call models with your own credits" in before.look()["fragments"]["notice"]
+        assert "add-router" not in before.fetch_page()["fragments"]["models"]
+        assert "to call models with your own credits" in before.fetch_page()["fragments"]["notice"]
     person.sign_in(provider)
     with person.visitor() as visitor:
-        shown = visitor.look()["fragments"]
+        shown = visitor.fetch_page()["fragments"]
         assert "called with your own credits" in shown["notice"]
         assert "add-router" in shown["models"]
-        opened = visitor.act("add_router", setup={"models": [], "rows": []})
+        opened = visitor.press_button("add_router", setup={"models": [], "rows": []})
         assert MODELS[0] in opened["fragments"]["models"], "its names are suggested"
         (row,) = opened["setup"]["rows"]
         assert row["address"] == router.base_url
-        answer = visitor.act("evaluate", setup={**chosen(router), "rows": [{**row, "model": MODELS[0]}]})
+        answer = visitor.press_button("evaluate", setup={**chosen(router), "rows": [{**row, "model": MODELS[0]}]})
         assert "run" in answer["show"], answer["fragments"].get("go-said")
         run = answer["show"]["run"]
-        assert until_ended(home, run).state == "complete"
+        assert wait_for_run_end(home, run).state == "complete"
         for page_of in ("evaluate", "runs"):
-            assert TOKEN not in str(visitor.look(page_of, run=run))
+            assert TOKEN not in str(visitor.fetch_page(page_of, run=run))
     assert TOKEN not in str(person.cookies)
     assert {call.headers["authorization"] for call in router.calls} == {f"Bearer {TOKEN}"}
 
 
-def test_the_token_goes_to_no_other_host_port_or_scheme(page: str, provider: Provider, router: MockService) -> None:
-    person = Person(page)
+def test_the_token_goes_to_no_other_host_port_or_scheme(page: str, provider: OpenIDProvider, router: MockService) -> None:
+    person = BrowserSession(page)
     person.sign_in(provider)
-    with MockService(Behaviour(lists=MODELS)) as elsewhere, person.visitor() as visitor:
+    with MockService(Behaviour(listed_models=MODELS)) as elsewhere, person.visitor() as visitor:
         port = router.base_url.rpartition(":")[2]
         for address in (elsewhere.base_url, f"http://localhost:{port}", f"https://127.0.0.1:{port}", f"http://[::1]:{port}"):
             setup = chosen(router, address=address, model="m")
-            visitor.act("test_row", "router", setup=setup)
-            visitor.act("list_names", "router", setup=setup)
+            visitor.press_button("test_row", "router", setup=setup)
+            visitor.press_button("list_names", "router", setup=setup)
         assert elsewhere.calls, "it was asked"
         assert all(TOKEN not in str(call) for call in elsewhere.calls)
 
 
-def test_no_other_visitor_spends_them(page: str, provider: Provider, router: MockService) -> None:
-    Person(page).sign_in(provider)
-    with Person(page).visitor() as stranger:
-        assert "add-router" not in stranger.look()["fragments"]["models"]
+def test_no_other_visitor_spends_them(page: str, provider: OpenIDProvider, router: MockService) -> None:
+    BrowserSession(page).sign_in(provider)
+    with BrowserSession(page).visitor() as stranger:
+        assert "add-router" not in stranger.fetch_page()["fragments"]["models"]
         before = len(router.calls)
-        said = stranger.act("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
+        said = stranger.press_button("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
         assert "key" in said, said
         assert all(TOKEN not in str(call.headers) for call in router.calls[before:])
-        assert not stranger.act("evaluate", setup=chosen(router))["show"].get("run"), "no run was begun"
+        assert not stranger.press_button("evaluate", setup=chosen(router))["show"].get("run"), "no run was begun"
 
 
 def test_at_sign_out_it_is_forgotten_and_what_goes_on_with_it_stops(
-    page: str, provider: Provider, router: MockService, home: Path
+    page: str, provider: OpenIDProvider, router: MockService, home: Path
 ) -> None:
-    person = Person(page)
+    person = BrowserSession(page)
     provider.person = {"sub": secrets.token_hex(4), "preferred_username": "grace"}
     person.sign_in(provider)
-    router.does.latency = 0.5
+    router.behaviour.latency = 0.5
     try:
         with person.visitor() as visitor:
-            run = visitor.act("evaluate", setup={**chosen(router), "pairs": 200})["show"]["run"]
-            until(lambda: store_of(home).pulse(run) and store_of(home).run(run).state == "running")
+            run = visitor.press_button("evaluate", setup={**chosen(router), "pairs": 200})["show"]["run"]
+            wait_until(lambda: open_store(home).pulse(run) and open_store(home).run(run).state == "running")
             person.get("sign-out")
-            assert until_ended(home, run).state == "stopped"
+            assert wait_for_run_end(home, run).state == "stopped"
     finally:
-        router.does.latency = 0.02
+        router.behaviour.latency = 0.02
     person.sign_in(provider)
     with person.visitor() as visitor:
-        provider.granted = {"scope": "openid profile"}
-        Person(page).sign_in(provider)  # the same person, now without leave to call models
-        provider.granted = dict(GRANTED)
-        assert "sign in again" in visitor.look()["fragments"]["notice"]
-        said = visitor.act("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
+        provider.token_fields = {"scope": "openid profile"}
+        BrowserSession(page).sign_in(provider)  # the same person, now without leave to call models
+        provider.token_fields = dict(GRANTED)
+        assert "sign in again" in visitor.fetch_page()["fragments"]["notice"]
+        said = visitor.press_button("test_row", "router", setup=chosen(router))["fragments"]["models-said"]
         assert "key" in said, "what was tested with the token is not known to pass without it"
     person.sign_in(provider)
     with person.visitor() as visitor:
-        before = store_of(home).run(run).finished_at
-        visitor.act("resume", run=run)
-        until(lambda: store_of(home).run(run).state == "running")
-        visitor.act("stop", run=run)
-        until_ended(home, run, before)
+        before = open_store(home).run(run).finished_at
+        visitor.press_button("resume", run=run)
+        wait_until(lambda: open_store(home).run(run).state == "running")
+        visitor.press_button("stop", run=run)
+        wait_for_run_end(home, run, before)
 
 
-def test_nobody_brings_a_token_without_the_state_that_was_given(page: str, provider: Provider) -> None:
-    mine, victim = Person(page), Person(page)
+def test_nobody_brings_a_token_without_the_state_that_was_given(page: str, provider: OpenIDProvider) -> None:
+    mine, victim = BrowserSession(page), BrowserSession(page)
     provider.person = {"sub": "mallory", "preferred_username": "mallory"}
-    address = provider.agree(mine.get("sign-in").headers["location"])
+    address = provider.authorize(mine.get("sign-in").headers["location"])
     assert victim.get(address).status_code == 400
     with victim.visitor() as visitor:
-        assert "add-router" not in visitor.look()["fragments"]["models"]
+        assert "add-router" not in visitor.fetch_page()["fragments"]["models"]
 
 
 # ------------------------------------------------------------------------------------------------ what is held

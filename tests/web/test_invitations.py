@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import app_at, module_folder
-from recorded import recorded
-from strangers import store_of
+from browser import app_fixture, module_folder_fixture
+from recorded import complete_run
+from strangers import open_store
 from visitors import Visitor
 
 from medfact.reviews.queues import at_random
@@ -26,17 +26,17 @@ LAN = "192.168.7.5"
 """A machine of the local network asks for the server by its number there, not by that of this machine."""
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-laptop = app_at("home", MEDFACT_INVITED_ONLY="1")
+laptop = app_fixture("home", MEDFACT_INVITED_ONLY="1")
 
 
 @pytest.fixture(scope="module")
 def run(home: Path) -> str:
     """A run of the owner's, of 40 facts."""
-    store = store_of(home)
-    return recorded(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
+    store = open_store(home)
+    return complete_run(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
 
 
 @pytest.fixture
@@ -71,12 +71,12 @@ class Guest(Visitor):
     def judged(self, shown: dict[str, Any], verdict: str = "true") -> dict[str, Any]:
         (fact,) = re.findall(r'data-timed="(\w+)"', shown["fragments"]["fact"])
         said = {"verdict": verdict, "seconds": "6"}
-        answered = self.act("judge", fact, "review", fields=said, **{"invited": self.token, **shown["show"]})
+        answered = self.press_button("judge", fact, "review", fields=said, **{"invited": self.token, **shown["show"]})
         return {**answered, "show": {**shown["show"], **answered["show"]}}
 
 
 def queue_of(home: Path, run: str) -> list[str]:
-    asked = store_of(home).answers.asked(run)
+    asked = open_store(home).answers.asked(run)
     return [fact.fact_id for fact in at_random({item.statement.fact for item in asked}, 0)]
 
 
@@ -99,7 +99,7 @@ def test_what_is_judged_at_an_address_is_that_persons_blind_and_of_their_packet_
         other = second.judged(second.opened())
         told += [shown, other]
     assert run not in str(told), "the id of a run opens it"
-    found = opinions(store_of(home).verdicts.log())
+    found = opinions(open_store(home).verdicts.log())
     said = {fact_id: [(one.reviewer.partition("/")[2], one.fact) for one in of.values()] for fact_id, of in found.items()}
     assert set(said) == {*queue[:3], queue[3]}
     assert [said[fact_id][0][0] for fact_id in queue[:4]] == ["Dr. Ada"] * 3 + ["Ben"]
@@ -111,13 +111,13 @@ def test_what_is_judged_at_an_address_is_that_persons_blind_and_of_their_packet_
         again = phone.opened()
         assert "Thank you, Dr. Ada" in again["fragments"]["fact"], "another browser of the same person opens on the end"
     with Visitor(laptop) as host:
-        assert "Who was invited: 1 of 2 have finished" in host.look("review", reviewer="me")["fragments"]["choice"]
+        assert "Who was invited: 1 of 2 have finished" in host.fetch_page("review", reviewer="me")["fragments"]["choice"]
 
 
 def test_an_address_shows_no_verdict_of_another_no_other_run_and_no_fact_beyond_its_packet(
     laptop: str, home: Path, run: str, invite: Callable[..., str]
 ) -> None:
-    store, mark = store_of(home), "what-the-owner-said"
+    store, mark = open_store(home), "what-the-owner-said"
     facts = {item.statement.fact.fact_id: item.statement.fact for item in store.answers.asked(run)}
     store.verdicts.record([Verdict("owner", fact_id, "false", comment=mark) for fact_id in facts])
     other = start(RunSpec(model="baseline:always-false", dataset="not-indicated", limit=4, shots=0), store)
@@ -135,9 +135,9 @@ def test_an_address_shows_no_verdict_of_another_no_other_run_and_no_fact_beyond_
         packet = {mine, re.findall(r'data-timed="(\w+)"', guest.judged(shown)["fragments"]["fact"])[0]}
         beyond = next(fact_id for fact_id in facts if fact_id not in packet)
         said = {"verdict": "true"}
-        refused = guest.act("judge", beyond, "review", fields=said, invited=token)["fragments"]["said"]
+        refused = guest.press_button("judge", beyond, "review", fields=said, invited=token)["fragments"]["said"]
         assert "That fact is not in this packet" in refused
-        jumped = guest.act("jump", "", "review", fields={"number": "3"}, invited=token)["fragments"]["said"]
+        jumped = guest.press_button("jump", "", "review", fields={"number": "3"}, invited=token)["fragments"]["said"]
         assert "Give 1 to 2" in jumped
     assert {one.fact_id for one in store.verdicts.log() if one.reviewer == "Cleo"} <= packet
 
@@ -182,7 +182,7 @@ def test_other_machines_see_nothing_but_packets(laptop: str, run: str, invite: C
             assert guest.http.post("/updates", json=question).status_code == 403, question
         assert "Fact 1 of 10" in guest.opened()["fragments"]["fact"]
         assert host.http.get("/runs").status_code == 200, "this machine sees all pages"
-        assert run in str(host.look("runs"))
+        assert run in str(host.fetch_page("runs"))
 
 
 def test_the_secret_stays_in_the_home_and_is_in_no_file_of_a_run(
@@ -238,7 +238,7 @@ def test_a_clinician_is_invited_to_a_language(
         shown = guest.opened("&language=fr", language="de")
         assert shown["fragments"]["fact"].count('class="mf-sentence" lang="es"') == 8, "whatever the address asks for"
         guest.judged(shown)
-    (said,) = [one for one in store_of(home).verdicts.log() if one.reviewer == "Inés"]
+    (said,) = [one for one in open_store(home).verdicts.log() if one.reviewer == "Inés"]
     assert said.language == "es"
     assert {row["name"]: row["language"] for row in medfact("invite").rows}["Inés"] == "es"
     assert "A run has a language already" in medfact("invite", "Jo", "--on", run, "--language", "es").err

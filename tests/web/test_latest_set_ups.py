@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from waiting import until
+from waiting import wait_until
 
 from medfact.errors import StoreError
 from medfact.store import Store
@@ -30,7 +30,7 @@ def test_what_was_chosen_last_counts_and_is_written_without_being_asked(store: S
         kept.keep("ada", f'{{"pairs": {pairs}}}')
         assert kept.last("ada") == f'{{"pairs": {pairs}}}'
     kept.keep("bob", "{}")
-    until(lambda: written(store) == {"ada": '{"pairs": 4}', "bob": "{}"})
+    wait_until(lambda: written(store) == {"ada": '{"pairs": 4}', "bob": "{}"})
     assert kept.last("ada") == '{"pairs": 4}'
     assert kept.last("cyd") == ""
 
@@ -54,12 +54,12 @@ def test_what_cannot_be_written_now_is_told_and_written_later(store: Store, monk
 
     monkeypatch.setattr(SetUps, "keep_all", full)
     kept.keep("ada", "1")
-    until(lambda: bool(tried))
+    wait_until(lambda: bool(tried))
     assert kept.last("ada") == "1"
     assert written(store) == {}
     monkeypatch.setattr(SetUps, "keep_all", real)
     kept.keep("bob", "2")
-    until(lambda: written(store) == {"ada": "1", "bob": "2"})
+    wait_until(lambda: written(store) == {"ada": "1", "bob": "2"})
 
 
 def test_what_is_never_written_does_not_fill_the_memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

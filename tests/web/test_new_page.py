@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import served
+from browser import serve_app
 from markupsafe import Markup, escape
 from waiting import HANG_SECONDS
 
@@ -65,7 +65,7 @@ raise SystemExit(serve())
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
     monkeypatch.setattr("browser.app_command", lambda: ([sys.executable, "-c", SERVER], ROOT))
     with (
-        served(tmp_path, PYTHONPATH=FOLDERS) as url,
+        serve_app(tmp_path, PYTHONPATH=FOLDERS) as url,
         httpx.Client(base_url=url, timeout=HANG_SECONDS) as client,
     ):
         yield client

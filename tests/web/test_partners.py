@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from strangers import laptop, laptop_home, store_of  # noqa: F401
+from strangers import laptop, laptop_home, open_store  # noqa: F401
 from visitors import Visitor
 
 HOSTILE = '<img src=x onerror=alert(1)> "pox"'
@@ -27,7 +27,7 @@ TABLE = "head,relation,tail\n" + "".join(
 @pytest.fixture
 def ann(laptop: str) -> Iterator[Visitor]:  # noqa: F811
     with Visitor(laptop, as_host=False) as visitor:
-        visitor.act("take_file", visitor.upload("pox.csv", TABLE.encode()))
+        visitor.press_button("take_file", visitor.upload("pox.csv", TABLE.encode()))
         yield visitor
 
 
@@ -38,38 +38,43 @@ def buttons(fragment: str) -> dict[str, str]:
 
 
 def test_what_is_said_is_ones_own(ann: Visitor, laptop: str, laptop_home: Path) -> None:  # noqa: F811
-    first = ann.look("partners")["fragments"]["partners"]
+    first = ann.fetch_page("partners")["fragments"]["partners"]
     assert "1 of 6" in first
     about = buttons(first)["can_be_true"]
     with Visitor(laptop, as_host=False) as ben:
-        assert "nothing to check" in ben.look("partners")["fragments"]["partners"]
+        assert "nothing to check" in ben.fetch_page("partners")["fragments"]["partners"]
         for name in ("keep_false", "can_be_true"):
-            assert "needs no check any more" in ben.act(name, about, of="partners")["fragments"]["said"]
-        after = ann.act("can_be_true", about, of="partners")["fragments"]
+            assert "needs no check any more" in ben.press_button(name, about, page_name="partners")["fragments"]["said"]
+        after = ann.press_button("can_be_true", about, page_name="partners")["fragments"]
         assert "will not be called false" in after["said"]
         assert "2 of 7" in after["partners"]
         assert buttons(after["partners"])["can_be_true"] != about
-        ben.act("back", about, of="partners")  # of Ann's
-        assert store_of(laptop_home, ben.owner).decisions.on_partners() == []
-    (said,) = store_of(laptop_home, ann.owner).decisions.on_partners()
+        ben.press_button("back", about, page_name="partners")  # of Ann's
+        assert open_store(laptop_home, ben.owner).decisions.on_partners() == []
+    (said,) = open_store(laptop_home, ann.owner).decisions.on_partners()
     assert (f"{said.fact_id}:{said.tail}", said.relation, said.confirmed) == (about, "symptoms", False)
-    assert "1 of 6" in ann.act("back", about, of="partners")["fragments"]["partners"]
-    assert "needs no check any more" in ann.act("keep_false", "of no fact:itch", of="partners")["fragments"]["said"]
+    assert "1 of 6" in ann.press_button("back", about, page_name="partners")["fragments"]["partners"]
+    assert (
+        "needs no check any more"
+        in ann.press_button("keep_false", "of no fact:itch", page_name="partners")["fragments"]["said"]
+    )
 
 
 def test_the_end_counts_what_was_said_and_names_stay_text(ann: Visitor) -> None:
     """Six cards and one that was drawn anew, hostile names among them, until none is left."""
-    preview = ann.look()["fragments"]["facts"]
+    preview = ann.fetch_page()["fragments"]["facts"]
     assert "Nobody has checked 6 of 6 false facts." in preview
     assert "PRESUMED FALSE (test statement)" in preview
-    shown = ann.look("partners")["fragments"]["partners"]
-    rejected = ann.act("can_be_true", buttons(shown)["can_be_true"], of="partners")["fragments"]["partners"]
+    shown = ann.fetch_page("partners")["fragments"]["partners"]
+    rejected = ann.press_button("can_be_true", buttons(shown)["can_be_true"], page_name="partners")["fragments"]["partners"]
     seen = [shown, rejected]
     while "keep_false" in buttons(seen[-1]):
-        seen.append(ann.act("keep_false", buttons(seen[-1])["keep_false"], of="partners")["fragments"]["partners"])
+        seen.append(
+            ann.press_button("keep_false", buttons(seen[-1])["keep_false"], page_name="partners")["fragments"]["partners"]
+        )
     assert len(seen) == 8
     assert "6 kept as false, 1 rejected: 1 of them drawn anew" in " ".join(seen[-1].split())
     assert any("&lt;img src=x onerror=alert(1)&gt;" in one for one in seen)
     assert not any("<img" in one for one in seen)
-    assert "Nobody has checked" not in ann.look()["fragments"]["facts"]
-    assert "PRESUMED" not in ann.look("facts")["fragments"]["cards"]
+    assert "Nobody has checked" not in ann.fetch_page()["fragments"]["facts"]
+    assert "PRESUMED" not in ann.fetch_page("facts")["fragments"]["cards"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import segno
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.reviews.invitations import MOST_OPEN, invitation_of, invitations, invite
 from medfact.reviews.verdicts import CHOSEN, CONTESTED, RANDOM
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def cue(services: Services) -> str:
     """Ten pairs of a rule that says "true unless denied": it masters all true facts, and no false one."""
-    return recorded(RunSpec(model="baseline:negation-cue", limit=10, shots=0), services.store)
+    return complete_run(RunSpec(model="baseline:negation-cue", limit=10, shots=0), services.store)
 
 
 @pytest.fixture

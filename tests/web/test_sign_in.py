@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import app_at, module_folder
+from browser import app_fixture, module_folder_fixture
 from starlette.datastructures import Headers
 
 from medfact.store import Store
@@ -56,10 +56,10 @@ def test_who_adjudicates(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_adjudicator("dora", signed_in=True)
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-hosted = app_at("home", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=HEADER, MEDFACT_ADJUDICATORS="dora")
+hosted = app_fixture("home", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=HEADER, MEDFACT_ADJUDICATORS="dora")
 """A public server behind a proxy at which people sign in."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from visitors import Visitor, visitor_of
+from visitors import Visitor, visitor_fixture
 
 from medfact.assets import language_names
 from medfact.datasets import load_bundled
@@ -25,7 +25,7 @@ KNOWN = {form: text.replace("reconocido", "conocido") for form, text in OWN.item
 """The Spanish sentences in another word: each denial still differs by its operator alone."""
 
 
-visitor = visitor_of("address")
+visitor = visitor_fixture("address")
 
 
 def typed(relation: str, sentences: dict[str, str], code: str = "es") -> dict[str, str]:
@@ -59,7 +59,7 @@ def exported(visitor: Visitor, folder: Path, code: str = "es") -> PoolInLanguage
 
 @pytest.mark.parametrize("code", [code for code in language_names() if code != "en"])
 def test_every_language_stands_beside_the_english_pools(visitor: Visitor, code: str) -> None:
-    shown = visitor.look("studio", pool=f"medfact-{code}")
+    shown = visitor.fetch_page("studio", pool=f"medfact-{code}")
     choice, card = (unescape(shown["fragments"][part]) for part in ("choice", "relation"))
     assert f'<option value="medfact-{code}" selected>medfact in {language_names()[code]}</option>' in choice
     assert "Runs do not use it." in choice
@@ -77,7 +77,7 @@ def test_every_language_stands_beside_the_english_pools(visitor: Visitor, code: 
 
 
 def test_spanish_sentences_are_filled_with_spanish_names(visitor: Visitor) -> None:
-    shown = visitor.look("studio", pool="medfact-es", relation="symptoms")
+    shown = visitor.fetch_page("studio", pool="medfact-es", relation="symptoms")
     names = re.findall(r'<bdi lang="es" title="([^"]*)">', shown["fragments"]["relation"])
     facts = [Fact(head=head, relation="symptoms", tail=tail) for head, tail in zip(names[::2], names[1::2], strict=True)]
     stated = [*load_language("es").pool.statements(facts)]
@@ -90,23 +90,23 @@ def test_spanish_sentences_are_filled_with_spanish_names(visitor: Visitor) -> No
 def test_a_denial_is_judged_by_the_languages_own_words(visitor: Visitor) -> None:
     """Not by the English ones: “nunca” is no operator of the Spanish file, “no {es” is."""
     broken = typed("symptoms", {**OWN, "dn": OWN["dn"].replace(" no ", " nunca ")})
-    shown = visitor.look("studio", **broken)
+    shown = visitor.fetch_page("studio", **broken)
     assert "Not usable: it differs from the affirmed sentence by more than the negation." in row(shown, "dn")
     assert "FALSE" not in row(shown, "dn")
     assert shown["fragments"]["relation"].count("Not usable") == 1
-    shown = visitor.look("studio", **typed("symptoms", KNOWN))
+    shown = visitor.fetch_page("studio", **typed("symptoms", KNOWN))
     assert "Not usable" not in shown["fragments"]["relation"]
     assert shown["fragments"]["relation"].count("<ins>") == 8
-    shown = visitor.look("studio", **typed("symptoms", {**OWN, "none": "[Y] {es un signo de [X]."}))
+    shown = visitor.fetch_page("studio", **typed("symptoms", {**OWN, "none": "[Y] {es un signo de [X]."}))
     assert "Not usable: '{' fills nothing" in row(shown, "none")
     own = load_language("de").pool.relations["symptoms"].sentences
     odd = {**own, "none": "[Y] {ist|sind} ein Zeichen [X]{lok}."}
-    assert "Not usable: there is no case 'lok'" in row(visitor.look("studio", **typed("symptoms", odd, "de")), "none")
+    assert "Not usable: there is no case 'lok'" in row(visitor.fetch_page("studio", **typed("symptoms", odd, "de")), "none")
 
 
 def test_a_change_is_marked_and_in_chinese_character_by_character(visitor: Visitor) -> None:
     own = load_language("zh").pool.relations["symptoms"].sentences
-    shown = visitor.look("studio", **typed("symptoms", {**own, "none": own["none"].replace("公认", "已知")}, "zh"))
+    shown = visitor.fetch_page("studio", **typed("symptoms", {**own, "none": own["none"].replace("公认", "已知")}, "zh"))
     part = re.sub("<span[^>]*>[^<]*</span>", "", row(shown, "none"))
     assert "<del>公认</del>" in part
     assert "<ins>已知</ins>" in part
@@ -124,11 +124,11 @@ def test_a_sign_off_is_of_one_sentence_and_void_after_a_change(visitor: Visitor,
     assert list(said) == ["none"]
     assert said["none"].startswith("Inés, 20")
     act(visitor, "save", "", typed("symptoms", KNOWN))
-    shown = visitor.look("studio", pool="medfact-es", relation="symptoms")
+    shown = visitor.fetch_page("studio", pool="medfact-es", relation="symptoms")
     assert "Signed off" not in shown["fragments"]["relation"]
     assert "8 of 8" in shown["fragments"]["edited"]
     act(visitor, "save", "", typed("symptoms", dict(OWN)))
-    assert "symptoms" not in visitor.look("studio", pool="medfact-es")["fragments"]["edited"], "as it was"
+    assert "symptoms" not in visitor.fetch_page("studio", pool="medfact-es")["fragments"]["edited"], "as it was"
 
 
 def test_what_is_exported_is_read_as_the_languages_file(visitor: Visitor, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_is_exported_is_read_as_the_languages_file(visitor: Visitor, tmp_pa
     assert pool.relations["symptoms"].strengths == load_language("es").pool.relations["symptoms"].strengths
     fact = next(fact for fact in load_bundled("clinical-core").facts if pool.states(fact) and fact.strength != "a common")
     assert " conocido " in next(pool.statements([fact])).text
-    refused = visitor.look("evaluate", studio="medfact-es:clinical-core", setup={"models": ["baseline:always-true"]})
+    refused = visitor.fetch_page("evaluate", studio="medfact-es:clinical-core", setup={"models": ["baseline:always-true"]})
     assert "A run cannot ask with what is edited of another language" in unescape(" ".join(refused["fragments"].values()))
 
 
@@ -161,7 +161,7 @@ DENIED["inv+dn"] = NEW["inv"].replace(" incluyen ", " no incluyen ")
 def test_a_relation_that_a_language_lacks_is_written_here(visitor: Visitor, tmp_path: Path) -> None:
     relation = "has physiologic effect"
     assert relation not in load_language("es").pool.relations, "else this test needs another one"
-    shown = visitor.look("studio", pool="medfact-es", relation=relation, data="biomedical-core")
+    shown = visitor.fetch_page("studio", pool="medfact-es", relation=relation, data="biomedical-core")
     assert f"{relation} (new: no sentences yet)" in shown["fragments"]["choice"]
     assert ">new</span>" in shown["fragments"]["relation"]
     assert "Spanish has no sentences for this relation yet" in shown["fragments"]["relation"]
@@ -179,9 +179,9 @@ def test_no_relation_is_begun_in_a_language_that_english_lacks(visitor: Visitor)
     odd = {**typed("is odd of", NEW), "data": "not-indicated"}
     assert (
         "is odd of (new"
-        in visitor.look("studio", **{**odd, "pool": "medfact", "of": "medfact|is odd of"})["fragments"]["choice"]
+        in visitor.fetch_page("studio", **{**odd, "pool": "medfact", "of": "medfact|is odd of"})["fragments"]["choice"]
     )
-    shown = visitor.look("studio", **odd)
+    shown = visitor.fetch_page("studio", **odd)
     assert "is odd of" not in shown["fragments"]["choice"]
     assert shown["show"]["relation"] == "symptoms"
     assert "No fact here has this relation and names in Spanish" in shown["fragments"]["relation"]
@@ -189,26 +189,26 @@ def test_no_relation_is_begun_in_a_language_that_english_lacks(visitor: Visitor)
 
 def test_a_better_wording_of_a_reviewer_can_be_taken_over(visitor: Visitor) -> None:
     of = {"reviewer": "Inés", "language": "es", "search": "migraña fotofobia"}
-    fact = visitor.look("review", **of)["fragments"]["fact"]
+    fact = visitor.fetch_page("review", **of)["fragments"]["fact"]
     (about,) = re.findall(r'data-timed="(\w+)"', fact)
     asked = "La fotofobia es un síntoma o signo reconocido de la migraña."
     (sentence,) = re.findall(rf'{asked}.*?name="of-(\w+)"', fact, re.DOTALL)
     wording = "La fotofobia es un signo conocido de la migraña."
     fields = {"verdict": "true", f"of-{sentence}": "unclear", f"wording-{sentence}": wording}
-    visitor.act("judge", about, of="review", fields=fields, **of)
-    shown = visitor.look("studio", pool="medfact-es", relation="symptoms")
+    visitor.press_button("judge", about, page_name="review", fields=fields, **of)
+    shown = visitor.fetch_page("studio", pool="medfact-es", relation="symptoms")
     part = row(shown, "none")
     assert shown["fragments"]["relation"].count("suggests") == 1
     assert f'Inés suggests: “<span lang="es">{wording}</span>”' in part
     assert '{"s0": "[Y] {es|son} un signo conocido de [X]."}' in part
-    assert "suggests" not in visitor.look("studio", relation="symptoms")["fragments"]["relation"]
+    assert "suggests" not in visitor.fetch_page("studio", relation="symptoms")["fragments"]["relation"]
 
 
 @pytest.mark.parametrize(
     "pool", ["medfact-xx", "medfact-", "medfact-../es", "../languages/es", "medfact-en", "<b>", "medfact-ES"]
 )
 def test_a_pool_that_is_none_shows_english(visitor: Visitor, pool: str) -> None:
-    shown = visitor.look("studio", pool=pool)
+    shown = visitor.fetch_page("studio", pool=pool)
     assert shown["show"]["pool"] == "medfact"
     assert "lang=" not in shown["fragments"]["relation"]
     assert visitor.http.get("download/studio/" + pool.replace("/", "%2f") + ".yaml").status_code == 404
@@ -217,13 +217,15 @@ def test_a_pool_that_is_none_shows_english(visitor: Visitor, pool: str) -> None:
 def test_nobody_else_sees_it(visitor: Visitor, address: str) -> None:
     act(visitor, "save", "", typed("symptoms", KNOWN))
     with Visitor(address) as other:
-        shown = other.look("studio", pool="medfact-es", relation="symptoms")
+        shown = other.fetch_page("studio", pool="medfact-es", relation="symptoms")
         assert f">{OWN['none']}</textarea>" in row(shown, "none")
         assert shown["fragments"]["edited"] == ""
         assert other.http.get("download/studio/medfact-es.yaml").status_code == 404
-    assert visitor.look("studio", relation="symptoms")["fragments"]["edited"].count("<tr>") == 0, "nor is English changed by it"
+    assert visitor.fetch_page("studio", relation="symptoms")["fragments"]["edited"].count("<tr>") == 0, (
+        "nor is English changed by it"
+    )
 
 
 def test_facts_in_a_language_lead_to_its_sentences(visitor: Visitor) -> None:
-    assert 'href="studio?pool=medfact-es"' in visitor.look("facts", language="es")["fragments"]["about"]
-    assert 'href="studio"' in visitor.look("facts", language="en")["fragments"]["about"]
+    assert 'href="studio?pool=medfact-es"' in visitor.fetch_page("facts", language="es")["fragments"]["about"]
+    assert 'href="studio"' in visitor.fetch_page("facts", language="en")["fragments"]["about"]

@@ -7,7 +7,7 @@ from asked_updates import OWNER
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from recorded import recorded
+from recorded import complete_run
 
 from medfact.spec import RunSpec
 from medfact.web.downloads import routes
@@ -19,7 +19,7 @@ NAMES = {"always-true": "always says true", "always-false": "always says false",
 @pytest.fixture
 def runs(services: Services) -> list[str]:
     store = services.store.of(OWNER)
-    return [recorded(RunSpec(model=f"baseline:{model}", limit=4, shots=0), store) for model in NAMES]
+    return [complete_run(RunSpec(model=f"baseline:{model}", limit=4, shots=0), store) for model in NAMES]
 
 
 @pytest.mark.parametrize("file", ["scores.csv", "report.html", "answers.jsonl"])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser import app_at, module_folder
-from raw_http import answer, connected, head
+from browser import app_fixture, module_folder_fixture
+from raw_http import connect, receive_all, request_head
 from strangers import TABLE
 from visitors import Visitor
 
@@ -21,14 +21,14 @@ USER = "X-Forwarded-User"
 NAMED = "medfact.example.org, medfact.example.net:8443"
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-plain = app_at("home", is_watched=True, MEDFACT_HOSTS=NAMED)
+plain = app_fixture("home", is_watched=True, MEDFACT_HOSTS=NAMED)
 """The app without a proxy."""
 
 
-proxied = app_at(
+proxied = app_fixture(
     "app_home", is_watched=True, MEDFACT_HOSTS=NAMED, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1", MEDFACT_USER_HEADER=USER
 )
 """The app behind a proxy at which people sign in."""
@@ -85,10 +85,10 @@ def test_behind_a_proxy_the_page_has_the_name_that_the_proxy_was_asked_for(proxi
 def test_who_has_signed_in_is_said_once(proxied: str, first: str) -> None:
     """A proxy that adds its header to one that a visitor sent: the first must not count, nor the last."""
     for names in ((USER, USER), (USER, USER.lower()), (USER.upper(), USER)):
-        with connected(proxied) as connection:
+        with connect(proxied) as connection:
             lines = [f"{name}: {value}" for name, value in zip(names, (first, "ada"), strict=True)]
-            connection.sendall(head(proxied, *lines, "Connection: close", path="/runs"))
-            said = answer(connection)
+            connection.sendall(request_head(proxied, *lines, "Connection: close", path="/runs"))
+            said = receive_all(connection)
             assert said.startswith(b"HTTP/1.1 400 ")
             assert b"came twice" in said
     assert httpx.get(f"{proxied}runs", headers={USER: "ada"}).status_code == 200
@@ -99,11 +99,11 @@ def test_no_header_that_decides_comes_twice(plain: str, name: str) -> None:
     host = plain.partition("://")[2].rstrip("/")
     fine = {"Host": host, "Origin": plain.rstrip("/"), "Sec-Fetch-Site": "same-origin"}[name]
     for other in ("evil.example", fine):
-        with connected(plain) as connection:
+        with connect(plain) as connection:
             lines = [f"{name}: {other}", *([] if name == "Host" else [f"{name}: {fine}"])]
             body = ("Content-Type: application/json", "Content-Length: 2", "Connection: close")
-            connection.sendall(head(plain, *lines, *body, method="POST", path="/updates") + b"{}")
-            assert answer(connection).startswith(b"HTTP/1.1 400 ")
+            connection.sendall(request_head(plain, *lines, *body, method="POST", path="/updates") + b"{}")
+            assert receive_all(connection).startswith(b"HTTP/1.1 400 ")
 
 
 # ------------------------------------------------------------------------- pages of other origins
@@ -222,9 +222,9 @@ def test_the_folder_of_uploads_is_made_again_where_it_vanished(plain: str, home:
     with Visitor(plain) as visitor:
         lost = visitor.upload("lost.csv", TABLE + b"x,symptoms,lost\n")
         shutil.rmtree(home / "uploads")
-        assert "Upload it again" in str(visitor.act("take_file", lost)["fragments"])
+        assert "Upload it again" in str(visitor.press_button("take_file", lost)["fragments"])
         again = visitor.upload("facts.csv", TABLE)
-        assert "14 true facts read" in str(visitor.act("take_file", again)["fragments"])
+        assert "14 true facts read" in str(visitor.press_button("take_file", again)["fragments"])
         assert (home / "uploads").stat().st_mode & 0o077 == 0
 
 
@@ -234,9 +234,11 @@ def test_a_slow_upload_ends(plain: str, home: Path) -> None:
         visitor.upload("facts.csv", TABLE)
         folder = home / "uploads"
         before = {path.name for path in folder.iterdir()}
-        with connected(plain) as connection:
+        with connect(plain) as connection:
             lines = (f"Cookie: medfact-visitor={visitor.cookie}", "Content-Type: multipart/form-data; boundary=b")
-            connection.sendall(head(plain, *lines, "Content-Length: 1000000", method="POST", path="/gradio_api/upload") + PART)
+            connection.sendall(
+                request_head(plain, *lines, "Content-Length: 1000000", method="POST", path="/gradio_api/upload") + PART
+            )
         until = time.monotonic() + 30
         while {path.name for path in folder.iterdir()} != before:
             assert time.monotonic() < until

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser import served, without_rates
-from waiting import until
+from browser import disable_rate_limits, serve_app
+from waiting import wait_until
 
 from medfact.caching import KeyedLock, ResultPending, shared_cache, without_blocking
 from medfact.datasets import headers, isolated, table_reader
@@ -31,7 +31,7 @@ ADDRESSES = [f"127.0.0.{number}" for number in range(2, 5)]
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A public server that counts no requests, or the tests would wait for each other."""
     home = tmp_path_factory.mktemp("home")
-    with served(home, MEDFACT_IMPORTS="1", **without_rates(home)) as address:
+    with serve_app(home, MEDFACT_IMPORTS="1", **disable_rate_limits(home)) as address:
         yield address
     assert "Traceback" not in (home / "log.txt").read_text()
 
@@ -62,7 +62,7 @@ class From:
             answers.append(self.take(path))
             return answers[-1].status_code != 429
 
-        until(is_answered)
+        wait_until(is_answered)
         return answers[-1]
 
 

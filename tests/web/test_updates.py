@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 
 import orjson
 import pytest
-from asked_updates import OWNER, look
+from asked_updates import OWNER, fetch_fragments
 from asked_updates import services as services
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from recorded import recorded
-from waiting import HANG_SECONDS, until, wait_for
+from recorded import complete_run
+from waiting import HANG_SECONDS, wait_for_run, wait_until
 
 from medfact.concurrency import HEAD_START_SECONDS
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
@@ -71,37 +71,37 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
-    first = look(services, run=run)
+    first = fetch_fragments(services, run=run)
     assert set(first["drawn"]) == PARTS
     assert not first["fragments"]["go"], "the inputs are not there"
     assert "0 of 640 statements" in first["fragments"]["progress"]
     assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
     assert 'id="resume"' not in first["fragments"]["progress"]
     assert first["again"] == PACE
-    again = look(services, run=run, drawn=first["drawn"])
+    again = fetch_fragments(services, run=run, drawn=first["drawn"])
     assert again["fragments"] == again["drawn"] == {}
 
 
 def test_a_link_to_nothing_says_so_at_the_next_look_too(services: Services, run: str) -> None:
     """The inputs of a page tell what they hold soon after its first look, which must not take the message away."""
-    first = look(services, run="0" * 32)
+    first = fetch_fragments(services, run="0" * 32)
     assert (first["show"]["run"], first["show"]["missing"]) == ("", True)
     assert "There is no run of that link" in first["fragments"]["notice"]
-    assert "There is no run of that link" in look(services, run="", missing=True)["fragments"]["notice"]
-    assert "There is no run of that link" not in look(services, run=run, missing=True)["fragments"]["notice"]
+    assert "There is no run of that link" in fetch_fragments(services, run="", missing=True)["fragments"]["notice"]
+    assert "There is no run of that link" not in fetch_fragments(services, run=run, missing=True)["fragments"]["notice"]
 
 
 def test_a_page_that_lost_a_fragment_gets_it_again(services: Services, run: str) -> None:
-    drawn = look(services, run=run)["drawn"]
-    assert set(look(services, run=run, drawn={**drawn, "progress": "an older one"})["fragments"]) == {"progress"}
+    drawn = fetch_fragments(services, run=run)["drawn"]
+    assert set(fetch_fragments(services, run=run, drawn={**drawn, "progress": "an older one"})["fragments"]) == {"progress"}
 
 
 @pytest.mark.usefixtures("at_once")
 def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str) -> None:
-    drawn = look(services, run=run)["drawn"]
+    drawn = fetch_fragments(services, run=run)["drawn"]
     events = answer(run, services.store)
     next(event for event in events if isinstance(event, AnswersSaved))
-    meanwhile = look(services, run=run, drawn=drawn)
+    meanwhile = fetch_fragments(services, run=run, drawn=drawn)
     assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
     assert not {"notice", "drawer"} & set(meanwhile["fragments"])
     assert "still standing" in meanwhile["fragments"]["scores"]
@@ -111,10 +111,10 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     looks = []
 
     def has_the_last_figures() -> bool:
-        looks.append(look(services, run=run, drawn=drawn | meanwhile["drawn"]))
+        looks.append(fetch_fragments(services, run=run, drawn=drawn | meanwhile["drawn"]))
         return looks[-1]["again"] is None
 
-    until(has_the_last_figures)
+    wait_until(has_the_last_figures)
     end = looks[-1]
     assert services.store.run(run).state == COMPLETE
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
@@ -128,10 +128,10 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
     monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
     monkeypatch.setattr("medfact.results.live.SOON_AFTER_END", 60)
-    look(services, run=run)
+    fetch_fragments(services, run=run)
     services.jobs.submit(run)
-    wait_for(services.jobs, run, lambda job: job.state not in GOING)
-    end = look(services, run=run)
+    wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
+    end = fetch_fragments(services, run=run)
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
     assert "50.0%" in end["fragments"]["scores"]
     assert end["again"] is None
@@ -141,7 +141,7 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
     services: Services, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are made as soon as it ends, without another look, and beside those who look meanwhile."""
-    look(services, run=run)
+    fetch_fragments(services, run=run)
     begun, may_end = threading.Event(), threading.Event()
 
     def slowly(*of: Any) -> Report:
@@ -153,18 +153,18 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)  # no look makes any meanwhile
     services.jobs.submit(run)
     assert begun.wait(HANG_SECONDS)
-    wait_for(services.jobs, run, lambda job: job.state not in GOING)
-    assert look(services, run=run)["again"] == QUICKEST
+    wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
+    assert fetch_fragments(services, run=run)["again"] == QUICKEST
     may_end.set()
-    until(lambda: look(services, run=run)["again"] is None)
-    assert "50.0%" in look(services, run=run)["fragments"]["scores"]
+    wait_until(lambda: fetch_fragments(services, run=run)["again"] is None)
+    assert "50.0%" in fetch_fragments(services, run=run)["fragments"]["scores"]
 
 
 def test_a_look_asks_for_the_figures_of_a_run_once(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time it may have to wait for them."""
     live, asked = Reports.live, list[str]()
     monkeypatch.setattr(Reports, "live", lambda self, run: asked.append(run) or live(self, run))
-    look(services, run=run)
+    fetch_fragments(services, run=run)
     assert asked == [run]
 
 
@@ -214,11 +214,11 @@ def test_what_is_taken_away_has_the_figures_of_all_answers(
     services: Services, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long they take, once the run has ended."""
-    look(services, run=run)
+    fetch_fragments(services, run=run)
     monkeypatch.setattr("medfact.results.live.Reports._make_beside", lambda self, run: threading.Event())  # it never ends
     monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
     services.jobs.submit(run)
-    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
     seen = services.reports.live(run)
     assert (seen.behind, seen.has_ended) == (True, True)
     assert seen.report.answered < 640
@@ -270,13 +270,13 @@ def test_figures_that_cannot_be_made_beside_are_told_to_who_looks_next(
     def damaged(*_: Any) -> NoReturn:
         raise ValueError
 
-    look(services, run=run)
+    fetch_fragments(services, run=run)
     monkeypatch.setattr("medfact.results.live.report", damaged)
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
     services.jobs.submit(run)
-    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
     with pytest.raises(UnreadableRun):
-        until(lambda: not services.reports.live(run))
+        wait_until(lambda: not services.reports.live(run))
 
 
 @pytest.mark.usefixtures("at_once")
@@ -302,7 +302,7 @@ def test_the_first_page_is_made_before_anybody_comes(services: Services, run: st
         raise AssertionError
 
     monkeypatch.setattr("medfact.web.evaluate.spec.plan", planned_again)
-    assert "true and" in look(services)["fragments"]["go"]
+    assert "true and" in fetch_fragments(services)["fragments"]["go"]
 
 
 @pytest.mark.parametrize(
@@ -338,13 +338,13 @@ def test_a_page_looks_again_when_something_will_have_happened(
 
 @pytest.mark.usefixtures("at_once")
 def test_the_pace_and_the_buttons_are_those_of_the_runs(services: Services, run: str) -> None:
-    assert look(services, run=run)["again"] == services.reports.pace() == 0
+    assert fetch_fragments(services, run=run)["again"] == services.reports.pace() == 0
     services.store.set_state(run, STOPPED)
-    stopped = look(services, run=run)
+    stopped = fetch_fragments(services, run=run)
     assert 'id="resume"' in stopped["fragments"]["progress"]
     assert 'id="stop"' not in stopped["fragments"]["progress"]
     assert stopped["again"] is None
-    others = look(services, run=run, owner="somebody else")
+    others = fetch_fragments(services, run=run, owner="somebody else")
     assert 'id="resume"' not in others["fragments"]["progress"]
     assert "open them in the browser that started them" in others["fragments"]["tab"]
 
@@ -353,7 +353,7 @@ def test_facts_are_turned_and_kept_within_those_there_are(services: Services, ru
     list(answer(run, services.store))
     last = (80 - 1) // FACTS_A_PAGE
     for number, where in ((0, "facts 1 to 20 of 80"), (1, "facts 21 to 40 of 80"), (99, "facts 61 to 80 of 80")):
-        shown = look(services, run=run, tab="facts", page=number)
+        shown = fetch_fragments(services, run=run, tab="facts", page=number)
         assert where in shown["fragments"]["tab"]
         assert shown["show"].get("page", number) == min(number, last)
 
@@ -394,14 +394,14 @@ def test_how_far_a_run_is_is_told_without_its_figures(services: Services, run: s
 def test_a_visitor_is_told_of_interrupted_runs(services: Services, run: str) -> None:
     interrupted = start(RunSpec(model="baseline:always-true", limit=10, shots=0), services.store.of(OWNER))
     services.store.set_state(interrupted, "interrupted")
-    assert "One run of yours was interrupted." in look(services, run=run)["fragments"]["notice"]
-    assert look(services, run=run, owner="somebody else")["fragments"]["notice"] == ""
+    assert "One run of yours was interrupted." in fetch_fragments(services, run=run)["fragments"]["notice"]
+    assert fetch_fragments(services, run=run, owner="somebody else")["fragments"]["notice"] == ""
 
 
 def test_a_sentence_tells_what_each_page_lacks(services: Services, run: str) -> None:
     """An unknown relation says so; a search that finds nothing says how to go on."""
-    assert "No fact matches" in look(services, "facts", search="no such disease")["fragments"]["cards"]
-    assert "No runs yet" in look(services, "runs", owner="nobody yet")["fragments"]["runs"]
+    assert "No fact matches" in fetch_fragments(services, "facts", search="no such disease")["fragments"]["cards"]
+    assert "No runs yet" in fetch_fragments(services, "runs", owner="nobody yet")["fragments"]["runs"]
 
 
 def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None:
@@ -410,7 +410,7 @@ def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None
         ("aspirin", "acetylsalicylic acid"),
         ("HEART  attack", "myocardial"),
     ):
-        assert name in look(services, "facts", search=words)["fragments"]["cards"]
+        assert name in fetch_fragments(services, "facts", search=words)["fragments"]["cards"]
 
 
 def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, run: str) -> None:
@@ -423,7 +423,7 @@ def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, r
 
     assert "will not be drawn again" in press("reject", f"{fact_id}:itch", "sometimes")["fragments"]["said"]
     assert [one.tail for one in services.store.of(OWNER).decisions.on_partners()] == ["itch"]
-    assert "not “itch” (it is true of some patients)" in look(services, "facts")["fragments"]["rejected"]
+    assert "not “itch” (it is true of some patients)" in fetch_fragments(services, "facts")["fragments"]["rejected"]
     assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
     assert services.store.of(OWNER).decisions.on_partners() == []
     press("reject", f"{fact_id}:rash", "<rubbish>")
@@ -502,13 +502,13 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     ]
     file = tmp_path / "hostile.csv"
     file.write_text("head,relation,tail\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    hostile = recorded(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
+    hostile = complete_run(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
     services.store.describe(hostile, name=HOSTILE[0], note=HOSTILE[5])
     shown = [
-        look(services, run=hostile, tab="facts", fact=0),
-        look(services, run=hostile, tab="summary"),
-        look(services, "runs", told=hostile, edited=hostile),
-        look(services, run=f"{hostile},{run}", tab="facts", fact=0),
+        fetch_fragments(services, run=hostile, tab="facts", fact=0),
+        fetch_fragments(services, run=hostile, tab="summary"),
+        fetch_fragments(services, "runs", told=hostile, edited=hostile),
+        fetch_fragments(services, run=f"{hostile},{run}", tab="facts", fact=0),
     ]
     for page in shown:
         told = "".join(page["fragments"].values())

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browser import app_at, module_folder, served
-from strangers import TABLE, until_ended
+from browser import app_fixture, module_folder_fixture, serve_app
+from strangers import TABLE, wait_for_run_end
 from visitors import Visitor
 
 from medfact.web.visitors import COOKIE, SECURE_COOKIE
@@ -16,10 +16,10 @@ from medfact.web.visitors import COOKIE, SECURE_COOKIE
 HTTPS = {"X-Forwarded-Proto": "https"}
 
 
-home = module_folder()
+home = module_folder_fixture()
 
 
-proxied = app_at("home", is_watched=True, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1")
+proxied = app_fixture("home", is_watched=True, MEDFACT_PROXY="1", MEDFACT_PUBLIC="1")
 """A public server behind a proxy, where some come by https and some do not."""
 
 
@@ -57,7 +57,7 @@ def test_over_http_it_is_plain(proxied: str, claimed: str) -> None:
 
 
 def test_nothing_is_believed_of_the_scheme_where_no_proxy_is_known(tmp_path: Path) -> None:
-    with served(tmp_path, MEDFACT_PUBLIC="1") as url:
+    with serve_app(tmp_path, MEDFACT_PUBLIC="1") as url:
         assert given(url, **HTTPS)[0] == "medfact-visitor"
 
 
@@ -65,7 +65,7 @@ def test_who_first_came_over_http_keeps_the_runs_over_https(proxied: str, home: 
     """The page gives the same cookie under its other name, once; from then on that one says who it is."""
     with Visitor(proxied) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(home, run)
+        wait_for_run_end(home, run)
     plain = f"{COOKIE}={visitor.cookie}"
     assert given(proxied, cookie=plain, **HTTPS)[:2] == (SECURE_COOKIE, visitor.cookie)
     both = f"{COOKIE}={'a' * 32}; {SECURE_COOKIE}={visitor.cookie}"
@@ -79,9 +79,9 @@ def test_what_lies_in_the_database_and_the_folder_enters_as_nobody(proxied: str,
     """Neither a cookie nor its owner's id opens a session that was read there."""
     with Visitor(proxied) as visitor:
         (run,) = visitor.evaluate("baseline:random")
-        until_ended(home, run)
+        wait_for_run_end(home, run)
         visitor.upload("facts.csv", TABLE)
-        visitor.look(setup={"models": ["baseline:random"]})
+        visitor.fetch_page(setup={"models": ["baseline:random"]})
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert visitor.owner.encode() in kept
     assert visitor.cookie.encode() not in kept

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mock_batches import MockBatches
-from mock_service import ERRORS, MockService, share
-from writers import faithful
+from mock_batches import MockBatchService
+from mock_service import ERROR_FAULTS, MockService, hashed_share
+from writers import rephrase
 
 from medfact.models import Completion, Prompt, bundled_revision, load_model
 from medfact.runs.events import Finished
@@ -94,7 +94,11 @@ class RecordedService(MockService):
     def refusal(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]] | None:
         """The failure of a call in a batch, None where it has a reply."""
         fault = self._fault(body["messages"][-1]["content"])
-        return (ERRORS[fault][0], {"error": {"message": ERRORS[fault][2], "code": ERRORS[fault][1]}}) if fault else None
+        return (
+            (ERROR_FAULTS[fault][0], {"error": {"message": ERROR_FAULTS[fault][2], "code": ERROR_FAULTS[fault][1]}})
+            if fault
+            else None
+        )
 
     def _fault(self, prompt: str, *_: object) -> str:
         return str(self._recording.reply_to(prompt).get("failure", ""))
@@ -135,12 +139,12 @@ class Recorder(RecordedModel):
             yield index, completion
 
     def _by_rule(self, prompt: Prompt) -> Completion:
-        drawn, fails = share(self.spec, prompt.statement), self._head.get("fails", 0)
+        drawn, fails = hashed_share(self.spec, prompt.statement), self._head.get("fails", 0)
         if self._head.get("writing") or drawn < fails + self._head.get("unreadable", 0):
-            text = faithful(str(prompt.content)) if self._head.get("writing") else "It depends on the patient."
+            text = rephrase(str(prompt.content)) if self._head.get("writing") else "It depends on the patient."
             return Completion(None, failure=self._head["failure"]) if drawn < fails else Completion(text)
-        truth = self._labels[prompt.statement] is (share("skill", self.spec, prompt.statement) < self._head["skill"])
-        word, p = self._head.get("words", ["True", "False"])[not truth], 0.5 + 0.5 * share("sure", prompt.statement)
+        truth = self._labels[prompt.statement] is (hashed_share("skill", self.spec, prompt.statement) < self._head["skill"])
+        word, p = self._head.get("words", ["True", "False"])[not truth], 0.5 + 0.5 * hashed_share("sure", prompt.statement)
         return Completion(word, p if truth else 1 - p, 0.98) if self._head.get("probabilities") else Completion(word)
 
 
@@ -179,8 +183,8 @@ def _execute(recording: Recording, store: Store, make: type[RecordedModel]) -> s
             service: Any = RecordedService(recording)
             if way == "batch":
                 service._loop.close()
-                batches = MockBatches()
-                batches._talker, batches.refuses, service = service, service.refusal, batches
+                batches = MockBatchService()
+                batches._talker, batches.refuse_call, service = service, service.refusal, batches
             base_url = services.enter_context(service).base_url
             spec = replace(spec, service=replace(spec.service, base_url=base_url))
         run = start_writing(kind, spec, store) if kind else start(spec, store)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from mock_service import Behaviour, MockService
 from small_facts import write_csv
-from writers import GOOD
+from writers import DRAFTED_SENTENCES
 
 from medfact.answers.prompts import TEMPLATE, TEMPLATES
 from medfact.errors import Mistake
@@ -28,7 +28,7 @@ EXAMPLE = Fact("scurvy", "is relieved by", "vitamin C")
 
 
 def changed(number: int, text: str) -> str:
-    return "\n".join([*GOOD[: number - 1], text, *GOOD[number:]])
+    return "\n".join([*DRAFTED_SENTENCES[: number - 1], text, *DRAFTED_SENTENCES[number:]])
 
 
 def draft(reply: str, task: str = TEMPLATES) -> Any:
@@ -38,17 +38,17 @@ def draft(reply: str, task: str = TEMPLATES) -> Any:
 @pytest.mark.parametrize(
     "reply",
     [
-        "\n".join(GOOD),
-        "\n".join(f"{number}. {text}" for number, text in enumerate(GOOD, 1)),
-        "Here are the eight sentences:\n\n" + "\n\n".join(f"- {text}" for text in GOOD) + "\nI hope this helps!",
-        "\n".join(GOOD).replace("[X]", "scurvy").replace("[Y]", "Vitamin C"),
-        "\n".join(f"Sentence {number}: “{text}”" for number, text in enumerate(GOOD, 1)),
+        "\n".join(DRAFTED_SENTENCES),
+        "\n".join(f"{number}. {text}" for number, text in enumerate(DRAFTED_SENTENCES, 1)),
+        "Here are the eight sentences:\n\n" + "\n\n".join(f"- {text}" for text in DRAFTED_SENTENCES) + "\nI hope this helps!",
+        "\n".join(DRAFTED_SENTENCES).replace("[X]", "scurvy").replace("[Y]", "Vitamin C"),
+        "\n".join(f"Sentence {number}: “{text}”" for number, text in enumerate(DRAFTED_SENTENCES, 1)),
     ],
 )
 def test_a_usable_draft(reply: str) -> None:
     made = draft(reply)
     assert made.problem is None
-    assert dict(made.sentences) == dict(zip(IMPLICATIONS, GOOD, strict=True))
+    assert dict(made.sentences) == dict(zip(IMPLICATIONS, DRAFTED_SENTENCES, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_usable_draft(reply: str) -> None:
         (changed(6, "[Y] is not used to prevent [X]."), "inv+dn", "differs from the form 'inv' by more than the negation"),
         (changed(5, "[Y] is never used to prevent [X]."), "dn", "differs from the form 'none' by more than the negation"),
         (changed(4, "[X] is unaffected by [Y]."), "inv+ins+dn", "differs from the form 'inv+ins' by more than the negation"),
-        ("\n".join(GOOD[:5]), "inv+dn", "the sentence is missing"),
+        ("\n".join(DRAFTED_SENTENCES[:5]), "inv+dn", "the sentence is missing"),
         ("", "none", "the sentence is missing"),
         ("I cannot write about [X] today", "none", "[Y] occurs 0 times"),
     ],
@@ -84,7 +84,7 @@ def test_a_draft_that_breaks_a_rule_is_refused_with_the_reason(reply: str, form:
     ],
 )
 def test_what_is_more_than_the_relation_is_refused(affirmed: str, denied: str, why: str) -> None:
-    lines = list(GOOD)
+    lines = list(DRAFTED_SENTENCES)
     lines[0], lines[4] = affirmed, denied
     problem = draft("\n".join(lines)).problem
     assert problem is not None
@@ -92,7 +92,7 @@ def test_what_is_more_than_the_relation_is_refused(affirmed: str, denied: str, w
 
 
 def test_two_alike_are_refused() -> None:
-    lines = list(GOOD)
+    lines = list(DRAFTED_SENTENCES)
     lines[1], lines[5] = lines[0], lines[4]
     assert "it is the same as another of its sentences" in str(draft("\n".join(lines)).problem)
 
@@ -125,7 +125,7 @@ def vitamins(tmp_path: Path) -> Path:
 
 
 def drafted(vitamins: Path, store: Store, kind: str, reply: str) -> str:
-    with MockService(Behaviour(writes=lambda _: reply)) as service:
+    with MockService(Behaviour(write_reply=lambda _: reply)) as service:
         spec = RunSpec(model="openai:writer", facts=str(vitamins), service=ServiceSettings(base_url=service.base_url))
         writing = start_writing(kind, spec, store)
         assert list(write(writing, store))
@@ -138,7 +138,7 @@ def drafted(vitamins: Path, store: Store, kind: str, reply: str) -> str:
 def test_a_draft_is_asked_only_after_it_was_accepted(
     vitamins: Path, store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path
 ) -> None:
-    writing = drafted(vitamins, store, "templates", "\n".join(GOOD))
+    writing = drafted(vitamins, store, "templates", "\n".join(DRAFTED_SENTENCES))
     with pytest.raises(Mistake, match="it wrote no statements"):
         evaluation_plan(writing, store)
     file = tmp_path / "mine.yaml"
@@ -162,7 +162,9 @@ def test_a_draft_is_asked_only_after_it_was_accepted(
 
 
 def test_a_file_says_when_it_was_accepted(tmp_path: Path, vitamins: Path) -> None:
-    text = pool_file({"is relieved by": dict(zip(IMPLICATIONS, GOOD, strict=True))}, TEMPLATES, "a writer", "on Monday", "")
+    text = pool_file(
+        {"is relieved by": dict(zip(IMPLICATIONS, DRAFTED_SENTENCES, strict=True))}, TEMPLATES, "a writer", "on Monday", ""
+    )
     file = tmp_path / "drafted.yaml"
     file.write_text(text)
     assert load_pool(str(file)).accepted == "on Monday"
@@ -193,9 +195,9 @@ def test_where_every_relation_is_stated_there_is_nothing_to_draft(store: Store) 
 
 def test_decisions_on_drafts_are_kept_for_their_owner(store: Store) -> None:
     store.decisions.decide_on_draft("r", "is relieved by", False, {})
-    store.decisions.decide_on_draft("r", "is relieved by", True, {"none": GOOD[0]})
+    store.decisions.decide_on_draft("r", "is relieved by", True, {"none": DRAFTED_SENTENCES[0]})
     decision = store.decisions.draft_decisions("r")["is relieved by"]
-    assert (decision.accepted, decision.sentences) == (True, {"none": GOOD[0]})
+    assert (decision.accepted, decision.sentences) == (True, {"none": DRAFTED_SENTENCES[0]})
     assert store.of("somebody").decisions.draft_decisions("r") == {}
     store.decisions.forget_draft_decision("r", "is relieved by")
     assert store.decisions.draft_decisions("r") == {}

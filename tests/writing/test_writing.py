@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from app_builders import quick_processes as quick_processes
 from mock_service import Behaviour, MockService
-from processes import Command
-from scripted import Scripted, script
-from small_models import small_inference_model
-from waiting import until
-from writers import denied, faithful, lines_about, statement_in, triplet_in
+from processes import CommandProcess
+from scripted import ScriptedModel, spread_signs
+from small_models import write_inference_model
+from waiting import wait_until
+from writers import negate, parse_statement, parse_triplet, rephrase, write_lines
 
 from medfact.errors import ModelError
 from medfact.exchange import export_run, import_run
@@ -44,7 +44,7 @@ STATEMENTS = FACTS * 2 * 8
 
 
 WAYS: dict[str, Callable[[str], str]] = {
-    "flipped": denied,
+    "flipped": negate,
     "stronger": lambda text: text.replace(".", " in every patient, always."),
     "weaker": lambda text: re.sub(r" (is|are|include|does|do|affects?)\b", " may be", text),
     "two sentences": lambda text: f"{text} This is well known.",
@@ -70,9 +70,9 @@ def written(service: MockService, store: Store, kind: str = "rephrase") -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_changed_claim_reaches_a_run(way: str, store: Store) -> None:
-    with MockService(Behaviour(writes=lambda prompt: WAYS[way](statement_in(prompt)))) as service:
+    with MockService(Behaviour(write_reply=lambda prompt: WAYS[way](parse_statement(prompt)))) as service:
         writing = written(service, store)
-        assert len(service.calls) == len(service.asked()) == 3 * STATEMENTS, "each sentence was tried three times"
+        assert len(service.calls) == len(service.call_counts()) == 3 * STATEMENTS, "each sentence was tried three times"
     planned = evaluation_plan(writing, store)
     assert len(planned.statements) == STATEMENTS
     for item, made in zip(store.answers.asked(writing), planned.statements, strict=True):
@@ -88,9 +88,9 @@ def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:
     """The first attempt is bad, the second one good: every sentence is rephrased, and each has cost two calls."""
 
     def writer(prompt: str) -> str:
-        return faithful(prompt) if "Keep all medical terms" in prompt else denied(statement_in(prompt))
+        return rephrase(prompt) if "Keep all medical terms" in prompt else negate(parse_statement(prompt))
 
-    with MockService(Behaviour(writes=writer)) as service:
+    with MockService(Behaviour(write_reply=writer)) as service:
         writing = written(service, store)
         assert len(service.calls) == 2 * STATEMENTS
     assert [*attempts_of(writing, store)] == ["rephrase", "rephrase-again"]
@@ -103,21 +103,21 @@ def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:
 
 
 def test_nothing_is_paid_for_twice(store: Store) -> None:
-    with MockService(Behaviour(writes=faithful)) as service:
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         writing = start_writing("rephrase", spec_of(service), store)
         seen = 0
         for event in write(writing, store, stopped=lambda: len(service.calls) > STATEMENTS // 3):
             seen += len(getattr(event, "answers", ()))
         assert 0 < seen < STATEMENTS, "it was stopped on its way"
         list(write(writing, store))
-        assert max(service.asked().values()) == 1
+        assert max(service.call_counts().values()) == 1
         calls = len(service.calls)
         list(write(writing, store))
         assert len(service.calls) == calls == STATEMENTS
 
 
 def test_a_failed_call_is_no_rejected_sentence(store: Store) -> None:
-    with MockService(Behaviour(writes=faithful, sticky={"500": 0.1})) as service:
+    with MockService(Behaviour(write_reply=rephrase, prompt_faults={"500": 0.1})) as service:
         writing = written(service, store)
         assert [*attempts_of(writing, store)] == ["rephrase"]
         with pytest.raises(Exception, match="is not complete"):
@@ -125,7 +125,7 @@ def test_a_failed_call_is_no_rejected_sentence(store: Store) -> None:
 
 
 def test_written_sentences_are_asked_and_travel(store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
-    with MockService(Behaviour(writes=faithful)) as service:
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         writing = written(service, Store(url))
     outcome = medfact("run", "--writing", writing, "--model", "baseline:negation-cue", "--db", url)
     assert outcome.code == 0, outcome.err
@@ -180,7 +180,9 @@ def test_lines_of_a_reply(reply: str, usable: int) -> None:
 
 def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store) -> None:
     """Of 10 facts, those whose triplet has an even length get five lines alone, and are left out."""
-    with MockService(Behaviour(writes=lambda prompt: lines_about(prompt, 8 if len(triplet_in(prompt)) % 2 else 5))) as service:
+    with MockService(
+        Behaviour(write_reply=lambda prompt: write_lines(prompt, 8 if len(parse_triplet(prompt)) % 2 else 5))
+    ) as service:
         writing = written(service, store, "llmeval")
         assert len(service.calls) == FACTS * 2
     planned = evaluation_plan(writing, store)
@@ -202,10 +204,10 @@ def test_what_was_written_of_false_partners_alone_can_be_taken_elsewhere(store: 
     """Nothing is known of whose partner a false fact is unless the true one goes along, which this run does not ask."""
 
     def writer(prompt: str) -> str:
-        return lines_about(prompt, 8 if triplet_in(prompt) in partners else 5)
+        return write_lines(prompt, 8 if parse_triplet(prompt) in partners else 5)
 
     partners = {f"({f.head}, {f.relation}, {f.tail})" for f in plan(RunSpec("", limit=FACTS, shots=0)).facts if not f.positive}
-    with MockService(Behaviour(writes=writer)) as service:
+    with MockService(Behaviour(write_reply=writer)) as service:
         writing = written(service, store, "llmeval")
     planned = evaluation_plan(writing, store)
     assert {item.statement.fact.positive for item in planned.statements} == {False}
@@ -224,7 +226,7 @@ def test_what_was_written_of_false_partners_alone_can_be_taken_elsewhere(store: 
 
 def test_a_writing_asks_for_no_probabilities(store: Store) -> None:
     """It has no P(True), so that nothing is said of one."""
-    with MockService(Behaviour(writes=faithful, no_logprobs=True)) as service:
+    with MockService(Behaviour(write_reply=rephrase, ignores_logprobs=True)) as service:
         writing = start_writing("rephrase", spec_of(service), store)
         assert list(write(writing, store))
         assert not any(call.body.get("logprobs") for call in service.calls)
@@ -241,7 +243,7 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
     spec = RunSpec(model="openai:writer", limit=1, shots=0, protocol="pretexttrans")
     origin = start_planned(replace(spec, model="scripted", pool="origin"), plan(replace(spec, pool="origin")), store)
     runs = {"Origin": (origin, ("+", "-"))}
-    with MockService(Behaviour(writes=lambda p: lines_about(p, 8) if triplet_in(p) else faithful(p))) as service:
+    with MockService(Behaviour(write_reply=lambda p: write_lines(p, 8) if parse_triplet(p) else rephrase(p))) as service:
         for kind, signs in (("llmeval", ("++++++++", "++++----")), ("rephrase", ("++++ ++--", "-++- --++"))):
             settings = ServiceSettings(base_url=service.base_url)
             writing = start_writing(kind, replace(spec, service=settings), store)
@@ -253,7 +255,7 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
         facts = {item.statement.fact for item in store.answers.asked(run)}
         variants = list(dict.fromkeys(item.statement.variant for item in store.answers.asked(run)))
         ours = {(fact.head, fact.tail or ""): of_true if fact.positive else of_false for fact in facts}
-        assert list(answer(run, store, load=lambda *_, **__: Scripted.of(run, store, script(ours, variants))))  # noqa: B023
+        assert list(answer(run, store, load=lambda *_, **__: ScriptedModel.for_run(run, store, spread_signs(ours, variants))))  # noqa: B023
         reports.append(report_of(store, store.run(run)))
     assert [report.method for report in reports] == ["PretextTrans, Origin", "LLMEval", "PretextTrans"]
     assert [report.average_accuracy.value for report in reports] == [1 / 2, 12 / 16, 10 / 16]
@@ -272,7 +274,7 @@ def test_demonstrations_are_rephrased_as_the_statements_are(store: Store, url: s
     """5 facts with a partner each, 8 ways: 80 statements. Before those of one way and relation stand 3 demonstrations, each of
     which is written once more; nothing of them is asked.
     """
-    with MockService(Behaviour(writes=faithful)) as service:
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         spec = replace(spec_of(service), shots=SHOTS)
         planned = plan(spec)
         asked = {item.shots_of for item in planned.statements}
@@ -280,7 +282,7 @@ def test_demonstrations_are_rephrased_as_the_statements_are(store: Store, url: s
         writing = start_writing("rephrase", spec, store)
         assert list(write(writing, store))
         demonstrations = {shot.text for shots in prototypes.values() for shot in shots}
-        assert len(service.asked()) == STATEMENTS + len(demonstrations)
+        assert len(service.call_counts()) == STATEMENTS + len(demonstrations)
     planned = evaluation_plan(writing, store)
     assert len(planned.statements) == STATEMENTS
     assert not {item.statement.text for item in planned.statements} & demonstrations
@@ -304,7 +306,7 @@ def test_demonstrations_are_rephrased_as_the_statements_are(store: Store, url: s
 
 def test_a_writing_with_demonstrations_travels(store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path) -> None:
     """Every false fact that is shown comes with its true one, as the file of a run needs."""
-    with MockService(Behaviour(writes=faithful)) as service:
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         writing = start_writing("rephrase", replace(spec_of(service), shots=SHOTS), store)
         assert list(write(writing, store))
     file = tmp_path / "writing.jsonl.gz"
@@ -317,7 +319,7 @@ def test_a_writing_with_demonstrations_travels(store: Store, url: str, medfact: 
 
 def test_a_run_of_before_says_that_its_demonstrations_are_not_rephrased(store: Store) -> None:
     """A writing that was made before has no demonstrations among its sentences."""
-    with MockService(Behaviour(writes=faithful)) as service:
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         spec = replace(spec_of(service), shots=SHOTS)
         old = replace(plan(spec), aside=())
         writing = start_planned(replace(spec, task="rephrase"), old, store)
@@ -339,7 +341,7 @@ def test_a_writing_that_is_killed_goes_on_and_pays_for_little_twice(store: Store
     way at a kill are made again.
     """
     kills, in_flight = 5, 4
-    with MockService(Behaviour(writes=lambda prompt: denied(statement_in(prompt)), latency=0.02)) as service:
+    with MockService(Behaviour(write_reply=lambda prompt: negate(parse_statement(prompt)), latency=0.02)) as service:
         at = (
             "--model",
             "openai:writer",
@@ -352,18 +354,18 @@ def test_a_writing_that_is_killed_goes_on_and_pays_for_little_twice(store: Store
             "--shots",
             0,
         )
-        undisturbed = Command(tmp_path / "one", "write", "rephrase", *at, "--db", store.url).ended()
+        undisturbed = CommandProcess(tmp_path / "one", "write", "rephrase", *at, "--db", store.url).wait()
         assert undisturbed.code == 0, undisturbed.err
         assert len(service.calls) == 3 * STATEMENTS
         first = store.writings()[0].run
-        killed = Command(tmp_path / "two", "write", "rephrase", *at, "--db", store.url)
+        killed = CommandProcess(tmp_path / "two", "write", "rephrase", *at, "--db", store.url)
         for kill in range(kills):
             calls = len(service.calls)
-            until(lambda: len(service.calls) > calls + STATEMENTS // 3)  # noqa: B023
+            wait_until(lambda: len(service.calls) > calls + STATEMENTS // 3)  # noqa: B023
             assert killed.kill(), kill
             second = [run.run for run in store.writings() if run.spec.writing is None][-1]
-            killed = Command(tmp_path / "two", "resume", second, "--db", store.url)
-        assert killed.ended().code == 0, killed.err
+            killed = CommandProcess(tmp_path / "two", "resume", second, "--db", store.url)
+        assert killed.wait().code == 0, killed.err
         assert len(service.calls) <= 6 * STATEMENTS + kills * (in_flight + 2 * BATCH)
     assert [run.spec.task for run in attempts_of(second, store).values()] == ["rephrase", "rephrase-again", "rephrase-last"]
     for one, other in zip(sentences(first, store), sentences(second, store), strict=True):
@@ -377,7 +379,7 @@ def test_a_writing_that_is_killed_goes_on_and_pays_for_little_twice(store: Store
 
 def test_the_papers_experiment_is_one_command(store: Store, url: str, medfact: Callable[..., Any]) -> None:
     """Who always says true is right on half of the statements in every set, and masters LLMEval's true facts alone."""
-    with MockService(Behaviour(writes=lambda p: lines_about(p, 8) if triplet_in(p) else faithful(p))) as service:
+    with MockService(Behaviour(write_reply=lambda p: write_lines(p, 8) if parse_triplet(p) else rephrase(p))) as service:
         writings = [
             start_writing(kind, replace(spec_of(service), protocol="pretexttrans"), store) for kind in ("rephrase", "llmeval")
         ]
@@ -397,8 +399,8 @@ def test_the_papers_experiment_is_one_command(store: Store, url: str, medfact: C
 
 @pytest.mark.parametrize(("says", "used"), [("entailment", True), ("neutral", False), ("contradiction", False)])
 def test_a_model_for_inference_is_a_further_guard(says: str, used: bool, store: Store, tmp_path: Path) -> None:
-    nli = f"hf:{small_inference_model(tmp_path / 'nli', says)}"
-    with MockService(Behaviour(writes=faithful)) as service:
+    nli = f"hf:{write_inference_model(tmp_path / 'nli', says)}"
+    with MockService(Behaviour(write_reply=rephrase)) as service:
         writing = start_writing("rephrase", replace(spec_of(service), entailment=nli), store)
         assert list(write(writing, store))
     fates = Counter(sentence.fate for sentence in sentences(writing, store))
@@ -407,7 +409,7 @@ def test_a_model_for_inference_is_a_further_guard(says: str, used: bool, store: 
 
 
 def test_a_model_without_entailment_is_refused_before_anything_is_written(store: Store, tmp_path: Path) -> None:
-    nli = f"hf:{small_inference_model(tmp_path / 'nli', 'a', ('a', 'b'))}"
+    nli = f"hf:{write_inference_model(tmp_path / 'nli', 'a', ('a', 'b'))}"
     with pytest.raises(ModelError, match="has no label “entailment”, but a, b"):
         start_writing("rephrase", RunSpec(model="openai:writer", limit=FACTS, entailment=nli), store)
     with pytest.raises(ModelError, match="cannot be loaded"):
