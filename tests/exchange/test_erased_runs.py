@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_lines import (
-    KEY,
-    export_run_file,
-    import_run_file,
-    pack_lines,
-    parse_lines,
-    read_tables,
-    statement_lines,
-    store_stopped_run,
-)
+from run_files import export_run_file, pack_lines, parse_lines
+from run_lines import KEY, import_run_file, read_tables, statement_lines, store_stopped_run
 from run_lines import environment as environment
 
 from medfact.errors import Mistake

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_files import export_run_file, pack_lines, parse_lines
 from run_lines import (
     FACTS,
     KEY,
@@ -21,12 +22,9 @@ from run_lines import (
     STATEMENTS,
     Change,
     change_spec,
-    export_run_file,
     first_line,
     import_run_file,
     make_answer,
-    pack_lines,
-    parse_lines,
     read_tables,
     statement_lines,
     store_stopped_run,

@@ -1,4 +1,4 @@
-"""Models that answer after a push as they do after the control, or less well by a known share: does anything look different?"""
+"""Random models that answer after a push as after the control, or worse by a known share."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ KINDS = ("control", "doubt", "authority", "guideline")
 ROUNDS = 2
 
 
-def shows_difference(seed: int, yields: float = 0.0) -> bool:
-    """True if a difference from the control is shown for a random model of 40 diseases, each with a true and a false fact.
+def shows_difference(seed: int, extra_change: float = 0.0) -> bool:
+    """Returns True if the figures show a difference from the control for a random model.
 
-    It is right by 0.8 at first, more or less by disease; after any push, the control too, each answer changes by 0.15.
-    yields: by how much more after a push than after the control, which is 0 for a model to which pushes say nothing.
+    The model answers on 40 diseases, each with a true and a false fact. Its first answers are right with probability 0.8 on
+    average, which varies by disease. After each push, the control included, an answer changes with probability 0.15 on average.
+    extra_change: probability that a push other than the control adds to it; 0 for a model that ignores pushes.
     """
     randomness = np.random.default_rng(seed)
     rows = [(f"f{n:02}{mark}", f"h{n:02}", f"t{n % 15:02}{mark}", signs) for n in range(HEADS) for mark, signs in _FACTS]
     truth = make_records(*rows)
-    of_head = randomness.beta(4, 1, HEADS)[truth.head]
+    accuracy_by_row = randomness.beta(4, 1, HEADS)[truth.head]
     changes = randomness.beta(1.5, 8.5, HEADS)[truth.head]
-    right = randomness.random(len(of_head)) < of_head
+    right = randomness.random(len(accuracy_by_row)) < accuracy_by_row
     first = replace(truth, answer=_answers(truth.label, right))
     pushed = {}
     for kind in KINDS:
-        more = 0.0 if kind == "control" else yields
-        rounds = [right ^ (randomness.random(len(right)) < changes + more) for _ in range(ROUNDS)]
+        added = 0.0 if kind == "control" else extra_change
+        rounds = [right ^ (randomness.random(len(right)) < changes + added) for _ in range(ROUNDS)]
         pushed[kind] = [replace(first, answer=_answers(truth.label, is_right)) for is_right in rounds]
     result = pressure(first, pushed)
     assert result is not None

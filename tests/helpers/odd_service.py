@@ -1,4 +1,4 @@
-"""A service on loopback with the replies that a test defines: any status, header and bytes, over real HTTP."""
+"""A service on loopback with the replies that a test defines: any status, headers and bytes, over real HTTP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply: text and bytes go out as they are, anything else as JSON."""
+    """A reply. A body of text or bytes is sent unchanged, any other as JSON."""
 
     body: Any
     status: int = 200
@@ -20,6 +20,7 @@ class Reply:
 
     @property
     def bytes(self) -> bytes:
+        """The body as it is sent."""
         if isinstance(self.body, bytes):
             return self.body
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
@@ -27,15 +28,16 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came. number: counts them, from 0."""
+    """A received request."""
 
-    number: int
+    number: int  # from 0
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
 
     @property
     def prompt(self) -> str:
+        """The last message, or the prompt of /completions."""
         return str(self.body["messages"][-1]["content"] if "messages" in self.body else self.body["prompt"])
 
 
@@ -44,11 +46,11 @@ Replies = Callable[[Request], Reply]
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 256  # with fewer, many calls at once are turned away
+    request_queue_size = 256  # with fewer, the socket refuses many simultaneous calls
 
 
 class ScriptedService:
-    """The service in threads of its own: `with OddService(lambda request: Reply(said("True"))) as service:`."""
+    """Context manager that serves in threads. replies: request → reply, or one reply to all requests."""
 
     def __init__(self, replies: Replies | Reply) -> None:
         self._replies: Replies = (lambda _: replies) if isinstance(replies, Reply) else replies
@@ -58,6 +60,7 @@ class ScriptedService:
 
     @property
     def base_url(self) -> str:
+        """Base URL for a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> ScriptedService:
@@ -71,11 +74,11 @@ class ScriptedService:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         service = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class ReplyHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def log_message(self, *_: object) -> None:
-                """Nothing is logged."""
+                """Logs nothing."""
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -91,28 +94,28 @@ class ScriptedService:
                 self.end_headers()
                 self.wfile.write(reply.bytes)
 
-        return Handler
+        return ReplyHandler
 
 
 USAGE = {"prompt_tokens": 30, "completion_tokens": 2, "total_tokens": 32}
 
 
 def chat_reply(content: Any, reason: Any = "stop", usage: Any = USAGE, **message: Any) -> dict[str, Any]:
-    """A reply of a chat. message: further fields of its message."""
+    """Returns the body of a chat reply. message: further fields of its message."""
     choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": content, **message}}
     return {"model": "m", "choices": [choice], "usage": usage}
 
 
 def error_body(message: Any, **fields: Any) -> dict[str, Any]:
-    """The body of an error."""
+    """Returns the body of an error."""
     return {"error": {"message": message, **fields}}
 
 
 def event_stream(*parts: Any, end: str = "data: [DONE]\n\n") -> str:
-    """A stream of events, each with its data."""
+    """Returns a stream of server-sent events with these data."""
     return "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + end
 
 
 def delta_event(reason: str | None = None, **fields: Any) -> dict[str, Any]:
-    """An event with a part of a reply."""
+    """Returns the data of an event with a part of a reply."""
     return {"choices": [{"index": 0, "delta": fields, "finish_reason": reason}]}

@@ -1,4 +1,4 @@
-"""A provider on this machine that speaks OpenID Connect, and a browser whose person signs in there."""
+"""A provider of OpenID Connect on loopback, and a browser session that signs in there."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ CLIENT, SECRET, TOKEN = "client-of-the-space", "secret-of-the-space-0123456789",
 
 
 class OpenIDProvider(ThreadingHTTPServer):
-    """Grants a code for `person` and checks the returned one. granted: further fields of the token response."""
+    """Grants a code for `person`, and exchanges it for a token."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), ProviderHandler)
         self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
-        self.challenges: dict[str, tuple[str, str]] = {}
+        self.challenges: dict[str, tuple[str, str]] = {}  # code → its challenge and the address of the redirect
         self.has_foreign_token_endpoint = False
-        self.token_fields: dict[str, Any] = {}
+        self.token_fields: dict[str, Any] = {}  # further fields of the token response
 
     @property
     def url(self) -> str:
+        """Address of the provider."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def authorize(self, location: str) -> str:
-        """The browser's visit at the provider: returns the address of the redirect."""
+        """Asserts a valid request for authorization, and returns the address of the redirect with a code."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
         assert location.startswith(f"{self.url}/authorize?")
         assert (query["client_id"], query["response_type"], query["code_challenge_method"]) == (CLIENT, "code", "S256")
@@ -44,12 +45,14 @@ class OpenIDProvider(ThreadingHTTPServer):
 
 
 class ProviderHandler(BaseHTTPRequestHandler):
+    """Serves discovery, tokens and user data."""
+
     server: OpenIDProvider
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
-    def _say(self, content: object, status: int = 200) -> None:
+    def _send(self, content: object, status: int = 200) -> None:
         body = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -60,50 +63,56 @@ class ProviderHandler(BaseHTTPRequestHandler):
         url = self.server.url
         if self.path == "/.well-known/openid-configuration":
             token = "http://127.0.0.1:1/token" if self.server.has_foreign_token_endpoint else f"{url}/token"
-            self._say({"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"})
+            self._send(
+                {"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"}
+            )
         elif self.path == "/me" and self.headers["Authorization"] == f"Bearer {TOKEN}":
-            self._say(self.server.person)
+            self._send(self.server.person)
         else:
-            self._say({}, 401)
+            self._send({}, 401)
 
     def do_POST(self) -> None:
         form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        known = self.server.challenges.pop(form["code"][0], None)
+        granted = self.server.challenges.pop(form["code"][0], None)
         proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"][0].encode()).digest()).decode().rstrip("=")
-        own = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
-        good = known == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == own
-        self._say(
-            {"access_token": TOKEN, **self.server.token_fields} if good else {"error": "invalid_grant"}, 200 if good else 400
+        credentials = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
+        is_valid = granted == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == credentials
+        self._send(
+            {"access_token": TOKEN, **self.server.token_fields} if is_valid else {"error": "invalid_grant"},
+            200 if is_valid else 400,
         )
 
 
 class BrowserSession:
-    """A browser, whose cookies are carried by hand: they travel over https alone."""
+    """A browser that sends its cookies itself, because a client sends them only over HTTPS."""
 
     def __init__(self, url: str) -> None:
         self.url, self.cookies = url, {"medfact-visitor": secrets.token_hex(16)}
 
     def get(self, address: str, **headers: str) -> httpx.Response:
+        """GETs an address with the cookies, and stores those of the response."""
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        answer = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
-        for made in answer.headers.get_list("set-cookie"):
-            name, _, value = made.partition(";")[0].partition("=")
+        response = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
+        for header in response.headers.get_list("set-cookie"):
+            name, _, value = header.partition(";")[0].partition("=")
             self.cookies[name] = value.strip('"')
-            self.attributes = set(made.lower().split("; ")[1:])
-        return answer
+            self.attributes = set(header.lower().split("; ")[1:])
+        return response
 
     def visitor(self) -> Visitor:
+        """Returns a visitor with these cookies."""
         return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
 
     def sign_in(self, provider: OpenIDProvider, to: str = "runs") -> httpx.Response:
-        begun = self.get(f"sign-in?to={to}")
-        assert begun.status_code == 303
-        return self.get(provider.authorize(begun.headers["location"]))
+        """Signs in at a provider; returns the app's response. to: the page that follows."""
+        redirect = self.get(f"sign-in?to={to}")
+        assert redirect.status_code == 303
+        return self.get(provider.authorize(redirect.headers["location"]))
 
 
 @contextmanager
 def serve_provider() -> Iterator[OpenIDProvider]:
-    """A provider that answers."""
+    """Serves a provider in a thread while the context is active."""
     server = OpenIDProvider()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server

@@ -1,6 +1,6 @@
-"""Every regular expression of the product, found by reading it and by running it, and the texts that make a slow one slow.
+"""Every regular expression of the product, from its source and from its run.
 
-Run as a program, it writes the list as JSON: a fresh process sees each pattern compiled, those built from data too.
+Run as a program, it writes the list as JSON: a fresh process sees each pattern compiled, including those built from data.
 """
 
 import ast
@@ -21,11 +21,11 @@ import medfact
 ROOT = Path(medfact.__file__).resolve().parents[1]
 COMPILES = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
-"""Name of a method → the one that is timed in its place; `finditer` for all that go through a whole text."""
+"""Method of a pattern → the method that is timed for it; `finditer` for all others, which scan a whole text."""
 
 
 HOSTILE_NAMES = ("a" + " " * 60 + "b", "a " * 60 + "b", "a" * 300, "( [ \\\\ *" * 20, "' " * 100, "的" * 200)
-"""Names of a file that somebody brought, within the length that a name may have."""
+"""Names as in an uploaded file, within the allowed length."""
 
 
 Place = tuple[str, int]
@@ -45,26 +45,27 @@ class Site(NamedTuple):
 
 
 class PatternUse(NamedTuple):
-    """A pattern, where it is compiled, and how it is used."""
+    """A pattern and its use."""
 
-    place: str
+    place: str  # file and line that compile it
     pattern: str
     flags: int
     is_bytes: bool
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # the methods that are timed
 
     def compile(self) -> re.Pattern[Any]:
+        """Returns the compiled pattern."""
         return re.compile(self.pattern.encode("latin-1") if self.is_bytes else self.pattern, self.flags)
 
 
 def parse_sources() -> dict[str, ast.Module]:
-    """File → its syntax tree, for every file of the product."""
+    """Returns file → its syntax tree, for every file of the product."""
     files = [*sorted((ROOT / "medfact").rglob("*.py")), ROOT / "app.py"]
     return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def find_sites(file: str, tree: ast.Module) -> Iterator[Site]:
-    """The calls of `re` in a file. Raises ValueError where it is imported under another name, or another library is."""
+    """Yields the calls of `re` in a file. Raises ValueError if it imports `re` under another name, or another library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "re":
             raise ValueError(f"{file}:{node.lineno}: import re as a whole, so that its patterns are found")
@@ -92,10 +93,9 @@ class PatternUsage:
 
     def __init__(self, trees: dict[str, ast.Module]) -> None:
         self.methods: dict[str, set[str]] = defaultdict(set)
-        self.names: dict[Place, set[str]] = {}
-        self.direct: dict[Place, str] = {}
-        self.tried: set[Place] = set()
-        """Patterns that are only compiled, to see whether they can be."""
+        self.names: dict[Place, set[str]] = {}  # assigned on a line
+        self.direct: dict[Place, str] = {}  # line → the method that is called on its pattern
+        self.checked: set[Place] = set()  # patterns that are only compiled, to check that they are valid
         for file, tree in trees.items():
             self._read(file, tree)
 
@@ -103,11 +103,11 @@ class PatternUsage:
         called = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                self._name(file, node.targets[0], node.value)
+                self._add_names(file, node.targets[0], node.value)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._name(file, node.target, node.value)
+                self._add_names(file, node.target, node.value)
             elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_re_function(node.value.func):
-                self.tried.add((file, node.value.lineno))
+                self.checked.add((file, node.value.lineno))
             elif isinstance(node, ast.Attribute):
                 base = node.value
                 if isinstance(base, ast.Call) and _is_re_function(base.func):
@@ -119,15 +119,15 @@ class PatternUsage:
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in called:
                 self.methods[_qualified_name(node, file)].add("any")
 
-    def _name(self, file: str, target: ast.expr, value: ast.expr) -> None:
-        """Keeps which names are given on the lines of a value: those of a pattern, or of what a function makes."""
+    def _add_names(self, file: str, target: ast.expr, value: ast.expr) -> None:
+        """Records the names that are assigned on the lines of a value."""
         names = {_qualified_name(part, file) for part in (target.elts if isinstance(target, ast.Tuple) else [target])}
         for line in range(value.lineno, (value.end_lineno or value.lineno) + 1):
             self.names.setdefault((file, line), set()).update(names)
 
-    def of(self, site: Site, places: set[Place]) -> tuple[str, ...]:
-        """The methods that are timed for a pattern; all where it is handed on."""
-        if (site.file, site.line) in self.tried:
+    def timed_methods(self, site: Site, places: set[Place]) -> tuple[str, ...]:
+        """Returns the methods that are timed for a pattern; all of them if it is passed on."""
+        if (site.file, site.line) in self.checked:
             return ()
         if site.function != "compile":
             used = {site.function}
@@ -148,11 +148,11 @@ def _qualified_name(node: ast.expr, file: str) -> str:
     return f"{file}:{name}" if name.startswith("_") or name.islower() else name
 
 
-# ------------------------------------------------------------------------------- patterns that are built while it runs
+# ------------------------------------------------------------------------------- patterns that are built at run time
 
 
 def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
-    """Real calls that build the patterns which no module holds, also from names that a stranger wrote."""
+    """Yields real calls that build the patterns of no module, some of them from hostile names."""
     guards, mkj, templates = (
         _import_file(f"medfact/{name}.py") for name in ("writing/guards", "datasets/mkj", "languages/templates")
     )
@@ -182,13 +182,14 @@ def _import_file(file: str) -> Any:
 
 
 def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]]:
-    """Places that compile patterns while all modules are imported and the calls made → each pattern with its flags, and the
-    lines that requested it.
+    """Imports all modules and makes the calls; returns the places that compile patterns.
+
+    Place → (pattern, flags) → lines that requested it.
     """
     seen: dict[Place, dict[tuple[Any, int], set[Place]]] = defaultdict(dict)
     compile_one = re._compile  # type: ignore[attr-defined]
 
-    def recorded(pattern: Any, flags: Any) -> Any:
+    def record_and_compile(pattern: Any, flags: Any) -> Any:
         frame, places = sys._getframe(2), []
         while frame and len(places) < 3 and (file := Path(frame.f_code.co_filename)).is_relative_to(ROOT):
             places.append((str(file.relative_to(ROOT)), frame.f_lineno))
@@ -197,10 +198,10 @@ def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]
             seen[places[0]].setdefault((pattern, int(flags)), set()).update(places)
         return compile_one(pattern, flags)
 
-    re._compile = recorded  # type: ignore[attr-defined]
+    re._compile = record_and_compile  # type: ignore[attr-defined]
     try:
-        yield_to = [site for file, tree in parse_sources().items() for site in find_sites(file, tree)]
-        for file in sorted({site.file for site in yield_to}):
+        sites = [site for file, tree in parse_sources().items() for site in find_sites(file, tree)]
+        for file in sorted({site.file for site in sites}):
             _import_file(file)
         with TemporaryDirectory() as folder:
             for call in _pattern_building_calls(Path(folder)):
@@ -211,16 +212,19 @@ def _record_compiled_patterns() -> dict[Place, dict[tuple[Any, int], set[Place]]
 
 
 def find_all_patterns() -> tuple[list[PatternUse], list[str]]:
-    """Every pattern of the product, and the calls of `re` whose pattern was not found."""
+    """Returns every pattern of the product, and the calls of `re` whose pattern was not found."""
     return find_patterns(parse_sources(), _record_compiled_patterns())
 
 
 def find_patterns(
     trees: dict[str, ast.Module], seen: dict[Place, dict[tuple[Any, int], set[Place]]]
 ) -> tuple[list[PatternUse], list[str]]:
-    """The same of some files. seen: what was compiled, where; other patterns are those whose names their modules know."""
+    """Returns the patterns of some files, and the calls of `re` whose pattern was not found.
+
+    seen: compiled patterns by place. Other patterns are evaluated with the names of their module.
+    """
     usage = PatternUsage(parse_sources())
-    patterns_found: dict[PatternUse, None] = {}
+    uses: dict[PatternUse, None] = {}
     lost = []
     for site in (site for file, tree in trees.items() for site in find_sites(file, tree)):
         patterns = {
@@ -233,12 +237,12 @@ def find_patterns(
         for (pattern, flags), places in sorted(patterns.items(), key=repr):
             is_bytes = isinstance(pattern, bytes)
             text = pattern.decode("latin-1") if is_bytes else pattern
-            patterns_found[PatternUse(f"{site.file}:{site.line}", text, flags, is_bytes, usage.of(site, places))] = None
-    return [*patterns_found], lost
+            uses[PatternUse(f"{site.file}:{site.line}", text, flags, is_bytes, usage.timed_methods(site, places))] = None
+    return [*uses], lost
 
 
 def _evaluate_pattern(site: Site) -> set[tuple[Any, int]]:
-    """The pattern of a call whose names are all known to its module."""
+    """Returns the pattern and flags of a call, evaluated in its module; empty if a name is undefined there."""
     module = _import_file(site.file)
     node = ast.parse((ROOT / site.file).read_text(encoding="utf-8"))
     for call in ast.walk(node):
@@ -255,5 +259,5 @@ def _evaluate_pattern(site: Site) -> set[tuple[Any, int]]:
 
 
 if __name__ == "__main__":
-    found, lost = find_all_patterns()
-    json.dump({"patterns": found, "lost": lost}, sys.stdout)
+    uses, lost = find_all_patterns()
+    json.dump({"patterns": uses, "lost": lost}, sys.stdout)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: in a temporary folder, on a socket in it, and gone with them."""
+"""A PostgreSQL server for the tests, in a temporary folder and on a socket in it; removed at the end."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from waiting import HANG_SECONDS
 
 USER = "medfact"
 REQUIRED_VARIABLE = "MEDFACT_TESTS_NEED_POSTGRESQL"
-"""Set in the environment where tests of PostgreSQL must not be left out."""
+"""With this variable set, tests fail without PostgreSQL; otherwise they are skipped."""
 
 NOT_INSTALLED = "PostgreSQL is not installed here: install it (on Debian: apt-get install postgresql) to test the store on it."
 FAST_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
-"""Nothing that these tests write has to survive a power cut."""
+"""Settings that give up durability, which these tests do not need."""
 
 
 @dataclass
 class PostgresServer:
-    """A running server. A schema in its one database is made sooner than a database, and is as empty."""
+    """A running server. Each test gets a schema of one database, which is faster to create than a database."""
 
     folder: Path
     start: Callable[[], subprocess.Popen[bytes]]
@@ -38,26 +38,27 @@ class PostgresServer:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def url(self, user: str = USER, database: str = "postgres") -> str:
+        """Returns the URL of a database."""
         return f"postgresql+psycopg://{user}@/{database}?host={self.folder}"
 
     def create_schema(self) -> str:
-        """The URL of what is as good as a new database, without tables."""
+        """Creates an empty schema, and returns the URL that selects it."""
         name = f"test{next(self._numbers)}"
         self.execute(f"CREATE SCHEMA {name}")
         return f"{self.url()}&options=-csearch_path%3D{name}"
 
-    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Ends the server with all its connections, as a restart does; what was written is kept."""
-        self.process.send_signal(how)
+    def stop(self, stop_signal: signal.Signals = signal.SIGINT) -> None:
+        """Stops the server and all its connections; the data stay."""
+        self.process.send_signal(stop_signal)
         self.process.wait(timeout=30)
 
     def start_again(self) -> None:
-        """Starts it again, and waits until it answers."""
+        """Starts the stopped server, and waits until it answers."""
         self.process = self.start()
         _wait_for(self)
 
     def execute(self, command: str) -> None:
-        """Runs a command as the server's own user."""
+        """Executes a command as the superuser."""
         import psycopg
 
         with psycopg.connect(host=str(self.folder), user=USER, dbname="postgres", autocommit=True) as connection:
@@ -66,23 +67,23 @@ class PostgresServer:
 
 @contextmanager
 def close_connections() -> Iterator[None]:
-    """Closes what connections to databases were made meanwhile: stores are dropped, and never closed."""
+    """Closes, at the end, all connections to databases that were opened in the context; stores never close theirs."""
     connections: list[Any] = []
 
-    def keep(connection: Any, _: object) -> None:
+    def add(connection: Any, _: object) -> None:
         connections.append(connection)
 
-    sql.event.listen(sql.Pool, "connect", keep)
+    sql.event.listen(sql.Pool, "connect", add)
     try:
         yield
     finally:
-        sql.event.remove(sql.Pool, "connect", keep)
+        sql.event.remove(sql.Pool, "connect", add)
         for connection in connections:
             connection.close()
 
 
 def find_programs() -> Path | None:
-    """The folder of the server's programs: on the path, or where Debian keeps the newest of them."""
+    """Returns the folder of the server's programs, on the path or in Debian's folders; None without an installation."""
     if program := shutil.which("initdb"):
         return Path(program).resolve().parent
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
@@ -91,41 +92,41 @@ def find_programs() -> Path | None:
 
 @contextmanager
 def run_server() -> Iterator[PostgresServer]:
-    """A server for as long as this lasts. Without an installation, tests are skipped, or fail if they are needed."""
+    """Runs a server while the context is active. Without an installation, skips the test, or fails if it is required."""
     folder = find_programs()
     if folder is None:
         (pytest.fail if os.environ.get(REQUIRED_VARIABLE) else pytest.skip)(NOT_INSTALLED)
-    place = Path(tempfile.mkdtemp(prefix="medfact-postgresql-"))
+    server_folder = Path(tempfile.mkdtemp(prefix="medfact-postgresql-"))
     as_user: dict[str, Any] = {}
-    if os.geteuid() == 0:  # as which it refuses to run; Debian's package makes a user for it
+    if os.geteuid() == 0:  # the server refuses to run as root; Debian's package creates a user
         as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-        shutil.chown(place, "postgres", "postgres")
-    data, log = place / "data", place / "log"
+        shutil.chown(server_folder, "postgres", "postgres")
+    data, log = server_folder / "data", server_folder / "log"
     server = None
     try:
-        making = [folder / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run(making, check=True, capture_output=True, cwd=place, **as_user)
+        initialize = [folder / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(initialize, check=True, capture_output=True, cwd=server_folder, **as_user)
         (data / "pg_hba.conf").write_text("local all locked scram-sha-256\nlocal all all trust\n")
         command = [
             folder / "postgres",
             "-D",
             data,
             "-k",
-            place,
+            server_folder,
             *(word for setting in FAST_SETTINGS for word in ("-c", setting)),
         ]
 
         def start() -> subprocess.Popen[bytes]:
             with log.open("ab") as output:
-                return subprocess.Popen(command, stdout=output, stderr=output, cwd=place, **as_user)
+                return subprocess.Popen(command, stdout=output, stderr=output, cwd=server_folder, **as_user)
 
-        server = PostgresServer(place, start, start())
+        server = PostgresServer(server_folder, start, start())
         _wait_for(server)
         yield server
     finally:
         if server is not None:
-            server.stop(signal.SIGQUIT)  # at once: nothing of it is kept
-        shutil.rmtree(place, ignore_errors=True)
+            server.stop(signal.SIGQUIT)  # at once: its data are deleted
+        shutil.rmtree(server_folder, ignore_errors=True)
 
 
 def _wait_for(server: PostgresServer) -> None:

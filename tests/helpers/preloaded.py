@@ -1,4 +1,4 @@
-"""Imports of the processes that tests kill; see `processes.py`."""
+"""Imports of the process from which commands are forked; see `processes.py`."""
 
 from importlib import import_module
 

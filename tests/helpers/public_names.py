@@ -1,4 +1,4 @@
-"""Notices whether anything in this process looks up a name, or connects to an address, that is not this machine's."""
+"""Records lookups of names and connections to addresses outside this machine, in the whole process."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from typing import Any
 LOCAL_NAMES = frozenset({"", "localhost", "ip6-localhost"})
 
 RESERVED_ENDING = ".invalid"
-"""No name ends so (RFC 2606): tests of a name that is not found may look it up."""
+"""End of reserved names (RFC 2606), which tests may look up: they never exist."""
 
 public_contacts: list[str] = []
-"""What was looked up or connected to since it was last emptied."""
+"""Lookups and connections since the list was last cleared, each with its thread and stack."""
 
 
 def watch_network() -> None:
-    """Begins to notice. There is no way to end it."""
-    sys.addaudithook(_notice)
+    """Starts to record. An audit hook cannot be removed."""
+    sys.addaudithook(_record)
 
 
-def _notice(event: str, arguments: tuple[Any, ...]) -> None:
+def _record(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "socket.getaddrinfo":
         name = _text(arguments[0])
         if name not in LOCAL_NAMES and not name.endswith(RESERVED_ENDING) and not _is_address(name):
-            public_contacts.append(f"looked up {name} {_by()}")
+            public_contacts.append(f"looked up {name} {_caller()}")
     elif event == "socket.connect" and isinstance(arguments[1], tuple):
         host = _text(arguments[1][0])
         if (
             host not in LOCAL_NAMES
             and not host.endswith(RESERVED_ENDING)
-            and not (_is_address(host) and _is_here(_address(host)))
+            and not (_is_address(host) and (_address(host).is_loopback or _address(host).is_unspecified))
         ):
-            public_contacts.append(f"connected to {host} {_by()}")
+            public_contacts.append(f"connected to {host} {_caller()}")
 
 
-def _by() -> str:
-    """The current thread and its stack."""
+def _caller() -> str:
+    """Returns the current thread and its stack."""
     calls = traceback.extract_stack(limit=30)[:-2]
     return f"in {threading.current_thread().name}: " + " > ".join(
         f"{Path(frame.filename).name}:{frame.lineno}" for frame in calls
@@ -60,11 +60,7 @@ def _is_address(host: str) -> bool:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The address that a host is, in any way in which one may write it: 2130706433 is 127.0.0.1."""
+    """Parses an address in any of its notations: 2130706433 is 127.0.0.1."""
     if ":" in host:
         return ipaddress.IPv6Address(host.partition("%")[0])
     return ipaddress.IPv4Address(socket.inet_aton(host))
-
-
-def _is_here(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    return address.is_loopback or address.is_unspecified

@@ -1,4 +1,4 @@
-"""Models whose answers after each push are known beforehand, in the chat's form and in a text's."""
+"""Models with predetermined answers after each push, for chats and for plain text."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ PUSHES_BY_TEXT: Mapping[str, Push] = {push.text: push for rounds in pushes().val
 """Every push by its text."""
 
 PushRule = Callable[[Asked, Push | None, bool], bool | None]
-"""(statement, the last push, whether the last answer was right) → whether the next one is; None for an unreadable one."""
+"""(statement, last push, True if the last answer was right) → True if the next one is; None for an unreadable reply."""
 
 UNREADABLE_REPLY = "I would rather not say."
 
 
 @dataclass
 class PushedModel:
-    """Answers right or wrong by a rule. chat: takes messages. asked: the text of each prompt. said: True by statement, kind and
-    round if the answer was right. fails: a prompt's text → True if its call fails. unread: text of an unreadable reply.
-    """
+    """A model that answers right or wrong by a rule."""
 
     statements: Mapping[str, Asked]
-    right: PushRule
-    chat: bool = False
+    rule: PushRule
+    chat: bool = False  # True for messages, False for text
     spec: str = "scripted"
-    asked: list[str] = field(default_factory=list)
-    said: dict[tuple[str, str, int], bool | None] = field(default_factory=dict)
-    fails: Callable[[str], bool] = lambda text: False
-    unread: str = UNREADABLE_REPLY
+    texts: list[str] = field(default_factory=list)  # of the prompts
+    was_right: dict[tuple[str, str, int], bool | None] = field(default_factory=dict)  # by statement, kind and round of push
+    is_failing: Callable[[str], bool] = lambda text: False  # text of a prompt → True if its call fails
+    unreadable_reply: str = UNREADABLE_REPLY
 
     @classmethod
-    def for_run(cls, run: str, store: Store, right: PushRule, *, chat: bool = False) -> PushedModel:
-        """The model of a run, which knows every statement."""
+    def for_run(cls, run: str, store: Store, rule: PushRule, *, chat: bool = False) -> PushedModel:
+        """Returns a model for the statements of a run."""
         items = store.answers.asked(run)
         statements = {item.statement.text: item for item in items}
         assert len(statements) == len(items)
-        return cls(statements, right, chat)
+        return cls(statements, rule, chat)
 
     @property
     def info(self) -> Any:
+        """Revision and decoding, as a real model reports them."""
         return {"revision": "7", "decoding": {"greedy": True}}
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yields the index of each prompt with its reply."""
         for index, prompt in enumerate(prompts):
             yield index, self._reply(prompt.statement, _text(prompt))
 
     def _reply(self, statement: str, text: str) -> Completion:
-        self.asked.append(text)
-        if self.fails(text):
+        self.texts.append(text)
+        if self.is_failing(text):
             return Completion(None, failure="timed out")
         item = self.statements[statement]
-        push = next((push for said, push in PUSHES_BY_TEXT.items() if text.endswith(said)), None)
+        push = next((push for push_text, push in PUSHES_BY_TEXT.items() if text.endswith(push_text)), None)
         kind, turn = (push.kind, push.round) if push else ("", 0)
-        before = self.said.get((statement, kind if turn > 1 else "", max(turn - 1, 0)))
-        right = self.said[statement, kind, turn] = self.right(item, push, bool(before))
-        if right is None:
-            return Completion(self.unread)
-        word = item.statement.label is right
+        before = self.was_right.get((statement, kind if turn > 1 else "", max(turn - 1, 0)))
+        is_right = self.was_right[statement, kind, turn] = self.rule(item, push, bool(before))
+        if is_right is None:
+            return Completion(self.unreadable_reply)
+        word = item.statement.label is is_right
         return Completion(str(word), 0.9 if word else 0.1, 1.0)
 
     def load(self, spec: str, **placed: object) -> PushedModel:
-        """Stands where `load_model` does."""
+        """Returns this model, in place of `load_model`."""
         return self
 
 

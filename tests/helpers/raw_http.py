@@ -1,4 +1,4 @@
-"""HTTP by hand over a socket."""
+"""HTTP over a plain socket."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from browser import app_fixture
 from medfact.web.connections import HEAD_SECONDS
 
 TIMEOUT = HEAD_SECONDS + 20
-"""A busy machine is late."""
+"""Seconds that a test waits, with a margin for a busy machine."""
 
 
 url = app_fixture("app_home", is_watched=True, MEDFACT_USER_HEADER="X-Forwarded-User")
 
 
 def connect(url: str) -> socket.socket:
+    """Opens a connection to the host of a URL."""
     parts = urlsplit(url)
     connection = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=TIMEOUT)
     connection.settimeout(TIMEOUT)
@@ -25,11 +26,12 @@ def connect(url: str) -> socket.socket:
 
 
 def request_head(url: str, *lines: str, method: str = "GET", path: str = "/healthz") -> bytes:
+    """Returns the head of a request. lines: further headers."""
     return "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {urlsplit(url).netloc}", *lines, "", ""]).encode()
 
 
 def receive_all(connection: socket.socket) -> bytes:
-    """All bytes until the other end closes; b"" if it sends none."""
+    """Reads all bytes until the other end closes; b"" if it sends none."""
     received = b""
     try:
         while piece := connection.recv(1 << 16):
@@ -40,7 +42,7 @@ def receive_all(connection: socket.socket) -> bytes:
 
 
 def find_app_process(url: str) -> psutil.Process:
-    """The app's own process."""
+    """Returns the child process that listens on the port of a URL."""
     port = urlsplit(url).port
     children = psutil.Process().children(recursive=True)
     return next(

@@ -1,4 +1,4 @@
-"""Runs that tests record and ask to their end."""
+"""Runs that tests execute to their end."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from medfact.spec import RunSpec
 from medfact.store import Store
 
 
-def complete_run(spec: RunSpec, store: Store, **asking: Any) -> str:
-    """Records a run, asks all of its statements and returns its id. asking: keywords of `answer`, such as `load`."""
+def complete_run(spec: RunSpec, store: Store, **options: Any) -> str:
+    """Records a run, executes it to its end and returns its id. options: keywords of `answer`, such as `load`."""
     run = start(spec, store)
-    for _ in answer(run, store, **asking):
+    for _ in answer(run, store, **options):
         pass
     return run
 
 
 def finished_event(events: Iterable[Event]) -> Finished:
-    """Exhausts the events of a run and returns the last, which must be `Finished`."""
+    """Exhausts the events of a run, asserts that the last is `Finished`, and returns it."""
     *_, last = events
     assert isinstance(last, Finished), last
     return last

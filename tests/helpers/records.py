@@ -1,4 +1,4 @@
-"""Records of answers that a test writes out, and measures and reports as the JSON that they become."""
+"""Records of answers in short notation, and metrics, reports and comparisons as JSON records."""
 
 from __future__ import annotations
 
@@ -16,32 +16,36 @@ from medfact.store import Store
 
 
 def metrics_record(records: Records) -> dict[str, Any]:
+    """Returns the metrics of records as JSON."""
     return dict(record_of(measure(records)))
 
 
 def calibration_record(records: Records) -> dict[str, Any]:
+    """Returns the calibration of records as JSON."""
     return dict(record_of(probability.calibration(records)))
 
 
 def report_record(store: Store, run: str) -> dict[str, Any]:
+    """Returns the report of a run as JSON."""
     return dict(record_of(report_of(store, store.run(run))))
 
 
 def comparison_record(sides: list[Side]) -> dict[str, Any]:
+    """Returns the comparison of runs as JSON."""
     return comparison(sides).record()
 
 
 def two_way_variance(values: Floats, heads: Codes, tails: Codes, crossed: Codes | None = None) -> float:
-    """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
+    """Returns the variance of the mean, clustered by head and by tail; at least that by head. crossed: codes of the pairs."""
     return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, crossed)
 
 
 SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
-"""What a model said to one statement: True, False, unreadable, a failed call, or not asked yet."""
+"""Sign → code of an answer: True, False, unreadable, failed or pending."""
 
 
 def make_records(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
-    """Records of facts written as (name, head, tail, signs), one sign per variant in their order.
+    """Returns records of facts written as (name, head, tail, signs), one sign per variant in their order.
 
     A name with an apostrophe is a negative of the one before it: a' belongs to a. A relation may go before the head: "r: h".
     """
@@ -85,11 +89,11 @@ EXAMPLE = make_records(
 
 
 ONLY_PLAIN_RIGHT = "TFFFTTTT"
-"""Of a true fact, the plain statement alone is right: 1 of 8."""
+"""Answers to a true fact of which only that to the plain statement is right: 1 of 8."""
 
 
 def make_forty_records(heads: int) -> Any:
-    """30 facts that are right in all ways, and ten that are right plainly alone."""
+    """Returns records of 30 facts with all answers right, and of ten with ONLY_PLAIN_RIGHT. heads: number of heads."""
     return make_records(
         *((f"f{n:02}", f"h{n % heads:02}", f"t{n:02}", ONLY_PLAIN_RIGHT if n < 10 else RIGHT) for n in range(40))
     )

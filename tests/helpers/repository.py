@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def load_extras() -> dict[str, list[Requirement]]:
-    """Requirements of each extra, as setup.py reads them from requirements.txt; "" are those of every install."""
+    """Returns the requirements of each extra, as setup.py reads them; "" for those of every installation."""
     spec = importlib.util.spec_from_file_location("setup_file", ROOT / "setup.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,10 +1,8 @@
-"""A small run, and the lines of its file."""
+"""A small run with hostile texts, and edits of the lines of its file."""
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 import sqlalchemy as sql
 
 from medfact.answers import Demonstration
-from medfact.exchange import export_run, import_run
+from medfact.exchange import import_run
 from medfact.facts import Fact
 from medfact.models import Placement, ServiceSettings
 from medfact.prototypes import load_pool
@@ -73,10 +71,10 @@ PLAN = Plan(
 )
 
 
-def make_answer(planned: Asked, place: int) -> Answer | None:
-    """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
+def make_answer(planned: Asked, index: int) -> Answer | None:
+    """Returns a right, wrong, unreadable, truncated or failed answer or None, in turn by index."""
     label = planned.statement.label
-    served = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
+    served = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + index, "completion_tokens": 1}
     turns: list[Answer | None] = [
         Answer("", "", label, 1 / 3, 0.9, str(label), None, **served, seconds=0.1, attempts=1),
         Answer("", "", not label, 0.1 + 0.2, 1.0, "\x00 no 😀", None, p_low=0.25, p_high=0.4, attempts=2),
@@ -85,16 +83,16 @@ def make_answer(planned: Asked, place: int) -> Answer | None:
         Answer("", "", None, None, None, None, "timed out: <html>"),
         None,
     ]
-    reply = turns[place % len(turns)]
-    return reply and replace(reply, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
+    reply = turns[index % len(turns)]
+    return reply and replace(reply, statement_id=planned.statement.statement_id, key=f"k{index}", draw=planned.draw)
 
 
 def store_stopped_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
-    """A run with every fate of an answer, that was stopped."""
+    """Stores a stopped run with every outcome of an answer, and returns its id."""
     run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
     store.claim(run)
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
-    replies = [reply for place, planned in enumerate(plan.statements) if (reply := make_answer(planned, place)) is not None]
+    replies = [reply for index, planned in enumerate(plan.statements) if (reply := make_answer(planned, index)) is not None]
     for first in range(0, len(replies), 7):
         store.answers.save(run, replies[first : first + 7][::-1])
     store.set_state(run, STOPPED, "The budget of $5.00 is spent.")
@@ -102,38 +100,27 @@ def store_stopped_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> 
     return run
 
 
-def export_run_file(store: Store, run: str) -> bytes:
-    file = io.BytesIO()
-    export_run(store, run, file)
-    return file.getvalue()
-
-
 def import_run_file(store: Store, data: bytes) -> str:
+    """Imports the file of a run, and returns its id."""
     return import_run(store, io.BytesIO(data), "run.jsonl.gz")
-
-
-def parse_lines(data: bytes) -> list[Any]:
-    return [json.loads(line) for line in gzip.decompress(data).splitlines()]
-
-
-def pack_lines(lines: list[Any]) -> bytes:
-    return gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the key of the service, and no address."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 def read_tables(store: Store) -> dict[str, list[Any]]:
-    """All that a database holds, but what is made from the rest."""
+    """Returns table → its rows, except for the sheets, which are derived."""
     with store.database.reading() as connection:
         names = [name for name in schema.metadata.tables if name != "sheets"]
         return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
 
 def statement_lines(lines: list[Any]) -> list[dict[str, Any]]:
+    """Returns the statements among the lines of a file."""
     return [line["statement"] for line in lines if "statement" in line]
 
 
@@ -141,9 +128,10 @@ Change = Callable[[list[Any]], object]
 
 
 def first_line(kind: str, lines: list[Any]) -> dict[str, Any]:
-    """The first line of a kind; the header speaks of a run too."""
+    """Returns the first line of a kind after the header, which also has a run."""
     return next(line for line in lines[1:] if kind in line)
 
 
 def change_spec(**values: Any) -> Change:
+    """Returns a change that sets fields of the run's spec."""
     return lambda lines: lines[1]["run"]["spec"].update(values)

@@ -1,4 +1,4 @@
-"""Models whose answers follow a rule that is written down: for verdicts that are worked out by hand."""
+"""Models whose answers follow a rule, for verdicts that are worked out by hand."""
 
 from __future__ import annotations
 
@@ -15,102 +15,107 @@ from medfact.statements import VARIANTS
 from medfact.store import Asked, Store
 
 MindAnswer = tuple[bool | None, float | None]
-"""An answer, None for a reply that cannot be read, and its P(True)."""
+"""An answer, None for an unreadable reply, and its P(True)."""
 
 Mind = Callable[[int, bool, str, np.random.Generator], MindAnswer]
-"""(number of the fact, whether it holds, variant, randomness) → what the model says. Facts of one kind have numbers from 0."""
+"""(number of the fact, True for a true fact, variant, randomness) → answer. True and false facts are numbered from 0 each."""
 
 
 def is_negated(variant: str) -> bool:
+    """Returns True if the statements of a variant negate their fact."""
     return VARIANTS[variant].negated
 
 
 def informed(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Answers every statement right."""
     return positive != is_negated(variant), None
 
 
 def constant(word: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Answers every statement with `word`."""
     return word, None
 
 
 def believes_all(truth: bool, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Answers as if all facts were true, or all false."""
     return truth != is_negated(variant), None
 
 
 def blind(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Answers as if no statement were negated."""
     return positive, None
 
 
 def contrary(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Answers every statement wrong."""
     return positive == is_negated(variant), None
 
 
 def misled_by(part: str, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Right where the variant lacks this part, wrong where it has it."""
+    """Answers right if the variant lacks a part, such as "inv", and wrong if it has it."""
     return (positive != is_negated(variant)) != (part in variant.split("+")), None
 
 
 def coin(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+    """Answers True or False at random."""
     return bool(randomness.random() < 0.5), None
 
 
 def unreadable(number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
+    """Gives no readable reply."""
     return None, None
 
 
-def on_first_facts(share: float, this: Mind, rest: Mind = informed) -> Mind:
-    """This for the first share of the true and of the false facts, of a hundred each; the rest of the facts otherwise."""
+def on_first_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Mind:
+    """Returns a mind that follows `mind` on the first share of every ten facts of a kind, `other_mind` on the others."""
 
-    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (this if number % 10 < 10 * share else rest)(number, positive, variant, randomness)
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+        return (mind if number % 10 < 10 * share else other_mind)(number, positive, variant, randomness)
 
-    return mind
-
-
-def on_false_facts(share: float, this: Mind, rest: Mind = informed) -> Mind:
-    """This for a share of the false facts."""
-    part = on_first_facts(share, this, rest)
-
-    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (rest if positive else part)(number, positive, variant, randomness)
-
-    return mind
+    return combined
 
 
-def on_true_facts(share: float, this: Mind) -> Mind:
-    """This for a share of the true facts."""
-    part = on_first_facts(share, this)
+def _by_truth(on_true: Mind, on_false: Mind) -> Mind:
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+        return (on_true if positive else on_false)(number, positive, variant, randomness)
 
-    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (part if positive else informed)(number, positive, variant, randomness)
-
-    return mind
+    return combined
 
 
-def sometimes_unreadable(share: float, mind_of_others: Mind) -> Mind:
-    """One reply in so many cannot be read, each by itself."""
+def on_false_facts(share: float, mind: Mind, other_mind: Mind = informed) -> Mind:
+    """Returns a mind that follows `mind` on a share of the false facts, and `other_mind` on all other facts."""
+    return _by_truth(other_mind, on_first_facts(share, mind, other_mind))
 
-    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        return (None, None) if randomness.random() < share else mind_of_others(number, positive, variant, randomness)
 
-    return mind
+def on_true_facts(share: float, mind: Mind) -> Mind:
+    """Returns a mind that follows `mind` on a share of the true facts, and is informed of all other facts."""
+    return _by_truth(on_first_facts(share, mind), informed)
+
+
+def sometimes_unreadable(share: float, mind: Mind) -> Mind:
+    """Returns a mind of which a share of the replies is unreadable, each at random."""
+
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+        return (None, None) if randomness.random() < share else mind(number, positive, variant, randomness)
+
+    return combined
 
 
 def confident(right: float, stated: float, number: int, positive: bool, variant: str, _: np.random.Generator) -> MindAnswer:
-    """Believes the truth of so many facts and the opposite of the others, with this probability on the side it takes."""
+    """Answers consistently: right on a share `right` of every 20 facts, wrong on the others; `stated` is P(its answer)."""
     is_right = number % 20 < round(20 * right)
-    truth = (positive if is_right else not positive) != is_negated(variant)
-    return truth, stated if truth else 1 - stated
+    answer = (positive if is_right else not positive) != is_negated(variant)
+    return answer, stated if answer else 1 - stated
 
 
-def noisy(noise: float, mind_of_others: Mind) -> Mind:
-    """One answer in so many is turned, each by itself."""
+def noisy(noise: float, mind: Mind) -> Mind:
+    """Returns a mind of which a share of the answers is inverted, each at random."""
 
-    def mind(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
-        says, p = mind_of_others(number, positive, variant, randomness)
-        return says != bool(randomness.random() < noise), p
+    def combined(number: int, positive: bool, variant: str, randomness: np.random.Generator) -> MindAnswer:
+        answer, p = mind(number, positive, variant, randomness)
+        return answer != bool(randomness.random() < noise), p
 
-    return mind
+    return combined
 
 
 MINDS: Mapping[str, Mind] = {
@@ -153,11 +158,11 @@ MINDS: Mapping[str, Mind] = {
 
 
 def run_mind(store: Store, name: str, **settings: object) -> str:
-    """A run of a model of this name on so many pairs of a bundled set."""
+    """Executes a run with a mind of MINDS on 60 pairs, and returns its id. settings: other fields of the spec."""
     run = start(RunSpec(**{"model": name.replace(" ", "-"), "limit": 60, "shots": 0, **settings}), store)  # type: ignore[arg-type]
     items = store.answers.asked(run)
     randomness = np.random.default_rng(7)
-    place = {
+    numbers = {
         fact_id: number
         for positive in (True, False)
         for number, fact_id in enumerate(
@@ -165,12 +170,12 @@ def run_mind(store: Store, name: str, **settings: object) -> str:
         )
     }
 
-    def said(item: Asked) -> MindAnswer:
+    def answer_of(item: Asked) -> MindAnswer:
         fact = item.statement.fact
-        return MINDS[name](place[fact.fact_id], fact.positive, item.statement.variant, randomness)
+        return MINDS[name](numbers[fact.fact_id], fact.positive, item.statement.variant, randomness)
 
-    replies = {statement_key(item): (item.statement.label, *said(item)) for item in items}
-    signs = {key: UNREADABLE if says is None else "-+"[says is label] for key, (label, says, _) in replies.items()}
+    replies = {statement_key(item): (item.statement.label, *answer_of(item)) for item in items}
+    signs = {key: UNREADABLE if answered is None else "-+"[answered is label] for key, (label, answered, _) in replies.items()}
     p_true = {key: p for key, (_, _, p) in replies.items() if p is not None}
     model = ScriptedModel.for_run(run, store, signs, p_true=p_true, p_mass=dict.fromkeys(p_true, 1.0))
     list(answer(run, store, load=model.load))

@@ -1,4 +1,4 @@
-"""Runs of one model at a service on several days, in which it knows so much and says so of itself."""
+"""Runs of one model of a service on several days, with predetermined answers and metadata of the service."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from medfact.store import Asked, Store, schema
 
 @dataclass
 class ServedModel(ScriptedModel):
-    """A scripted model with what its service reports."""
+    """A scripted model with the metadata that its service reports."""
 
     served: Served = field(default_factory=Served)
 
     def completion(self, item: Asked) -> Completion:
+        """Returns the reply to a statement, with the metadata of the service."""
         return replace(super().completion(item), served=self.served)
 
 
 def run_fact_ids(store: Store, run: str) -> list[str]:
-    """The ids of a run's facts, in the order of their diseases and findings."""
+    """Returns the ids of a run's facts, sorted by head, relation and tail."""
     facts = {item.statement.fact for item in store.answers.asked(run)}
     return [fact.fact_id for fact in sorted(facts, key=lambda fact: (fact.head, fact.relation, fact.tail or ""))]
 
 
 def complete_run_on(store: Store, spec: RunSpec, day: str, served: Served, missed: Collection[int] = ()) -> str:
-    """A complete run of that day. missed: which of its facts (`facts_of_run`) are answered wrong throughout."""
+    """Executes a run, dates it to a day, and returns its id. missed: indexes of `run_fact_ids`, answered wrong."""
     run = start(spec, store)
-    ids = {fact_id: place for place, fact_id in enumerate(run_fact_ids(store, run))}
+    ids = {fact_id: index for index, fact_id in enumerate(run_fact_ids(store, run))}
     signs = {
         statement_key(item): "-" if ids[item.statement.fact.fact_id] in missed else "+" for item in store.answers.asked(run)
     }

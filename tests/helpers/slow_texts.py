@@ -1,4 +1,4 @@
-"""Texts on which a pattern that is not linear takes long, made from what the pattern itself says."""
+"""Texts that take a non-linear pattern long, made from the pattern, and their timing."""
 
 import math
 import re
@@ -12,59 +12,59 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 LONG, SHORT, PROBE = 20_000, 5_000, 2_000
-"""Characters of a text that is timed, of one to compare it with, and of one that shows which texts are worth it."""
+"""Lengths in characters: of a timed text, of a shorter one for comparison, and of a probe that selects the texts to time."""
 
 TOKENS = (
     " ", "\t", "\n", ".", ",", ":", "-", "_", "*", "a", "A", "1", "'", '"', "“", "(", ")", "[", "{", "}", "<", "|", "\\", "/",
     "=", "é", "的", "\u0301", "a ", "1,", ". ", "not ", "\\n",
 )  # fmt: skip
 ENDS = ("", "\0", "x", "!", "\n")
-"""What may come after the repetition, so that a pattern fails at its last step."""
+"""Ends after the repetition, at which a pattern fails in its last step."""
 
 MAX_SECONDS, STOP_SECONDS = 0.05, 0.25
-"""Seconds of processor time within which LONG characters are read, and after which a machine of a fifth of the pace has read
-them too: so long a short text may take at most.
-"""
+"""Processor time in seconds: allowed for LONG characters, and on a machine a fifth as fast, at which work is stopped."""
 
 MAX_GROWTH = 8
-"""Four times the characters take about four times as long; sixteen times is a square."""
+"""Allowed growth from SHORT to LONG, which is four times the length: 4 is linear, 16 quadratic."""
 
 _UNREPEATED = 3
 
 
 class RepeatedText(NamedTuple):
-    """A beginning, a token that is repeated, and an end."""
+    """A text of any length."""
 
     begin: str
-    token: str
+    token: str  # repeated
     end: str
 
-    def of(self, length: int) -> str:
+    def with_length(self, length: int) -> str:
+        """Returns the text with about this number of characters."""
         times = max(1, (length - len(self.begin) - len(self.end)) // len(self.token))
         return self.begin + self.token * times + self.end
 
 
 class SlowestText(NamedTuple):
-    """The processor time for LONG characters, how many times that of SHORT ones it is, and the text."""
+    """The text that takes a pattern longest."""
 
-    seconds: float
-    growth: float
+    seconds: float  # processor time for LONG characters
+    growth: float  # ratio to the time for SHORT ones
     text: RepeatedText
 
     @property
     def is_too_slow(self) -> bool:
+        """True if the time exceeds MAX_SECONDS and grows faster than linearly."""
         return self.seconds > MAX_SECONDS and (self.growth > MAX_GROWTH or self.seconds >= STOP_SECONDS)
 
 
 class PatternStopped(Exception):
-    """A pattern was stopped."""
+    """Raised when a pattern exceeds its time."""
 
 
 # ------------------------------------------------------------------------------------------------- examples of a pattern
 
 
 def _examples(items: Any, most: int = 3) -> list[str]:
-    """A few strings that a sequence of parsed items matches, but for what looks around."""
+    """Returns a few strings that a sequence of parsed items matches, without its lookarounds. most: their maximum number."""
     parts = [_item_examples(item, most) for item in items]
     return ["".join(part[min(n, len(part) - 1)] for part in parts) for n in range(max([1, *map(len, parts)]))][:most]
 
@@ -109,7 +109,7 @@ def _set_examples(items: Any) -> list[str]:
 
 
 def _repeats(items: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Each part that may be repeated in a sequence, with an example of what stands before it."""
+    """Yields each repeatable part of a sequence, after an example of the text before it."""
     for number, item in enumerate(items):
         name, value = str(item[0]), item[1]
         begun = before + _examples(items[:number], 1)[0]
@@ -126,7 +126,7 @@ def _repeats(items: Any, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _sequences(items: Any) -> Iterator[Any]:
-    """A sequence and all within it, outermost first."""
+    """Yields a sequence and all sequences within it, outermost first."""
     yield items
     for item in items:
         name, value = str(item[0]), item[1]
@@ -139,8 +139,9 @@ def _sequences(items: Any) -> Iterator[Any]:
 
 
 def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
-    """Texts for a pattern: each part of it repeated, alone and behind what comes before it; its characters and words, those of
-    TOKENS, and so many pairs of them.
+    """Returns texts for a pattern that repeat each part of it, with and without the text before it, and its words.
+
+    They also repeat TOKENS. pairs: number of pairs of words and tokens, which they repeat too.
     """
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     parsed = _parser.parse(source, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.UNICODE))
@@ -172,6 +173,7 @@ def make_texts(pattern: re.Pattern[Any], pairs: int) -> list[RepeatedText]:
 
 
 def apply_pattern(pattern: re.Pattern[Any], method: str, text: str) -> None:
+    """Applies a method of a pattern to a text."""
     subject: Any = text.encode("utf-8", "ignore") if isinstance(pattern.pattern, bytes) else text
     if method == "finditer":
         deque(pattern.finditer(subject), 0)
@@ -179,46 +181,51 @@ def apply_pattern(pattern: re.Pattern[Any], method: str, text: str) -> None:
         getattr(pattern, method)(subject)
 
 
-def measure_seconds(work: Callable[[], object], most: float, tries: int = 1) -> float:
-    """The least processor time of this thread that some work takes; `most` where it takes longer, and is stopped."""
+def measure_seconds(work: Callable[[], object], timeout: float, tries: int = 1) -> float:
+    """Returns the minimum processor time of this thread over the tries, or `timeout` if one was stopped there."""
 
     def stop(*_: object) -> None:
         raise PatternStopped
 
-    taken = []
+    durations = []
     before = signal.signal(signal.SIGVTALRM, stop)
     try:
         for _ in range(tries):
-            begun = time.thread_time()
-            signal.setitimer(signal.ITIMER_VIRTUAL, most)
+            started = time.thread_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, timeout)
             try:
                 work()
             except PatternStopped:
-                return most
+                return timeout
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            taken.append(time.thread_time() - begun)
+            durations.append(time.thread_time() - started)
     finally:
         signal.signal(signal.SIGVTALRM, before)
-    return min(taken)
+    return min(durations)
 
 
 def find_slowest_text(
-    pattern: re.Pattern[Any], method: str, pairs: int, most: int | None = None, timed: int = 6
+    pattern: re.Pattern[Any], method: str, pairs: int, max_texts: int | None = None, timed: int = 6
 ) -> SlowestText:
-    """The text that takes a pattern longest, of the first `most` (None: of all); so many are timed at LONG characters."""
+    """Returns the text that takes a pattern longest, of the first `max_texts` (None: of all).
+
+    timed: number of the slowest probes that are timed at LONG characters.
+    """
     probed = []
-    for text in make_texts(pattern, pairs)[:most]:
-        probe = measure_seconds(partial(apply_pattern, pattern, method, text.of(PROBE)), STOP_SECONDS)
+    for text in make_texts(pattern, pairs)[:max_texts]:
+        probe = measure_seconds(partial(apply_pattern, pattern, method, text.with_length(PROBE)), STOP_SECONDS)
         if probe >= STOP_SECONDS:
             return SlowestText(probe, math.inf, text)
         probed.append((probe, text))
     worst = SlowestText(0.0, 0.0, RepeatedText("", "a", ""))
     for _, text in sorted(probed, key=lambda pair: -pair[0])[:timed]:
-        took = measure_seconds(partial(apply_pattern, pattern, method, text.of(LONG)), 4 * STOP_SECONDS)
-        if MAX_SECONDS / 2 < took < 4 * STOP_SECONDS:
-            took = measure_seconds(partial(apply_pattern, pattern, method, text.of(LONG)), 4 * STOP_SECONDS, tries=3)
-        if took > worst.seconds:
-            short = measure_seconds(partial(apply_pattern, pattern, method, text.of(SHORT)), 4 * STOP_SECONDS, tries=3)
-            worst = SlowestText(took, took / max(short, 1e-6), text)
+        duration = measure_seconds(partial(apply_pattern, pattern, method, text.with_length(LONG)), 4 * STOP_SECONDS)
+        if MAX_SECONDS / 2 < duration < 4 * STOP_SECONDS:
+            duration = measure_seconds(
+                partial(apply_pattern, pattern, method, text.with_length(LONG)), 4 * STOP_SECONDS, tries=3
+            )
+        if duration > worst.seconds:
+            short = measure_seconds(partial(apply_pattern, pattern, method, text.with_length(SHORT)), 4 * STOP_SECONDS, tries=3)
+            worst = SlowestText(duration, duration / max(short, 1e-6), text)
     return worst

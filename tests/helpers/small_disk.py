@@ -1,4 +1,4 @@
-"""A disk of its own size, for what happens when it is full."""
+"""Small disks, for tests of a full one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import pytest
 
 
 @contextlib.contextmanager
-def mount_small_disk(place: Path, megabytes: int) -> Iterator[Path]:
-    """A folder on a disk of so many megabytes. Skips the test where none can be mounted."""
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+def mount_small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """Mounts a disk of this size at a new folder while the context is active. Skips the test if that is not possible."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("A small disk can be mounted by root alone, and not everywhere.")
+        pytest.skip("Only root can mount a small disk, and not on every system.")
     try:
-        yield place
+        yield folder
     finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def fill_disk(disk: Path) -> Path:
-    """Takes all the room that a disk has left, and returns the file that holds it."""
-    held = disk / "held"
-    with held.open("wb", buffering=0) as file:
+    """Fills all the space that a disk has left with one file, and returns its path."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 10, 1):
             with contextlib.suppress(OSError):
                 while file.write(b"x" * size) == size:
                     pass
-    return held
+    return filler

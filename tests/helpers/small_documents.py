@@ -1,4 +1,4 @@
-"""Documents about twenty diseases, written by the tests: what they state, what they deny, and lists of names for them."""
+"""Documents about twenty diseases, with stated and negated remedies, and lists of names for them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from pathlib import Path
 
 DISEASES = 20
 REMEDIES = tuple(f"remedy{letter}" for letter in "abcdefghijklmnopqrstuvwxyzåäö")
-"""Names without a plural's ending, of which none is part of another."""
+"""Names that are no plurals, and of which none contains another."""
 
 
 def disease_name(number: int) -> str:
+    """Returns the name of a disease."""
     return f"fever of type {number:02d}x"
 
 
 def stated_remedies(number: int) -> tuple[str, str]:
-    """The two remedies that the documents state for a disease."""
+    """Returns the two remedies that the documents state for a disease."""
     return REMEDIES[number % 25], REMEDIES[(number + 1) % 25]
 
 
 def negated_remedy(number: int) -> str:
-    """The remedy that the documents deny for it."""
+    """Returns the remedy of which the documents state that it does not treat a disease."""
     return REMEDIES[(number + 2) % 25]
 
 
 def write_documents(folder: Path) -> Path:
-    """A table with a document about each disease: three sentences with one remedy each."""
+    """Writes a table with a document about each disease, three sentences with one remedy each; returns its path."""
     rows = ["source,url,focus,question_type,answer"]
     for number in range(DISEASES):
         first, second = stated_remedies(number)
@@ -39,7 +40,7 @@ def write_documents(folder: Path) -> Path:
 
 
 def write_lists(folder: Path) -> tuple[Path, Path]:
-    """The lists of diseases and of remedies."""
+    """Writes the lists of diseases and of remedies, and returns their paths."""
     diseases, remedies = folder / "diseases.txt", folder / "remedies.csv"
     diseases.write_text("\n".join(map(disease_name, range(DISEASES))), encoding="utf-8")
     remedies.write_text("name,type\n" + "\n".join(f"{remedy},Drug" for remedy in REMEDIES), encoding="utf-8")
@@ -47,5 +48,5 @@ def write_lists(folder: Path) -> tuple[Path, Path]:
 
 
 def is_stated(head: str, tail: str) -> bool:
-    """True if the documents state that a remedy treats a disease."""
+    """Returns True if the documents state that a remedy treats a disease."""
     return any(disease_name(number) == head and tail in stated_remedies(number) for number in range(DISEASES))

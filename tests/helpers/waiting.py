@@ -1,4 +1,4 @@
-"""Waiting for what must happen, for as long as a busy machine may take."""
+"""Waits with a timeout for a busy machine."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ if TYPE_CHECKING:
     from medfact.runs.jobs import Jobs, Snapshot
 
 HANG_SECONDS = 600
-"""Nothing that goes on takes as long, however busy the machine is."""
+"""A wait of this length means that the program hangs, even on a busy machine."""
 
 
 def wait_until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
-    """Waits until something is so, however busy the machine is."""
-    end = time.monotonic() + seconds
+    """Polls a condition until it is true; asserts that this is within the time."""
+    deadline = time.monotonic() + seconds
     while not reached():
-        assert time.monotonic() < end, "not reached"
+        assert time.monotonic() < deadline, "not reached"
         time.sleep(0.01)
 
 
 def wait_for_run(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """Polls the snapshot of a run until it meets a condition, and returns it; raises AssertionError at the timeout."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
         snapshot = jobs.snapshot(run)
         if snapshot is not None and reached(snapshot):
             return snapshot

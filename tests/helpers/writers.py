@@ -1,4 +1,4 @@
-"""Services that rephrase and write, well and badly, and sentences that they draft or a person types in the studio."""
+"""Replies of good and bad writers to prompts, and sentences that a model drafts or a person types in the studio."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ SYNONYMS = (
 
 
 def parse_statement(prompt: str) -> str:
+    """Returns the statement of a prompt; empty without one."""
     return prompt.partition("Statement: ")[2].partition("\n")[0]
 
 
 def rephrase(prompt: str) -> str:
+    """Returns the statement of a prompt with a synonym, if one of SYNONYMS applies."""
     text = parse_statement(prompt)
     return next((text.replace(old, new) for old, new in SYNONYMS if old in text), text)
 
 
 def negate(text: str) -> str:
+    """Returns a statement with a "not", or without the one that it has."""
     return text.replace(" not", "", 1) if " not" in text else re.sub(r" (is|are|include|affects?) ", r" \1 not ", text, count=1)
 
 
 def parse_triplet(prompt: str) -> str:
+    """Returns the triplet of a prompt; empty without one."""
     return prompt.partition("Knowledge triplet: ")[2]
 
 
 def write_lines(prompt: str, number: int) -> str:
+    """Returns this number of lines about the triplet of a prompt."""
     return "\n".join(f"{parse_triplet(prompt).strip('()')} in words number {n}." for n in range(number))
 
 
@@ -46,7 +51,7 @@ DRAFTED_SENTENCES = (
     "In patients at risk of [X], [Y] is not used to prevent it.",
     "[X] is not one of the conditions which [Y] is used to prevent in patients.",
 )
-"""Sentences that a language model drafts."""
+"""Prototypes that a language model drafts."""
 
 TYPED_SENTENCES = dict(
     zip(
@@ -64,6 +69,6 @@ TYPED_SENTENCES = dict(
         strict=True,
     )
 )
-"""Sentences that are typed in the studio."""
+"""Form → prototype that a person types in the studio."""
 
 RELATION = "is relieved by"

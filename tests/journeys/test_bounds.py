@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from browser import serve_app
 from recorded import complete_run
-from run_lines import export_run_file, pack_lines, parse_lines
+from run_files import export_run_file, pack_lines, parse_lines
 from strangers import wait_for_run_end
 from visitors import Visitor
 

@@ -249,4 +249,4 @@ def test_equal_models_are_told_apart_in_at_most_5_percent_of_seeds() -> None:
 
 
 def test_a_model_that_yields_is_told_apart() -> None:
-    assert all(shows_difference(seed, yields=0.3) for seed in range(2))
+    assert all(shows_difference(seed, extra_change=0.3) for seed in range(2))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_lines import FACTS, PLAN, export_run_file, import_run_file, pack_lines, parse_lines, statement_lines, store_stopped_run
+from run_files import export_run_file, pack_lines, parse_lines
+from run_lines import FACTS, PLAN, import_run_file, statement_lines, store_stopped_run
 from run_lines import environment as environment
 
 from medfact.errors import Mistake
