@@ -31,7 +31,7 @@ CHECKS = ("read again", "translated back")
 
 def told(language: Language, facts: list[Fact]) -> Iterator[str]:
     """What there is of a language for these true facts."""
-    asked = language.pool.statable(facts)
+    asked = language.pool.statable_facts(facts)
     entities = {name for fact in facts for name in (fact.head, fact.tail or "")}
     names = [language.names[key] for key in map(name_key, entities) if key in language.names]
     shares = ", ".join(f"{source} {n:,} ({n / len(names):.0%})" for source, n in sources_of(names).most_common()) or "none"

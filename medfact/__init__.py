@@ -36,7 +36,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """The package. Keeps `medfact.statements` the notebook's function: importing the module of that name would replace it."""
+    """Module type of the package. Protects the function `statements` from being replaced by the submodule of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "statements" or not isinstance(value, ModuleType):

@@ -16,7 +16,7 @@ LANGUAGES = ASSETS / "languages"
 """One folder per language other than English."""
 
 TABLE_WORDS = ASSETS / "table-words.yaml"
-"""Vocabulary of users' tables in all languages: truth values, columns that deny facts, affixes of names."""
+"""Vocabulary of users' tables in all languages: truth values, columns of negated facts, affixes of names."""
 
 ENGLISH = "en"
 """Language code of facts and of the papers' sentences, and the default."""
@@ -40,10 +40,10 @@ def language_codes() -> tuple[str, ...]:
 def language_names() -> dict[str, str]:
     """Language code → English name, English first."""
     files = {folder.name: folder / "asking.yaml" for folder in sorted(LANGUAGES.iterdir()) if folder.is_dir()}
-    return {ENGLISH: "English"} | {code: _title_in(file) or code for code, file in files.items() if file.is_file()}
+    return {ENGLISH: "English"} | {code: _read_title(file) or code for code, file in files.items() if file.is_file()}
 
 
-def _title_in(file: Path) -> str:
+def _read_title(file: Path) -> str:
     """Value of `title:` in a file, without parsing the rest: that is slow."""
     with file.open(encoding="utf-8") as lines:
         return next((line.partition(":")[2].strip() for line in lines if line.startswith("title:")), "")

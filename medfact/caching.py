@@ -24,7 +24,7 @@ _may_block: ContextVar[bool] = ContextVar("may_block", default=True)
 
 
 class ResultPending(Exception):
-    """Another thread is computing the result. until: done when that thread has finished."""
+    """Raised in place of blocking while another thread computes the result. until: future of that thread."""
 
     def __init__(self, until: Future[None]) -> None:
         super().__init__()

@@ -31,14 +31,14 @@ MAX_OWNERS = 10_000
 
 
 class DecayedUsage:
-    """Seconds used by each owner, with exponential decay. half_life: in seconds."""
+    """Computing time of each owner in seconds, with exponential decay. half_life: in seconds."""
 
     def __init__(self, half_life: float) -> None:
         self._half_life = half_life
         self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MAX_OWNERS)
 
     def add(self, owner: Hashable, seconds: float) -> None:
-        """Charges an owner."""
+        """Adds to the usage of an owner."""
         self._used[owner] = self.seconds(owner) + seconds, time.monotonic()
 
     def seconds(self, owner: Hashable) -> float:
@@ -71,7 +71,7 @@ class FairSemaphore:
         waiter = _Waiter(owner, time.monotonic() - head_start)
         with self._lock:
             self._waiters.append(waiter)
-            self._dispatch()
+            self._assign_slots()
         if waiter.has_slot.wait(timeout):
             return True
         with self._lock:  # the slot may have been assigned since the timeout
@@ -87,9 +87,9 @@ class FairSemaphore:
                 self._held[owner] -= 1
                 self._held += Counter()  # drops owners without a slot
                 self.free += 1
-                self._dispatch()
+                self._assign_slots()
 
-    def _dispatch(self) -> None:
+    def _assign_slots(self) -> None:
         while self.free and (eligible := [entry for entry in self._waiters if self._held[entry.owner] < self._max_per_owner]):
             now = time.monotonic()
             chosen = min(eligible, key=lambda waiter: self._usage.seconds(waiter.owner) - (now - waiter.since))
@@ -100,7 +100,9 @@ class FairSemaphore:
 
 
 @dataclass
-class _Slot:
+class _SlotHolder:
+    """A thread that computes for an owner, with or without a slot."""
+
     owner: Hashable
     is_held: bool = False  # False after a timeout: the thread computes without a slot
     since: float | None = None  # start of the computation; None while the thread waits for I/O
@@ -116,7 +118,7 @@ class _Slot:
 
 
 _semaphore = FairSemaphore(COMPUTE_SLOTS)
-_current: ContextVar[_Slot | None] = ContextVar("current", default=None)
+_current: ContextVar[_SlotHolder | None] = ContextVar("current", default=None)
 
 
 @contextmanager
@@ -128,7 +130,7 @@ def compute_slot(owner: Hashable, timeout: float | None = None, head_start: floa
     if _current.get() is not None:
         yield
         return
-    slot = _Slot(owner)
+    slot = _SlotHolder(owner)
     slot.acquire(timeout, head_start)
     token = _current.set(slot)
     try:

@@ -40,8 +40,8 @@ class MedfactError(Exception):
 
     def __init__(self, problem: str, hint: str = "") -> None:
         problem = _TWO_STOPS.sub(".", problem)  # the end of a quoted sentence
-        self.problem = _QUOTED_OR_UNBROKEN.sub(_truncated, problem)
-        self.hint = _QUOTED_OR_UNBROKEN.sub(_truncated, hint)
+        self.problem = _QUOTED_OR_UNBROKEN.sub(_truncate_middle, problem)
+        self.hint = _QUOTED_OR_UNBROKEN.sub(_truncate_middle, hint)
         super().__init__(f"{self.problem} {self.hint}".strip())
 
     @property
@@ -54,8 +54,8 @@ class MedfactError(Exception):
         return _unpickle, (type(self), str(self), self.__dict__)
 
 
-def _truncated(value: re.Match[str]) -> str:
-    """A value without its middle: paths end with the name of the file."""
+def _truncate_middle(value: re.Match[str]) -> str:
+    """Truncates a long value in the middle: a path keeps the name of its file."""
     text, half = value.group(), MAX_QUOTED_LENGTH // 2
     return f"{text[:half]}…{text[-half:]}"
 
@@ -67,7 +67,7 @@ def _unpickle(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
 
 
 def first_line(error: BaseException, max_length: int = 160) -> str:
-    """First line of an error's message, or its class, without a final stop. After a colon, with the second line."""
+    """First line of an error's message, or the name of its class, without a full stop; two lines if it ends with a colon."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0])[:max_length].rstrip(" .")
 
@@ -76,8 +76,8 @@ class Mistake(MedfactError):
     """The user's input cannot be used."""
 
 
-class NoSentences(Mistake):
-    """No fact can be asked: the pools lack sentences for the relations. Pages show their own hint."""
+class NoPrototypes(Mistake):
+    """No fact can be asked: the pools lack prototypes for the relations. Pages show their own hint."""
 
     @property
     def public(self) -> str:
@@ -123,7 +123,7 @@ class UnreadableRun(Mistake):
     """A run whose record cannot be read. run: its id. reason: a short phrase."""
 
     def __init__(self, run: str, reason: str) -> None:
-        self.run, self.why = run, reason
+        self.run, self.reason = run, reason
         super().__init__(f"Run {run} cannot be read: {reason}.", f"Update medfact, or delete it: `medfact delete {run}`.")
 
 
@@ -136,10 +136,10 @@ class NotInstalled(Mistake):
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written. cause: without its address or user. may_pass: the error is transient."""
+    """The database cannot be read or written. cause: without its address or user. is_transient: the error may pass."""
 
-    def __init__(self, problem: str, hint: str = "", cause: str = "", may_pass: bool = False) -> None:
-        self.cause, self.may_pass = cause, may_pass
+    def __init__(self, problem: str, hint: str = "", cause: str = "", is_transient: bool = False) -> None:
+        self.cause, self.is_transient = cause, is_transient
         super().__init__(problem, hint)
 
     @property

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from medfact.assets import IS_INSTALLED
 from medfact.errors import NotInstalled
 
-PARTS = {
+EXTRAS = {
     "local": (
         "Models on this machine need",
         ("accelerate", "gguf", "huggingface_hub", "safetensors", "sentence_transformers", "torch", "transformers"),
@@ -21,33 +21,33 @@ PARTS = {
     "mcp": ("Tools for agents need", ("mcp",)),
     "cluster": ("A run on several machines needs", ("ray",)),
 }
-"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings plotly, too."""
+"""Extra → the features that need it, and its modules, as in requirements.txt. `app` also installs plotly."""
 
 _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
-"""Extra → the file of a checkout that lists it, where that is not requirements.txt."""
+"""Extra → the requirements file of a checkout, if it is not requirements.txt."""
 
 
 @contextmanager
-def named_if_missing() -> Iterator[None]:
-    """Turns a failed import of a part that is not installed into NotInstalled. Also a decorator, as `named_if_missing()`."""
+def not_installed_errors() -> Iterator[None]:
+    """Raises NotInstalled if an optional dependency cannot be imported. Also a decorator, `@not_installed_errors()`."""
     try:
         yield
     except ModuleNotFoundError as error:
-        missing = _part_missing((error.name or "").partition(".")[0])
+        missing = _not_installed((error.name or "").partition(".")[0])
         if missing is None:
             raise
         raise missing from error
 
 
 def check_installed(modules: Iterable[str]) -> None:
-    """Raises NotInstalled where one of these modules is not installed."""
+    """Raises NotInstalled if one of these modules is not installed."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            raise _part_missing(module) or NotInstalled(f"This needs {module}.", f"Install it: pip install {module}")
+            raise _not_installed(module) or NotInstalled(f"This needs {module}.", f"Install it: pip install {module}")
 
 
-def _part_missing(module: str) -> NotInstalled | None:
-    for extra, (who_needs, modules) in PARTS.items():
+def _not_installed(module: str) -> NotInstalled | None:
+    for extra, (who_needs, modules) in EXTRAS.items():
         if module in modules:
             return NotInstalled(f"{who_needs} {module}, which is not installed.", f"Install it: {install_command(extra)}")
     return None

@@ -37,7 +37,7 @@ class Column:
 
     is_read: bool = True  # may occur in a file of facts
     exported: str = NEVER  # presence in exported tables
-    of_the_source: bool = False  # describes the source of a fact; false partners do not inherit it
+    describes_source: bool = False  # describes the source of a fact; its negatives do not inherit it
 
 
 def column(default: Any = None, *, about: Column, **others: Any) -> Any:
@@ -62,12 +62,12 @@ class Fact:
     tail_type: str | None = column(about=Column(exported=ALWAYS))
     head_id: str | None = column(about=Column(exported=ALWAYS))
     tail_id: str | None = column(about=Column(exported=ALWAYS))
-    source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
-    source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    source: str | None = column(about=Column(exported=ALWAYS, describes_source=True))
+    source_id: str | None = column(about=Column(exported=ALWAYS, describes_source=True))
     # year of the source
-    as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    as_of: str | None = column(about=Column(exported=IF_KNOWN, describes_source=True))
     # year or day (ISO) after which the fact no longer holds; of a negative: until which it was true
-    until: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True))
+    until: str | None = column(about=Column(exported=IF_KNOWN, describes_source=True))
     # None: everywhere. Part of the id if given, as is `population`
     region: str | None = column(about=Column(exported=IF_KNOWN))
     population: str | None = column(about=Column(exported=IF_KNOWN))
@@ -85,7 +85,7 @@ class Fact:
     presumed: bool | None = column(about=Column(is_read=False, exported=IF_KNOWN), compare=False, repr=False)
     # the file's relation, if head and tail are exchanged (`prototypes.direction`)
     turned_from: str | None = column(
-        about=Column(is_read=False, exported=IF_KNOWN, of_the_source=True), compare=False, repr=False
+        about=Column(is_read=False, exported=IF_KNOWN, describes_source=True), compare=False, repr=False
     )
 
     def __post_init__(self) -> None:
@@ -115,18 +115,18 @@ class Fact:
         return replace(self, **ends, relation=relation, turned_from=self.relation, fact_id="")
 
     def as_written(self) -> Fact:
-        """The fact as its file states it: an inverted fact is inverted back to the file's relation."""
+        """The fact under the relation of its file: an inverted fact is inverted back."""
         return self if self.turned_from is None else replace(self.inverse(self.turned_from), turned_from=None)
 
     def with_ready_sentence(self, ready_sentence: str) -> Fact:
-        """The same fact with the id of its ready sentence.
+        """A copy of the fact whose id depends on its ready sentence, the statement that its file gives.
 
         One triplet may have several ready sentences; `source_id` distinguishes entries that share the sentence too.
         """
         return replace(self, fact_id=self._id(ready_sentence))
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
-        """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
+        """The k-th (from 1) negative of this fact: the same head and relation with a false tail."""
         changes: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
         return replace(self, positive=False, difficulty=None, presumed=None, **_WITHOUT_SOURCE, **changes)
 
@@ -136,7 +136,7 @@ COLUMNS: dict[str, Column] = {field.name: field.metadata["column"] for field in 
 
 FACT_COLUMNS = tuple(COLUMNS)
 
-_WITHOUT_SOURCE: dict[str, Any] = dict.fromkeys(name for name, column in COLUMNS.items() if column.of_the_source)
+_WITHOUT_SOURCE: dict[str, Any] = dict.fromkeys(name for name, column in COLUMNS.items() if column.describes_source)
 
 _INVISIBLE = dict.fromkeys(
     code
@@ -156,7 +156,7 @@ _BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), (
 
 @lru_cache(maxsize=1 << 17)
 def normalize_space(name: str) -> str:
-    """A name without invisible characters, composed (NFC), its white space collapsed."""
+    """Removes invisible characters, composes the rest (NFC) and collapses white space."""
     if name.isascii():
         return " ".join(name.split())
     return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
@@ -197,7 +197,7 @@ def _affixes() -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
 
 
 def core_name(name: str) -> str:
-    """A name without affixes, its words in natural order ("asthma, acute" → "acute asthma"), CamelCase split.
+    """Removes affixes and restores the natural order of words: "asthma, acute" → "acute asthma". CamelCase is split.
 
     Affixes are semantic tags, codes, quotation marks, markup, language tags, "NOS" and final dots. A name of nothing
     else is unchanged.
@@ -231,7 +231,7 @@ def first_affix(name: str) -> str:
 
 
 def _strip_affix(name: str) -> str:
-    """A name without its outermost affixes."""
+    """Removes the outermost affixes of a name."""
     core = name.strip().lstrip("•·").strip()
     if "<" in core:
         core = _MARKUP.sub("", core)
@@ -259,7 +259,7 @@ def _strip_affix(name: str) -> str:
 
 
 def _without_tag(name: str) -> str:
-    """A name without a tag or code in brackets, or without a suffix."""
+    """Removes a tag or code in brackets, or else a suffix."""
     tags, suffixes, last_words = _affixes()
     for opening, closing in ("()", "[]"):
         if name.endswith(closing) and (at := name.rfind(opening)) > 0:
@@ -283,7 +283,7 @@ def name_key(name: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """A text with normalized spelling: no case, white space, hyphens, apostrophes, accents or British spelling."""
+    """Normalizes case, white space, hyphens, apostrophes, accents and British spelling."""
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
@@ -400,7 +400,7 @@ class KnowledgeBase:
         }
 
     def too_common(self, head: str, relation: str) -> frozenset[str]:
-        """Tails of a relation that are too common to be called false of this head."""
+        """Entities of a relation's tails that are too common to be called false of this head."""
         common, vague, familiar = self._common_in.get(relation, (_NONE, _NONE, _NONE))
         return vague if self.entity(head) in familiar else common
 
@@ -416,19 +416,19 @@ class KnowledgeBase:
         return _Links(*({key: frozenset(group) for key, group in groups.items()} for groups in (links, tails, names)))
 
     def _known_in(self, relation: str | None) -> tuple[_Links, ...]:
-        """Links of this source in any relation, and of the other sets in the given one."""
+        """Links in any relation of this source, then those in one relation of the other data sets."""
         external = self._external_links.get(relation or "") if self.external_knowledge else None
         return (self._linked_names,) if external is None else (self._linked_names, external)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """All linked (head, tail) of this source, from facts and `also_true`."""
+        """Yields the (head, tail) pairs of all facts of this source, then those of `also_true`."""
         for fact in self.facts:
             if fact.tail is not None:
                 yield fact.head, fact.tail
         yield from self.also_true
 
     def linked(self, name: str, relation: str | None = None) -> frozenset[str]:
-        """Entities linked to this one in either direction: in any relation here, in the given one in other sets."""
+        """Entities that known pairs link to this one, as head or tail. relation: in other data sets, only this one counts."""
         entity = self.entity(name)
         return _NONE.union(*(links.both_ways.get(entity, _NONE) for links in self._known_in(relation)))
 
@@ -436,8 +436,8 @@ class KnowledgeBase:
     def _learned_links(self) -> Mapping[str, frozenset[str]]:
         return self._adjacency(self.learned).both_ways
 
-    def learned_of(self, name: str) -> frozenset[str]:
-        """Entities that `learned` links to this one, and their relatives."""
+    def learned_entities(self, name: str) -> frozenset[str]:
+        """Entities that `learned` pairs link to this one, and the relatives of these entities."""
         learned = self._learned_links.get(self.entity(name), _NONE)
         return learned | self._relatives(learned)
 
@@ -455,8 +455,8 @@ class KnowledgeBase:
         """Ancestors and descendants of an entity, without itself."""
         return self._relatives({self.entity(name)})
 
-    def relatives_around(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """Relatives of a head and of its `known_tails`."""
+    def relatives_of_head(self, head: str, relation: str | None = None) -> frozenset[str]:
+        """Ancestors and descendants of a head and of its `known_tails`."""
         entity = self.entity(head)
         return self._relatives(_NONE.union([entity], *(links.tails.get(entity, _NONE) for links in self._known_in(relation))))
 
@@ -477,11 +477,11 @@ class KnowledgeBase:
         return {key: tuple(sorted(group, key=lambda t: (t.name, t.identifier or ""))) for key, group in tails.items()}
 
     def tails(self, relation: str, tail_type: str | None) -> tuple[Tail, ...]:
-        """Sorted tails of a relation with the semantic type `tail_type` (None: untyped), one per fact."""
+        """Tails of a relation with a semantic type (None: untyped), one per fact, sorted."""
         return self._tails.get((relation, tail_type or ""), ())
 
     def known_tails(self, head: str, relation: str | None = None) -> frozenset[str]:
-        """Names of the known tails of a head: in any relation here, in the given one in other sets."""
+        """Names of the known tails of a head. relation: in other data sets, only this one counts."""
         entity = self.entity(head)
         return _NONE.union(*(links.tail_names.get(entity, _NONE) for links in self._known_in(relation)))
 
@@ -527,7 +527,7 @@ _COMPARED = tuple(field.name for field in fields(Fact) if field.compare)
 
 
 def canonical_text(fact: Fact, ready: Mapping[str, str]) -> str:
-    """A fact and its ready sentence as text for a fingerprint. Empty fields are left out: a new one changes no fingerprint."""
+    """Serializes a fact and its ready sentence for a fingerprint. Empty fields are omitted: a new field changes none."""
     filled = {name: value for name in _COMPARED if (value := getattr(fact, name)) is not None}
     return json.dumps([filled, ready.get(fact.fact_id)])
 
@@ -544,5 +544,5 @@ def _reachable(start: str, steps: Mapping[str, set[str]]) -> set[str]:
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The facts that hold."""
+    """Selects the facts that hold."""
     return tuple(fact for fact in facts if fact.positive)

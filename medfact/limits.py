@@ -52,21 +52,22 @@ _restricts = False
 def is_restricted() -> bool:
     """Returns True if the policy of a public server applies to the current request or job.
 
-    It applies to everybody on a public server, and to all but the host elsewhere. Command line and notebook act for the host.
+    It applies to everybody on a public server; on a private one, to everybody except the host. Command line and notebook are
+    the host's.
     """
     for_host = _for_host.get()
     return is_public_server() or (_restricts if for_host is None else not for_host)
 
 
-def hub_login() -> bool | None:
-    """The `token` argument for the Hugging Face hub: False (anonymous) for visitors of a private server."""
+def hub_token() -> bool | None:
+    """Value of the hub's `token` argument: False (anonymous) for visitors of a private server, else None."""
     return False if is_restricted() and not is_public_server() else None
 
 
 @contextmanager
-def acting_for(host: bool) -> Iterator[None]:
-    """Marks the current request or job as the host's, or as a visitor's. A new thread must be marked again."""
-    token = _for_host.set(host)
+def acting_as_host(is_host: bool) -> Iterator[None]:
+    """Runs the body as the host (True) or as a visitor (False). New threads do not inherit it."""
+    token = _for_host.set(is_host)
     try:
         yield
     finally:
@@ -74,7 +75,7 @@ def acting_for(host: bool) -> Iterator[None]:
 
 
 def restrict_by_default() -> None:
-    """Restricts all work of this process that is not marked as the host's: the process serves visitors."""
+    """Restricts all work of this process except that within `acting_as_host(True)`: the process serves visitors."""
     global _restricts
     _restricts = True
 
@@ -84,14 +85,14 @@ def _check_number(name: str, value: object) -> None:
         raise ValueError(f"{name} is not a number from 0 on")
 
 
-class _Numbers:
+class _NonNegativeFields:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             _check_number(name, value)
 
 
 @dataclass(frozen=True)
-class Quota(_Numbers):
+class Quota(_NonNegativeFields):
     """Maximum use per visitor. Units are explained in `assets/public-limits.yaml`."""
 
     files: float = UNLIMITED
@@ -109,7 +110,7 @@ class Quota(_Numbers):
 
 
 @dataclass(frozen=True)
-class TotalLimits(_Numbers):
+class TotalLimits(_NonNegativeFields):
     """Maximum use of all visitors together, and retention times."""
 
     uploads_megabytes: float = UNLIMITED
@@ -123,8 +124,8 @@ class TotalLimits(_Numbers):
 
 
 @dataclass(frozen=True)
-class Models:
-    """Models of the hub that may be loaded."""
+class ModelLimits:
+    """Models of the Hugging Face hub that visitors may load."""
 
     names: tuple[str, ...] = ()  # () for any model
     most_millions: float = UNLIMITED  # of parameters
@@ -141,7 +142,7 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Rate(_Numbers):
+class RateLimit(_NonNegativeFields):
     """A token bucket: burst size, and refill per second."""
 
     at_once: float
@@ -155,10 +156,10 @@ class Limits:
     visitor: Quota = Quota()
     signed_in: Quota = Quota()
     in_all: TotalLimits = TotalLimits()
-    models: Models = Models()
-    rates: Mapping[str, Rate] = field(default_factory=lambda: MappingProxyType({}))  # kind of request -> its limit, if any
+    models: ModelLimits = ModelLimits()
+    rates: Mapping[str, RateLimit] = field(default_factory=lambda: MappingProxyType({}))  # kind of request -> its limit, if any
 
-    def quota_of(self, owner: str) -> Quota:
+    def quota_for(self, owner: str) -> Quota:
         """The quota of an owner. Hosts have none; signed-in visitors have more than others."""
         if owner in HOSTS:
             return Quota()
@@ -166,24 +167,24 @@ class Limits:
 
     @staticmethod
     def is_signed_in(owner: str) -> bool:
-        """Returns True if an owner has signed in."""
+        """Returns True if an owner has signed in with Hugging Face, or with the proxy of MEDFACT_USER_HEADER."""
         return owner.startswith(SIGNED_IN) or bool(os.environ.get("MEDFACT_USER_HEADER", "").strip())
 
 
-_OWN_SHARE = Quota(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
-OWN_MACHINE = Limits(_OWN_SHARE, _OWN_SHARE, TotalLimits(uploads_megabytes=2_000, upload_hours=24))
+_PRIVATE_QUOTA = Quota(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
+PRIVATE_LIMITS = Limits(_PRIVATE_QUOTA, _PRIVATE_QUOTA, TotalLimits(uploads_megabytes=2_000, upload_hours=24))
 
 
 def limits() -> Limits:
     """The limits of this server. Raises Mistake if the file of a public server is invalid."""
-    return _read(Path(os.environ.get("MEDFACT_LIMITS") or FILE)) if is_public_server() else OWN_MACHINE
+    return _read_limits(Path(os.environ.get("MEDFACT_LIMITS") or FILE)) if is_public_server() else PRIVATE_LIMITS
 
 
-_PARTS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_all": TotalLimits, "models": Models}
+_PARTS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_all": TotalLimits, "models": ModelLimits}
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path) -> Limits:
+def _read_limits(path: Path) -> Limits:
     import yaml
 
     try:
@@ -195,7 +196,7 @@ def _read(path: Path) -> Limits:
             values = parts.get(name) or {}
             _check_names(values, [limit.name for limit in fields(kind)], "limit")
             parts[name] = kind(**values)
-        return Limits(**parts, rates=MappingProxyType({name: Rate(*pair) for name, pair in rates.items()}))
+        return Limits(**parts, rates=MappingProxyType({name: RateLimit(*pair) for name, pair in rates.items()}))
     except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())[:200]
         raise Mistake(f"The limits in {path} cannot be read: {reason}.", f"Compare them with {FILE.name}.") from None

@@ -1,7 +1,7 @@
-"""Logging of the command line and the server by the standard `logging` module: one logger a package, below `medfact`.
+"""Logging of the command line and the server with the standard `logging` module: one logger per package, below `medfact`.
 
-Lines name ids, places and kinds of errors. Texts of facts, prompts and keys stay out: quotations in
-errors are masked. Errors of a service's client are named by their class alone: services repeat what they were sent.
+Records have ids, locations and kinds of errors, but no texts of facts, prompts or keys: quotations in errors are masked. Errors
+of a service's client are logged without their message, because services repeat the request in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VARIABLE = "MEDFACT_LOG"
 LEVELS = ("debug", "info", "warning", "error")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""Id of the HTTP request that is being answered; "" outside of requests."""
+"""Id of the current HTTP request; "" outside of requests."""
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -34,12 +34,12 @@ _SERVICE_WORDS = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
 
 _CLIENTS = ("openai", "httpx", "httpx2", "httpcore", "huggingface_hub")
 
-_LONGEST_MESSAGE = 300
-"""Characters of an error's message that are logged."""
+_MAX_MESSAGE_LENGTH = 300
+"""Maximum number of characters of an error's message."""
 
 
 class _Formatter(logging.Formatter):
-    """Lines with the request's id; tracebacks without texts that come from users, files, models or services."""
+    """Formats records with the request's id, and tracebacks without texts of users, files, models or services."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s")
@@ -54,27 +54,27 @@ class _Formatter(logging.Formatter):
         error = ei[1]
         while error is not None:
             frames = traceback.extract_tb(error.__traceback__)
-            lines += [f"{type(error).__qualname__}: {_masked_message(error)}"]
+            lines += [f"{type(error).__qualname__}: {_safe_message(error)}"]
             lines += [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
             error = error.__cause__ or error.__context__
         return "\n".join(lines)
 
 
-def masked(text: str) -> str:
-    """A sentence for the log: what it quotes, and what a service says in its own words, is left out."""
+def mask_private_text(text: str) -> str:
+    """Replaces quotations and messages of services by "…"."""
     return _SERVICE_WORDS.sub(r"\1: …", _QUOTED.sub("'…'", text))
 
 
-def _masked_message(error: BaseException) -> str:
+def _safe_message(error: BaseException) -> str:
     if type(error).__module__.partition(".")[0] in _CLIENTS:
         return f"status {status}" if (status := getattr(error, "status_code", None)) else "(its text may hold a prompt)"
-    return masked(first_line(error, _LONGEST_MESSAGE))
+    return mask_private_text(first_line(error, _MAX_MESSAGE_LENGTH))
 
 
 def configure(is_verbose: bool = False) -> None:
-    """Sends the lines of all loggers below `medfact` to stderr. is_verbose: at the debug level, in child processes, too.
+    """Configures the logger `medfact` to write to stderr. is_verbose: at the debug level, also in child processes.
 
-    Raises Mistake where MEDFACT_LOG holds no level. Loggers of other packages are left alone: some write prompts and keys.
+    Raises Mistake if MEDFACT_LOG is not a level. Loggers of other packages stay unchanged: some write prompts and keys.
     """
     if is_verbose:
         os.environ[VARIABLE] = "debug"

@@ -17,10 +17,10 @@ _SOCKS = {"socks5", "socks5h"}
 def unusable_proxies() -> dict[str, str]:
     """Environment variable → problem. The address is not quoted: it may contain a password."""
     proxies = {name: value.strip() for name, value in os.environ.items() if name.lower() in _VARIABLES and value.strip()}
-    return {name: problem for name, value in sorted(proxies.items()) if (problem := _problem(value))}
+    return {name: problem for name, value in sorted(proxies.items()) if (problem := _proxy_problem(value))}
 
 
-def _problem(proxy: str) -> str:
+def _proxy_problem(proxy: str) -> str:
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
         usable = bool(parts.hostname) and parts.port != 0

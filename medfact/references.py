@@ -1,4 +1,4 @@
-"""Outside databases (PubMed, the UMLS): rate-limited requests, saved answers, and an error where the service is down."""
+"""Clients of external databases (PubMed, the UMLS): rate-limited requests, cached answers, an error if the database is down."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from medfact.proxies import check_proxies
 _log = logging.getLogger(__package__)
 
 TRIES = 3
-"""Most requests for one question."""
+"""Maximum number of attempts per request."""
 
 TIMEOUT = 20.0
-"""Seconds that a request may take."""
+"""Timeout of a request, in seconds."""
 
 MAX_BYTES = 16 << 20
-"""The longest reply that is read."""
+"""Maximum size of a reply."""
 
 _BUSY = frozenset({429, 500, 502, 503, 504})
 
 
 class Reference:
-    """An outside database that answers GET requests with JSON.
+    """Client of an external database that answers GET requests with JSON.
 
     Answers are cached in a file, one JSON array a line, so that a killed process repeats no request. Private parameters (a key)
     are sent, and neither cached nor shown.
@@ -46,8 +46,8 @@ class Reference:
     def __init__(self, name: str, base_url: str, pause: float, hint: str, cache: Path | None = None) -> None:
         self.name, self.base_url, self.hint = name, base_url.rstrip("/"), hint
         self._pause, self._cache, self._next = pause, cache, 0.0
-        self._answers = _read(cache) if cache else {}
-        self.asked = 0
+        self._answers = _read_cache(cache) if cache else {}
+        self.request_count = 0
 
     def get(
         self,
@@ -65,7 +65,7 @@ class Reference:
             answer = self._fetch(path, {**params, **(private or {})})
             if not usable(answer):
                 return answer
-            self._keep(question, answer)
+            self._append_to_cache(question, answer)
             self._answers[question] = answer
         return self._answers[question]
 
@@ -74,24 +74,24 @@ class Reference:
 
         check_proxies()
         for attempt in range(TRIES):
-            self._wait(attempt)
-            self.asked += 1
+            self._wait_until_due(attempt)
+            self.request_count += 1
             try:
                 reply = httpx2.get(f"{self.base_url}{path}", params=dict(params), timeout=TIMEOUT, follow_redirects=False)
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError):
                 _log.debug("A reference database did not answer.", exc_info=True)
                 continue
             if reply.status_code not in _BUSY:
-                return self._json(reply.status_code, reply.content)
+                return self._parse_reply(reply.status_code, reply.content)
         raise ReferenceDown(f"{self.name} cannot be reached.", self.hint)
 
-    def _wait(self, attempt: int) -> None:
+    def _wait_until_due(self, attempt: int) -> None:
         """Sleeps until the next request is due; longer before each retry."""
         due = max(self._next, time.monotonic() + (self._pause * 2**attempt if attempt else 0.0))
         time.sleep(max(0.0, due - time.monotonic()))
         self._next = time.monotonic() + self._pause
 
-    def _json(self, status: int, content: bytes) -> Any:
+    def _parse_reply(self, status: int, content: bytes) -> Any:
         if status in (401, 403):
             raise ReferenceDown(f"{self.name} rejected this key (HTTP {status}).", self.hint)
         if status == 404:
@@ -103,7 +103,7 @@ class Reference:
         except (ValueError, RecursionError):
             raise ReferenceDown(f"{self.name} answered with something that is not JSON.", self.hint) from None
 
-    def _keep(self, question: str, answer: Any) -> None:
+    def _append_to_cache(self, question: str, answer: Any) -> None:
         if self._cache is None:
             return
         self._cache.parent.mkdir(parents=True, exist_ok=True)
@@ -113,8 +113,8 @@ class Reference:
             os.fsync(file.fileno())
 
 
-def _read(cache: Path) -> dict[str, Any]:
-    """The answers in a file. A last line that was cut off is left out, and its place taken by the next."""
+def _read_cache(cache: Path) -> dict[str, Any]:
+    """Reads the cached answers of a file, and removes an incomplete last line from it."""
     answers: dict[str, Any] = {}
     if not cache.is_file():
         return answers
@@ -137,16 +137,16 @@ PUBMED_ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
 SEARCH = "/entrez/eutils/esearch.fcgi"
 
 REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY = 3, 10
-"""What NCBI allows without a key and with one."""
+"""Rate limits of NCBI without a key and with one."""
 
 PUBMED_HINT = "Counts so far are kept. Try again later, or bring frequencies as a file."
 
 
 class PubMed:
-    """PubMed, asked politely: each term once, no faster than NCBI allows.
+    """Client of PubMed that counts articles: each term once, within NCBI's rate limit.
 
     The address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror). `NCBI_API_KEY` raises the rate; the key is sent, and
-    neither cached nor shown. Attribute `asked` counts terms, `from_file` those whose count was cached.
+    neither cached nor shown. `request_count` is the number of terms, `cached_count` that of terms whose count was cached.
 
     Args:
         cache: file of its answers; None caches them in memory.
@@ -157,7 +157,7 @@ class PubMed:
         self._private = {"api_key": key} if key else {}
         pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
         self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or PUBMED_ADDRESS, pause, PUBMED_HINT, cache)
-        self.asked = self.from_file = 0
+        self.request_count = self.cached_count = 0
 
     @property
     def host(self) -> str:
@@ -165,19 +165,19 @@ class PubMed:
         return urlsplit(self._reference.base_url).netloc or self._reference.base_url
 
     def count(self, term: str) -> int:
-        """The articles that hold this phrase. Raises ReferenceDown where PubMed cannot be asked or gives no count."""
-        before = self._reference.asked
-        count = self.count_together(term)
-        self.asked += 1
-        self.from_file += self._reference.asked == before
+        """Number of articles that contain a phrase. Raises ReferenceDown if PubMed is unavailable or gives no count."""
+        before = self._reference.request_count
+        count = self.count_cooccurrences(term)
+        self.request_count += 1
+        self.cached_count += self._reference.request_count == before
         return count
 
-    def count_together(self, *terms: str) -> int:
-        """The articles that hold all of these phrases. Raises as `count` does.
+    def count_cooccurrences(self, *terms: str) -> int:
+        """Number of articles that contain all of these phrases. Raises ReferenceDown as `count` does.
 
-        A phrase outside its index would be searched as single words: such phrases are asked by words beside each other.
+        PubMed would search a phrase outside its index as single words; such phrases are searched as adjacent words.
         """
-        phrases = [*map(_phrase, terms)]
+        phrases = [*map(_quote_phrase, terms)]
         result = self._search(" AND ".join(phrases))
         if (result.get("warninglist") or {}).get("quotedphrasesnotfound"):
             result = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))
@@ -185,19 +185,19 @@ class PubMed:
 
     def _search(self, query: str) -> Mapping[str, Any]:
         params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
-        answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
-        result = _result(answer)
+        answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _search_result(answer) is not None)
+        result = _search_result(answer)
         if result is None:
             raise ReferenceDown("PubMed answered without a count.", PUBMED_HINT)
         return result
 
 
-def _phrase(term: str) -> str:
+def _quote_phrase(term: str) -> str:
     return '"' + " ".join(term.replace('"', " ").split()) + '"'
 
 
-def _result(answer: Any) -> Mapping[str, Any] | None:
-    """Returns the result of a search; None unless it holds a count."""
+def _search_result(answer: Any) -> Mapping[str, Any] | None:
+    """Returns the result of a search; None if it has no count."""
     result = answer.get("esearchresult") if isinstance(answer, dict) else None
     if not isinstance(result, dict) or not isinstance(result.get("warninglist") or {}, dict):
         return None
@@ -209,14 +209,14 @@ UMLS_ADDRESS = "https://uts-ws.nlm.nih.gov"
 PAUSE = 0.06
 """Seconds between two requests: the API allows 20 a second."""
 
-PAGE_SIZE, MOST_PAGES = 100, 10
-"""Relations that one request brings, and requests for one concept."""
+PAGE_SIZE, MAX_PAGES = 100, 10
+"""Relations per request, and maximum number of requests per concept."""
 
 UMLS_HINT = "Check the network and UMLS_API_KEY, or give a UMLS folder with --umls: it needs neither."
 
 
 class Concept(NamedTuple):
-    """types: semantic types in alphabetical order."""
+    """A concept of the UMLS. types: semantic types in alphabetical order."""
 
     cui: str
     name: str
@@ -224,7 +224,7 @@ class Concept(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A concept's relation to another, named as in the API (`may_be_treated_by`)."""
+    """A relation to another concept (cui, name), named as in the API (`may_be_treated_by`)."""
 
     relation: str
     cui: str
@@ -232,7 +232,7 @@ class Relation(NamedTuple):
 
 
 class UmlsApi:
-    """Client of the API, or of the mirror in MEDFACT_UMLS_URL. cache: file of its answers, so that no request is repeated."""
+    """Client of the UMLS REST API, or of the mirror in MEDFACT_UMLS_URL. cache: file of its answers."""
 
     def __init__(self, cache: Path | None = None) -> None:
         self._key = os.environ.get("UMLS_API_KEY", "").strip()
@@ -247,7 +247,7 @@ class UmlsApi:
         return reply.get("result") if isinstance(reply, dict) else None
 
     def search(self, term: str) -> str | None:
-        """The CUI that the API finds first for a term; None where it finds none."""
+        """CUI of the first search result for a term; None without results."""
         result = self._get("search/current", string=term, pageSize="1")
         hits = result.get("results") if isinstance(result, dict) else None
         first = hits[0] if isinstance(hits, list) and hits and isinstance(hits[0], dict) else {}
@@ -255,7 +255,7 @@ class UmlsApi:
         return cui if isinstance(cui, str) and _is_cui(cui) else None
 
     def concept(self, cui: str) -> Concept | None:
-        """A concept; None where the API has none of that CUI."""
+        """The concept with a CUI; None if the API has none."""
         result = self._get(f"content/current/CUI/{cui}")
         if not isinstance(result, dict) or not isinstance(result.get("name"), str):
             return None
@@ -264,8 +264,8 @@ class UmlsApi:
         return Concept(cui, result["name"], tuple(sorted(name for name in names if isinstance(name, str))))
 
     def relations(self, cui: str) -> Iterator[Relation]:
-        """The relations of a concept to others, in the order of the API."""
-        for page in range(1, MOST_PAGES + 1):
+        """Yields the relations of a concept to others, in the order of the API."""
+        for page in range(1, MAX_PAGES + 1):
             result = self._get(f"content/current/CUI/{cui}/relations", pageNumber=str(page), pageSize=str(PAGE_SIZE))
             listed = result if isinstance(result, list) else []
             for entry in listed:

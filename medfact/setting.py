@@ -26,7 +26,7 @@ _MAX_BITS = 128
 
 
 class Bounds(NamedTuple):
-    """Range of a number, checked on input. Recorded runs are not held to it: what was recorded stays readable."""
+    """Range of a number, checked on input but not in recorded runs, which stay readable."""
 
     least: float
     most: float
@@ -51,7 +51,7 @@ TOKENS = Bounds(1, 131_072, "number of tokens in a reply")
 
 @dataclass(frozen=True)
 class Need:
-    """A condition on the other settings, without which a setting has no effect."""
+    """A condition on the other settings that a setting needs to have an effect."""
 
     is_met: Callable[[Any], object]  # takes a `RunSpec`
     problem: str  # message if it is not met; may contain {flag}
@@ -94,7 +94,7 @@ class Setting:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """A setting's values as a tuple: one, several, or none."""
+    """Converts a setting's value to a tuple: a tuple stays, None becomes ()."""
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
@@ -104,18 +104,18 @@ _KEY = "setting"
 def setting(
     default: Any, flag: str = "", metavar: str = "", help_: str = "", *, repr_: bool = True, compare: bool = True, **more: Any
 ) -> Any:
-    """A dataclass field with its default and metadata. more: further fields of `Setting`."""
+    """Declares a dataclass field with its default and metadata. more: further fields of `Setting`."""
     metadata = {_KEY: Setting(flag=flag, metavar=metavar, help=help_, **more)}
     return field(default=default, repr=repr_, compare=compare, metadata=metadata)
 
 
 def setting_metadata(field_: dataclasses.Field[Any]) -> Setting:
-    """Metadata of a field."""
+    """The metadata of a field; the defaults of `Setting` if it has none."""
     return field_.metadata.get(_KEY) or Setting()
 
 
 def settings_by_name(record: Any) -> dict[str, Setting]:
-    """Metadata of a dataclass or an instance, by field name."""
+    """Field name → its metadata, of a dataclass or an instance."""
     return {field_.name: setting_metadata(field_) for field_ in dataclasses.fields(record)}
 
 
@@ -130,7 +130,10 @@ _KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
 
 
 def checked_value(field_: dataclasses.Field[Any], value: Any, prefix: str = "") -> Any:
-    """Validates the type of a setting's value. prefix: of the field's name in messages. Raises Mistake; never quotes a key."""
+    """Returns a setting's value with lists as tuples. Raises Mistake if its type is wrong; never quotes a key.
+
+    prefix: text before the field's name in messages.
+    """
     kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
     if value is None and field_.type.endswith("| None"):
         return None
@@ -148,7 +151,7 @@ def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
 
 
 def describe_number(value: float | None) -> str:
-    """A number in a message, abbreviated if it has very many digits."""
+    """Formats a number for a message, abbreviated if it has very many digits."""
     if isinstance(value, int):
         return f"{value:,}" if value.bit_length() <= _MAX_BITS else "a number of very many digits"
     return f"{value:g}"

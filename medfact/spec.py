@@ -138,7 +138,7 @@ NO_RETRIEVAL = "none"
 ORIGIN_POOL = "origin"
 
 
-def _column(text: str) -> tuple[str, str]:
+def _parse_column(text: str) -> tuple[str, str]:
     ours, separator, theirs = text.partition("=")
     if not separator or not theirs:
         raise Mistake(f"--column {text!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
@@ -146,7 +146,7 @@ def _column(text: str) -> tuple[str, str]:
     return f"{role.lower()}{colon}{name}", theirs
 
 
-def _usd(text: str) -> float:
+def _parse_usd(text: str) -> float:
     usd = float(text)
     if not 0 < usd < 1e9:
         raise Mistake(f"--budget {usd:g} is not an amount to spend.", "Write it in US dollars, such as --budget 5.00.")
@@ -183,7 +183,7 @@ class RunSpec:
     )
     columns: tuple[tuple[str, str], ...] = setting(  # (our name, the file's)
         (), "--column", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT",
-        group=FACTS, parse=_column,
+        group=FACTS, parse=_parse_column,
         needs=Need(
             lambda spec: spec.facts is not None,
             "{flag} names a column of a file of facts, and none is given.", "Add --facts FILE.",
@@ -312,7 +312,7 @@ class RunSpec:
     service: ServiceSettings = DEFAULTS  # its key is never recorded
     budget: float | None = setting(
         None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
-        group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
+        group=SERVICE, place=1, parse=_parse_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
         resumable=True, affects_answers=False, label="spending limit in US dollars (0: none)",
     )
     reuse: bool = setting(
@@ -367,7 +367,7 @@ class RunSpec:
 
     race: str | None = None  # id shared by the runs of a race: asked in step, disease by disease, until it is decided
     racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
-    imported: tuple[str, ...] = setting((), compare=False, export_policy=NOTHING)  # fields from a run's file (`trusted`)
+    imported: tuple[str, ...] = setting((), compare=False, export_policy=NOTHING)  # fields from a run's file (`trusted_value`)
     # fmt: on
 
     @property
@@ -380,8 +380,8 @@ class RunSpec:
         """Returns True if calls go to the service in batches. An imported value is ignored."""
         return self.batch and "batch" not in self.imported
 
-    def trusted(self, name: str) -> Any:
-        """The value of a field that names a file or an address to open. Raises Mistake if it comes from a run's file."""
+    def trusted_value(self, name: str) -> Any:
+        """The value of a field that names a file or an address to open. Raises Mistake if it was imported from a run's file."""
         value = getattr(self, name)
         if name in self.imported and value != getattr(RunSpec, name, None):
             raise Mistake(
@@ -391,15 +391,15 @@ class RunSpec:
         return value
 
     def override(self, **values: Any) -> RunSpec:
-        """The spec with values from a local user, which are trusted even if the rest is imported."""
+        """A copy with values from a local user, which are trusted even if the rest is imported."""
         return replace(self, **values, imported=tuple(name for name in self.imported if name not in values))
 
     def as_imported(self) -> RunSpec:
-        """The spec with all fields marked as imported."""
+        """A copy with all fields marked as imported."""
         return replace(self, imported=tuple(field.name for field in dataclasses.fields(self) if field.name != "imported"))
 
     def to_record(self) -> dict[str, Any]:
-        """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
+        """Converts the spec to a dict for JSON, without the service's key and without secrets in addresses."""
         record = dataclasses.asdict(self)
         service = record["service"]
         del service["key"], service["effort"]  # that is the spec's own
@@ -408,19 +408,19 @@ class RunSpec:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
-        """The spec of a record. A field that the record lacks is at its default."""
+        """Restores a spec from the dict of `to_record`. Missing fields have their defaults."""
         lists = [field for field in dataclasses.fields(cls) if field.default == () and field.name in record]
         converted = {
-            **{field.name: _in_tuples(record[field.name], of_pairs="tuple[tuple" in str(field.type)) for field in lists},
+            **{field.name: _to_tuples(record[field.name], are_pairs="tuple[tuple" in str(field.type)) for field in lists},
             "placement": Placement.from_record(record.get("placement", {})),
             "service": ServiceSettings(**record.get("service", {})),
         }
         return cls(**{**record, **converted})
 
 
-def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
-    """A list of texts, or of pairs of texts, that cannot be changed."""
-    return tuple((str(ours), str(theirs)) for ours, theirs in values) if of_pairs else tuple(values)
+def _to_tuples(values: Iterable[Any], are_pairs: bool) -> tuple[Any, ...]:
+    """Converts a list of texts, or of pairs of texts, to tuples."""
+    return tuple((str(ours), str(theirs)) for ours, theirs in values) if are_pairs else tuple(values)
 
 
 # ------------------------------------------------------------------------------------------------ the settings of a run
@@ -474,8 +474,8 @@ def check_needs(spec: RunSpec) -> None:
             raise Mistake(option.needs.problem, option.needs.hint)
 
 
-def repeated_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
-    """Name, value and metadata of the options that reproduce a run, without the address of a service: it implies a key."""
+def reproducing_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
+    """Name, value and metadata of the options that reproduce a run. A service's address is omitted: it implies a key."""
     for name, value, option in changed_settings(spec):
         is_used = option.needs is None or option.needs.everywhere or option.needs.is_met(spec)
         is_used = is_used and (name != "encoder" or spec.retrieval == DENSE)
@@ -502,9 +502,9 @@ def describe_options(spec: RunSpec, shots: int) -> dict[str, str]:
 
 
 def method_label(spec: RunSpec, pool: str) -> str:
-    """Name of a run next to the papers' results, such as "PretextTrans −LMReph" or "MKJ, sparse retrieval, fact left out".
+    """Label of a run's method next to the papers' results, such as "MKJ, sparse retrieval, fact left out".
 
-    pool: the pool that was asked. −LMReph: without the rephrasing that belongs to the method.
+    "−LMReph" marks a run without the rephrasing that belongs to the method. pool: the prototype pool of the run.
     """
     protocol = PROTOCOLS[spec.protocol]
     label = protocol.title

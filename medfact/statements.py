@@ -16,13 +16,13 @@ class Variant:
     """One way of stating a fact."""
 
     key: str  # the papers' key by structure (`inv+ins+dn`), not a table's printed heading
-    form: str  # key of the affirmed variant: its own, or that of the variant it denies
+    form: str  # key of the affirmed variant: its own, or that of the variant that it negates
     plain: str  # name for clinicians
     predicate: str  # the paper's predicate form; h is the head, t the tail, x a patient
 
     @property
     def negated(self) -> bool:
-        """Returns True if the variant denies its fact."""
+        """Returns True if the variant negates its fact."""
         return self.key != self.form
 
 
@@ -52,7 +52,7 @@ TRUTH_PRESERVING = _by_key(
     Variant("S7", "S3", "a patient with only this disease, denied", "¬(Has(h) → P(t))"),
     Variant("S8", "S4", "with it, unlikely only this disease", "¬(¬P(t) → ¬Has(h))"),
 )
-"""Expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
+"""Expressions of TPEval (its Table 3): S5 to S8 negate S1 to S4. S4 is the contrapositive of S3, not a converse."""
 
 WRITTEN = _by_key(*(Variant(f"L{number}", f"L{number}", f"sentence {number}", "") for number in range(1, 9)))
 """Sentences of LLMEval, written by a model: all affirmed, without a logical structure."""
@@ -61,7 +61,7 @@ VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING, **WRITTEN}
 """All variants, in the order of pages and files."""
 
 FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated and key not in WRITTEN}
-"""Key → plain name of the affirmed variants. Scores by form pool a variant with its denial."""
+"""Key → plain name of the affirmed variants. Scores by form pool a variant with its negation."""
 
 UNREADABLE, FAILED, PENDING, ABSENT = -1, -2, -3, -4
 """Outcome codes in arrays and queries, besides 1 (true) and 0 (false): unreadable reply, failed call, not asked yet, not in the

@@ -20,11 +20,11 @@ class TableFormat:
 
     @property
     def read(self) -> Callable[..., Any]:
-        return _function(self.reader)
+        return _import_reference(self.reader)
 
     @property
     def write(self) -> Callable[[Iterable[dict[str, Any]], Any], int]:
-        return _function(self.writer)
+        return _import_reference(self.writer)
 
 
 FORMATS = {
@@ -58,7 +58,7 @@ FORMATS = {
 """File ending → format, in the order of messages and documents."""
 
 
-def _function(name: str) -> Callable[..., Any]:
+def _import_reference(name: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), attribute)
     return function

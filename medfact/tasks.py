@@ -20,8 +20,8 @@ from medfact.store import Plan
 from medfact.version import VERSION
 
 FALSE_MARK = "FALSE (test statement)"
-SHOWN = 4
-"""Statements that a page shows."""
+MAX_EXAMPLES = 4
+"""Number of example statements in the README.md of a data set."""
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -69,35 +69,35 @@ false on purpose.
 """
 
 
-def card(planned: Plan, spec: RunSpec, tool: str) -> str:
-    """The page of a task. tool: whose command it names."""
+def task_card(plan: Plan, spec: RunSpec, tool: str) -> str:
+    """Renders the README.md of a task, with the command of a tool. tool: a key of TOOLS."""
     joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
     return "\n".join(
-        [_title(planned), *_about(planned, spec), "## Run it", _RUN[tool], joint, "## Rows", *_with_false(planned)]
+        [_title(plan), *_introduction(plan, spec), "## Run it", _RUN[tool], joint, "## Rows", *_columns_and_warning(plan)]
     )
 
 
-def data_set_card(planned: Plan, spec: RunSpec) -> str:
-    """The page of a data set: metadata for the Hub as YAML, then as `card`."""
-    columns, warning = _with_false(planned)
+def data_set_card(plan: Plan, spec: RunSpec) -> str:
+    """Renders the README.md of a data set: metadata for the Hub as YAML, description, columns and examples."""
+    columns, warning = _columns_and_warning(plan)
     parts = [
-        _title(planned),
-        *_about(planned, spec),
+        _title(plan),
+        *_introduction(plan, spec),
         "## Columns",
         columns + _PROMPT,
         "## Some of them",
-        *_some(planned),
+        *_example_lines(plan),
         "",
         warning,
     ]
-    return front_matter(planned, "data/test.parquet") + "\n".join(parts)
+    return front_matter(plan, "data/test.parquet") + "\n".join(parts)
 
 
-def front_matter(planned: Plan, table: str) -> str:
-    """The metadata of a data set for the Hub. table: the file that holds its statements, in its folder."""
-    count = len(planned.statements)
+def front_matter(plan: Plan, table: str) -> str:
+    """Renders the metadata of a data set for the Hub as YAML. table: path of the file of statements in its folder."""
+    count = len(plan.statements)
     metadata = {
-        "pretty_name": f"medfact statements of {_plain(planned.dataset)}",
+        "pretty_name": f"medfact statements of {_escape_markdown(plan.dataset)}",
         "language": ["en"],
         "task_categories": ["text-classification"],
         "tags": ["medical", "factuality", "medfact"],
@@ -107,51 +107,51 @@ def front_matter(planned: Plan, table: str) -> str:
     return f"---\n{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}---\n\n"
 
 
-def _with_false(planned: Plan) -> tuple[str, str]:
-    """The columns, and what this is not, with the share of the statements that are false."""
-    false = sum(not item.statement.label for item in planned.statements)
-    share = f"{100 * false / max(len(planned.statements), 1):.0f}%"
+def _columns_and_warning(plan: Plan) -> tuple[str, str]:
+    """Descriptions of the columns, and the warning, both with the share of false statements."""
+    false = sum(not item.statement.label for item in plan.statements)
+    share = f"{100 * false / max(len(plan.statements), 1):.0f}%"
     return _COLUMNS.replace("{false}", share), _NOT.replace("{false}", share)
 
 
-def _title(planned: Plan) -> str:
-    return f"# medfact: statements of {_plain(planned.dataset)}\n"
+def _title(plan: Plan) -> str:
+    return f"# medfact: statements of {_escape_markdown(plan.dataset)}\n"
 
 
-def _about(planned: Plan, spec: RunSpec) -> Iterator[str]:
-    facts = {item.statement.fact.fact_id: item.statement.fact.positive for item in planned.statements}
+def _introduction(plan: Plan, spec: RunSpec) -> Iterator[str]:
+    facts = {item.statement.fact.fact_id: item.statement.fact.positive for item in plan.statements}
     true = sum(facts.values())
     yield (
-        f"{_counted(len(planned.statements), 'statement')} about {_counted(true, 'true fact')} and "
-        f"{_counted(len(facts) - true, 'false partner')}, each to be judged true or false. "
-        f"Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_plain(planned.pool)}, "
-        f"{_counted(planned.shots, 'demonstration')}, seed {spec.seed}. Fingerprint of the facts: "
-        f"{planned.dataset_fingerprint}. Written by medfact {VERSION}.\n"
+        f"{_pluralize(len(plan.statements), 'statement')} about {_pluralize(true, 'true fact')} and "
+        f"{_pluralize(len(facts) - true, 'false partner')}, each to be judged true or false. "
+        f"Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_escape_markdown(plan.pool)}, "
+        f"{_pluralize(plan.shots, 'demonstration')}, seed {spec.seed}. Fingerprint of the facts: "
+        f"{plan.dataset_fingerprint}. Written by medfact {VERSION}.\n"
     )
-    for note in planned.notes:
-        yield f"- {_plain(note)}"
-    if planned.notes:
+    for note in plan.notes:
+        yield f"- {_escape_markdown(note)}"
+    if plan.notes:
         yield ""
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def _pluralize(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _some(planned: Plan) -> Iterator[str]:
-    """Statements of both labels; a false one carries its mark."""
-    statements = [item.statement for item in planned.statements]
+def _example_lines(plan: Plan) -> Iterator[str]:
+    """Yields examples of both labels as a Markdown list; false ones are marked."""
+    statements = [item.statement for item in plan.statements]
     for label in (True, False):
         matching = [statement for statement in statements if statement.label is label]
-        yield from map(_line, matching[: SHOWN // 2])
+        yield from map(_example_line, matching[: MAX_EXAMPLES // 2])
 
 
-def _line(statement: Statement) -> str:
-    return f"- {_plain(statement.text)}{'' if statement.label else f' **{FALSE_MARK}**'}"
+def _example_line(statement: Statement) -> str:
+    return f"- {_escape_markdown(statement.text)}{'' if statement.label else f' **{FALSE_MARK}**'}"
 
 
-def _plain(text: str) -> str:
-    """Text of others as text in Markdown: no markup, no link, no HTML."""
+def _escape_markdown(text: str) -> str:
+    """Escapes Markdown, links and HTML in a text of unknown origin."""
     escaped = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("://", "\\://")
     return re.sub(r"([`*_\[\]|~$])", r"\\\1", escaped)
 
@@ -159,14 +159,14 @@ def _plain(text: str) -> str:
 EVAL_FILE = "eval.yaml"
 
 TASK = "average_accuracy"
-"""The one task, named after its score: Inspect knows no facts, so that it cannot count those that are mastered."""
+"""Id of the task, named after its score: Inspect does not group by fact, so it cannot count mastered facts."""
 
 FIRST_WORD = r"\b(True|False)\b"
-"""Which answer a reply gives, as Inspect reads it."""
+"""Pattern by which Inspect parses the answer of a reply."""
 
 
-def eval_yaml(planned: Plan, fields: Mapping[str, str | Sequence[str]], max_tokens: int) -> str:
-    """The text of the file. fields: which columns hold input, target and metadata, in Inspect's terms."""
+def eval_yaml(plan: Plan, fields: Mapping[str, str | Sequence[str]], max_tokens: int) -> str:
+    """Renders `eval.yaml`. fields: the columns of input, target and metadata, in Inspect's terms."""
     task: dict[str, Any] = {
         "id": TASK,
         "config": "default",
@@ -176,7 +176,7 @@ def eval_yaml(planned: Plan, fields: Mapping[str, str | Sequence[str]], max_toke
         "scorers": [{"name": "pattern", "args": {"pattern": FIRST_WORD}}],
     }
     benchmark = {
-        "name": f"medfact: statements of {one_line(planned.dataset)}",
+        "name": f"medfact: statements of {one_line(plan.dataset)}",
         "description": "Medical statements, each to be judged true or false: every fact is stated in logically related ways.",
         "evaluation_framework": "inspect-ai",
         "tasks": [task],
@@ -207,14 +207,14 @@ def medfact() -> Task:
 '''
 
 
-def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
-    """Writes a plan's statements, with exactly the prompts that medfact gives a model of plain text; returns their number.
+def write_task(tool: str, plan: Plan, spec: RunSpec, folder: Path) -> int:
+    """Writes the statements of a plan as a task, with medfact's prompts for models of plain text; returns their number.
 
-    tool: a name in TOOLS. folder: must not hold a task yet.
+    tool: a key of TOOLS. folder: new or empty.
 
     Raises:
-        Mistake: passages are to be retrieved, which no other tool does, or each statement is asked several times.
-        FactsError: the folder holds something, or cannot be written.
+        Mistake: the spec has retrieval, or asks each statement several times, which the tools cannot do.
+        FactsError: the folder is not empty, or cannot be written.
     """
     if spec.retrieval != NO_RETRIEVAL or spec.shot_draws > 1:
         raise Mistake("A task has each statement once and without passages.", "Leave out --retrieval and --shot-draws.")
@@ -222,27 +222,27 @@ def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FactsError(f"{folder} holds something already.", "Name a new folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        return TOOLS[tool](planned, spec, folder)
+        return TOOLS[tool](plan, spec, folder)
 
 
-def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
+def _write_data_set(plan: Plan, spec: RunSpec, folder: Path) -> int:
     (folder / "data").mkdir()
-    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+    prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows = [
         {**statement_row(item.statement), "prompt": str(prompt.content), "target": str(item.statement.label)}
-        for item, prompt in zip(planned.statements, prompts, strict=True)
+        for item, prompt in zip(plan.statements, prompts, strict=True)
     ]
     fields = {"input": "prompt", "target": "target", "metadata": ["statement_id", "fact_id", "variant"]}
-    _write(folder / EVAL_FILE, eval_yaml(planned, fields, prompts[0].max_tokens))
-    _write(folder / "README.md", data_set_card(planned, spec))
+    (folder / EVAL_FILE).write_text(eval_yaml(plan, fields, prompts[0].max_tokens), encoding="utf-8")
+    (folder / "README.md").write_text(data_set_card(plan, spec), encoding="utf-8")
     return write_table(rows, folder / "data" / "test.parquet")
 
 
-def _write_lm_eval(planned: Plan, spec: RunSpec, folder: Path) -> int:
-    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+def _write_lm_eval(plan: Plan, spec: RunSpec, folder: Path) -> int:
+    prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows = [
         {**statement_row(item.statement), "prompt": str(prompt.content), "target": 0 if item.statement.label else 1}
-        for item, prompt in zip(planned.statements, prompts, strict=True)
+        for item, prompt in zip(plan.statements, prompts, strict=True)
     ]
     task: dict[str, Any] = {
         "task": "medfact",
@@ -256,15 +256,15 @@ def _write_lm_eval(planned: Plan, spec: RunSpec, folder: Path) -> int:
         "target_delimiter": "",
         "num_fewshot": 0,
         "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
-        "metadata": {"version": 1.0, "dataset": planned.dataset, "fingerprint": planned.dataset_fingerprint},
+        "metadata": {"version": 1.0, "dataset": plan.dataset, "fingerprint": plan.dataset_fingerprint},
     }
-    _write(folder / "medfact.yaml", yaml.safe_dump(task, sort_keys=False, allow_unicode=True))
-    _write(folder / "README.md", card(planned, spec, LM_EVAL))
+    (folder / "medfact.yaml").write_text(yaml.safe_dump(task, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    (folder / "README.md").write_text(task_card(plan, spec, LM_EVAL), encoding="utf-8")
     return write_table(rows, folder / TABLE)
 
 
-def _write_inspect(planned: Plan, spec: RunSpec, folder: Path) -> int:
-    prompts = [prompt_of(item, planned.demonstrations, spec, chat=False) for item in planned.statements]
+def _write_inspect(plan: Plan, spec: RunSpec, folder: Path) -> int:
+    prompts = [prompt_of(item, plan.demonstrations, spec, chat=False) for item in plan.statements]
     rows: list[Mapping[str, Any]] = [
         {
             "id": item.statement.statement_id,
@@ -272,18 +272,14 @@ def _write_inspect(planned: Plan, spec: RunSpec, folder: Path) -> int:
             "target": str(item.statement.label),
             "metadata": statement_row(item.statement),
         }
-        for item, prompt in zip(planned.statements, prompts, strict=True)
+        for item, prompt in zip(plan.statements, prompts, strict=True)
     ]
     fields = {"input": "input", "target": "target", "metadata": ["id", "metadata"]}
-    _write(folder / EVAL_FILE, eval_yaml(planned, fields, prompts[0].max_tokens))
-    _write(folder / "medfact_task.py", _INSPECT_TASK.format(table=TABLE, tokens=prompts[0].max_tokens))
-    _write(folder / "README.md", front_matter(planned, TABLE) + card(planned, spec, INSPECT))
+    (folder / EVAL_FILE).write_text(eval_yaml(plan, fields, prompts[0].max_tokens), encoding="utf-8")
+    (folder / "medfact_task.py").write_text(_INSPECT_TASK.format(table=TABLE, tokens=prompts[0].max_tokens), encoding="utf-8")
+    (folder / "README.md").write_text(front_matter(plan, TABLE) + task_card(plan, spec, INSPECT), encoding="utf-8")
     return write_table(map(dict, rows), folder / TABLE)
 
 
-def _write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-
-
 TOOLS = {"datasets": _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
-"""Tool → what writes its folder."""
+"""Tool → the function that writes its folder."""

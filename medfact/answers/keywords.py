@@ -1,4 +1,4 @@
-"""The claim of one keyword in a reply: its subject, its firmness, its negation; or none if the reply leaves it open.
+"""Parses the claim that a keyword makes in a reply: its subject, firmness and negation; or none if the reply is undecided.
 
 The phrases are data in `phrases.yaml`.
 """
@@ -17,21 +17,21 @@ _DATA = yaml.safe_load(Path(__file__).with_name("phrases.yaml").read_text(encodi
 _FRAGMENT = re.compile(r"@(\w+)@")
 
 
-def _expression(phrases: list[str]) -> str:
-    """Alternation of the phrases, with their fragments expanded."""
+def _alternation(phrases: list[str]) -> str:
+    """Regular expression that matches any of the phrases, with their fragments expanded."""
     alternation = "|".join(phrases).replace("’", "'").replace(" ", r"\s+")
-    return f"(?:{_FRAGMENT.sub(lambda name: _expression(_DATA['fragments'][name[1]]), alternation)})"
+    return f"(?:{_FRAGMENT.sub(lambda name: _alternation(_DATA['fragments'][name[1]]), alternation)})"
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _compile_pattern(name: str) -> re.Pattern[str]:
     group: dict[str, Any] = _DATA["patterns"][name]
-    return re.compile(group.get("begin", r"\b") + _expression(group["phrases"]) + group.get("end", r"\b"), FLAGS)
+    return re.compile(group.get("begin", r"\b") + _alternation(group["phrases"]) + group.get("end", r"\b"), FLAGS)
 
 
 # ---------------------------------------------------------------------------------------------------------- keywords
 
-_SAYS_TRUE = re.compile(rf"(?:true|entailed|correct|yes|{_expression(_DATA['says_true'])})\Z", FLAGS)
-KEYWORD = re.compile(rf"\b(?:{WORDS}|{_expression(_DATA['says_true'])}|{_expression(_DATA['says_false'])})\b", FLAGS)
+_SAYS_TRUE = re.compile(rf"(?:true|entailed|correct|yes|{_alternation(_DATA['says_true'])})\Z", FLAGS)
+KEYWORD = re.compile(rf"\b(?:{WORDS}|{_alternation(_DATA['says_true'])}|{_alternation(_DATA['says_false'])})\b", FLAGS)
 """The papers' keywords, and synonyms."""
 
 PLAIN = frozenset(_DATA["plain"])
@@ -42,14 +42,16 @@ _VERB = re.compile(r"(?:(?:dis)?agree|concur|holds?|checks?)\b", FLAGS)
 
 # ------------------------------------------------------------------------------------------- the subject of a keyword
 
-ABOUT_THE_STATEMENT = _pattern("about_the_statement")
-OPENS_WITH_IT = re.compile(rf"\W*{_expression(['@statement@'])}\b", FLAGS)
-ITS_NOUN = _pattern("its_noun")
-ATTRIBUTE = _pattern("attribute")
+ABOUT_THE_STATEMENT = _compile_pattern("about_the_statement")
+OPENS_WITH_IT = re.compile(rf"\W*{_alternation(['@statement@'])}\b", FLAGS)
+ITS_NOUN = _compile_pattern("its_noun")
+ATTRIBUTE = _compile_pattern("attribute")
 PART_OF_A_WORD = re.compile(r"-\w|\s+\d", FLAGS)
 """Text after a keyword that makes it part of a name or an idiom ("false positive", "no doubt")."""
 
-FOLLOWS = re.compile(rf"[\"'”)\]}}>|\s]*(?:\Z|[.,;:!?\n(\[{{–—|/✅❌✓✗<&…-]|{_expression(['@follows@'])}\b)|(?-i:[A-Z])", FLAGS)
+FOLLOWS = re.compile(
+    rf"[\"'”)\]}}>|\s]*(?:\Z|[.,;:!?\n(\[{{–—|/✅❌✓✗<&…-]|{_alternation(['@follows@'])}\b)|(?-i:[A-Z])", FLAGS
+)
 """Text that may follow a keyword about the statement; a noun would make it an attribute ("a true symptom")."""
 
 # --------------------------------------------------------------------------------------------- leading words and negation
@@ -58,18 +60,18 @@ _LEADING = frozenset(_DATA["leading"].replace("’", "'").split())
 LINK = re.compile(r"[a-z]+(?:'[a-z]+)?|,(?!\s*(?:or|nor|and)\b)|[(:–—]", FLAGS)
 """A word, or a sign that ends the backward scan from a keyword."""
 
-PARENTHESES = _pattern("parentheses")
+PARENTHESES = _compile_pattern("parentheses")
 
 
-def is_leading(word: str) -> bool:
-    """Returns True for a word that introduces a keyword; others are content of the statement ("gout")."""
+def is_leading_word(word: str) -> bool:
+    """Returns True for a word that introduces a keyword; other words are content of the statement ("gout")."""
     word = word.lower()
     return word in _LEADING or word.endswith("ly")
 
 
-_SURE, _FLATLY_NOT, _DENIAL = _pattern("sure"), _pattern("flatly_not"), _pattern("denial")
-NEGATED_AFTER = _pattern("denied_after")
-NOT_ALL_AFTER = _pattern("not_all_after")
+_SURE, _FLATLY_NOT, _DENIAL = _compile_pattern("sure"), _compile_pattern("flatly_not"), _compile_pattern("denial")
+NEGATED_AFTER = _compile_pattern("denied_after")
+NOT_ALL_AFTER = _compile_pattern("not_all_after")
 
 
 def normalize_negations(words: str) -> str:
@@ -84,19 +86,19 @@ def count_negations(words: str) -> int:
 
 # ------------------------------------------------------------------------------------------------------- hedges
 
-OPEN = _pattern("open")
-REFUSAL, REFUSED_AFTER = _pattern("refusal"), _pattern("refused_after")
-DECLINES = _pattern("declines")
+OPEN = _compile_pattern("open")
+REFUSAL, REFUSED_AFTER = _compile_pattern("refusal"), _compile_pattern("refused_after")
+DECLINES = _compile_pattern("declines")
 NO_ANSWER_BEFORE = re.compile(rf"{REFUSAL.pattern}|\bwhether\b", FLAGS)
 """Text before a label without an answer."""
 
-OPEN_AFTER, CONDITION_AFTER = _pattern("open_after"), _pattern("condition_after")
-TO_SAY, TO_SAY_FIRMLY = _pattern("to_say"), _pattern("to_say_firmly")
-IF, IDIOM_OF_IF = _pattern("if"), _pattern("idiom_of_if")
-HEARSAY, SPEECH = _pattern("hearsay"), _pattern("speech")
+OPEN_AFTER, CONDITION_AFTER = _compile_pattern("open_after"), _compile_pattern("condition_after")
+TO_SAY, TO_SAY_FIRMLY = _compile_pattern("to_say"), _compile_pattern("to_say_firmly")
+IF, IDIOM_OF_IF = _compile_pattern("if"), _compile_pattern("idiom_of_if")
+HEARSAY, SPEECH = _compile_pattern("hearsay"), _compile_pattern("speech")
 OWN_SPEECH = re.compile(
     rf"\b(?:i|we|it|this|that|which|(?<!used\s)to|be|is|are|was|been|not|can|cannot|you|having|evidence|guidelines?|studies|trials?"
-    rf"|literature|data|research|consensus|experts|gut|instinct|hunch|feeling|inclination|label|let|{_expression(['@statement@'])})\b[\w\s',]{{0,30}}\Z"
+    rf"|literature|data|research|consensus|experts|gut|instinct|hunch|feeling|inclination|label|let|{_alternation(['@statement@'])})\b[\w\s',]{{0,30}}\Z"
     r"|\b(?:the|an?|your|its|correct|right|wrong|final|negative|above|original|no|full|whole|first|second|my|our)\s*\Z",
     FLAGS,
 )
@@ -190,7 +192,7 @@ class Claim(NamedTuple):
 
 
 def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
-    """The claim of a keyword about the statement; None if it has another subject or is hedged."""
+    """Parses the claim of a keyword about the statement; None if it has another subject or is hedged."""
     before = clause.text[: keyword.start()][-_MAX_BEFORE:]
     after = clause.text[keyword.end() :][:_MAX_AFTER]
     introduction, chain = _leading_words(before)
@@ -212,15 +214,15 @@ def read_claim(clause: Clause, keyword: re.Match[str]) -> Claim | None:
 
 
 def _leading_words(before: str) -> tuple[str, str]:
-    """Leading words at the start of a clause if they introduce content, and those directly before a keyword."""
+    """Leading words at the start of a clause, if they introduce content, and those directly before a keyword."""
     words = [*LINK.finditer(before)]
     start = len(words)
-    while start and len(words) - start < _MAX_WORDS and is_leading(words[start - 1].group()):
+    while start and len(words) - start < _MAX_WORDS and is_leading_word(words[start - 1].group()):
         start -= 1
     chain = before[words[start].start() :] if start < len(words) else ""
     end = 0
     for word in words[:start]:
-        if not is_leading(word.group()):
+        if not is_leading_word(word.group()):
             break
         end = word.end()
     introduction = before[:end]
@@ -265,7 +267,7 @@ def _is_attributive(before: str, predicate: bool) -> bool:
 
 
 def _firmness_of_verb(word: str, after: str, chain: str) -> int | None:
-    """Firmness of "I agree" and "it holds up"."""
+    """Firmness of a verb that is a keyword, as in "I agree" and "it holds up"; None if its subject is another."""
     if word.endswith(("agree", "concur")):
         return MEANT if re.search(r"\b(?:i|we)\b", chain, FLAGS) and _OF_IT.match(after) else None
     has_subject = _PRONOUN.search(chain) or ABOUT_THE_STATEMENT.search(chain)
@@ -315,7 +317,7 @@ def _is_conditional(before: str, after: str) -> bool:
 
 
 def _is_unasserted(before: str, after: str, chain: str) -> bool:
-    """Returns True if a claim is mentioned but not made: "to call it true is up to you"."""
+    """Returns True if the reply mentions a claim without making it: "to call it true is up to you"."""
     is_mentioned = TO_SAY.search(chain) is not None
     return is_mentioned and not (TO_SAY_FIRMLY.search(before) or NEGATED_AFTER.match(after))
 

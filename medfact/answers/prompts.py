@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from medfact.answers.reading import COMMITTED, READINGS, answer_by, position_by
+from medfact.answers.reading import COMMITTED, READINGS, parse_answer, parse_position
 from medfact.answers.reply_text import ReadAnswer
 from medfact.assets import ASSETS
 from medfact.models import REPLY_TOKENS, Message, Prompt, is_settled
@@ -24,7 +24,7 @@ CHOICES = (("True", "Yes"), ("False", "No"))
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A shot: a statement's text with its label."""
+    """A few-shot example: a statement's text with its label."""
 
     text: str
     label: bool
@@ -32,7 +32,7 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """Layout of a prompt."""
+    """Layout of a prompt: question, demonstrations, answers and stop sequences."""
 
     question: str  # about one statement
     source: str = ""  # paper, and place in it
@@ -52,24 +52,24 @@ class QuestionFormat:
     settles: Callable[[str], bool] = is_settled  # returns True if a reply opens with its final answer
 
     def reply(self, label: bool) -> str:
-        """The answer in a demonstration."""
+        """Formats the answer of a demonstration."""
         return self.answer.format(word=self.words[0 if label else 1])
 
     def ask(self, text: str, passages: Sequence[str] = ()) -> str:
-        """The question about a statement, with retrieved passages."""
+        """Formats the question about a statement, with retrieved passages."""
         text = text.rstrip()
         question = self.question.format(statement=text if self.full_stop else text.removesuffix(".").rstrip())
         return question + self.documents + "\n".join(passages) if passages else question
 
 
-def _format(fields: Mapping[str, Any], **common: Any) -> QuestionFormat:
+def _parse_format(fields: Mapping[str, Any], **common: Any) -> QuestionFormat:
     question = "".join(fields["question"])
     return QuestionFormat(**{**fields, **common, "question": question, "words": tuple(fields.get("words", ("True", "False")))})
 
 
 _DATA = yaml.safe_load((ASSETS / "instructions.yaml").read_text(encoding="utf-8"))
 
-FORMATS = {name: _format(fields) for name, fields in _DATA["questions"].items()}
+FORMATS = {name: _parse_format(fields) for name, fields in _DATA["questions"].items()}
 """Formats of questions about statements, by name."""
 
 PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
@@ -80,7 +80,7 @@ LLM_EVAL, LLM_EVAL_STATEMENTS = "llmeval", 8
 
 TERMS, TEMPLATE, TEMPLATES = "terms", "template", "templates"
 
-INSTRUCTIONS = {name: _format(fields, full_stop=True, writes=True) for name, fields in _DATA["instructions"].items()}
+INSTRUCTIONS = {name: _parse_format(fields, full_stop=True, writes=True) for name, fields in _DATA["instructions"].items()}
 """Formats of instructions to write a text, by name."""
 
 CONFIDENCE_QUESTION: str = _DATA["confidence"]["question"]
@@ -96,7 +96,7 @@ def make_prompt(
     reading: str = COMMITTED,
     passages: Sequence[str] = (),
 ) -> Prompt:
-    """The prompt for a statement.
+    """Makes the prompt for a statement.
 
     Args:
         passages: retrieved texts, best first; only a question with documents shows them.
@@ -112,7 +112,7 @@ def make_prompt(
     return Prompt(
         triplet=(record.fact.head, record.fact.relation, record.fact.tail or "") if record else ("", "", ""),
         denied=record is not None and VARIANTS[record.variant].negated,
-        content=_messages(layout, layout.ask(text, passages), shots)
+        content=_chat_messages(layout, layout.ask(text, passages), shots)
         if messages
         else layout.preface + _shots_text(layout, shots) + layout.ask(text, passages),
         choices=layout.choices,
@@ -130,8 +130,8 @@ def make_prompt(
 
 @lru_cache(maxsize=64)
 def _parsers(read: Callable[[str], ReadAnswer]) -> tuple[Callable[[str], int | None], Callable[[str], bool | None]]:
-    """Position and answer by a reading. Cached: prompts with the same reading must compare equal."""
-    return partial(position_by, read), partial(answer_by, read)
+    """Parsers of a reply's position and answer by a reading. Cached: prompts with the same reading must compare equal."""
+    return partial(parse_position, read), partial(parse_answer, read)
 
 
 def _no_answer(reply: str) -> None:
@@ -140,12 +140,12 @@ def _no_answer(reply: str) -> None:
 
 @lru_cache(maxsize=1024)
 def _shots_text(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
-    """Demonstrations as plain text: the common prefix of a group of prompts."""
+    """Formats demonstrations as plain text, the common prefix of a group of prompts."""
     return "".join(layout.ask(shot.text) + layout.reply(shot.label) for shot in demonstrations)
 
 
-def _messages(layout: QuestionFormat, question: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
-    """One turn of the user and one of the assistant per demonstration, then the question."""
+def _chat_messages(layout: QuestionFormat, question: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
+    """Formats each demonstration as a turn of user and assistant, then the question."""
     turns: list[Message] = []
     for shot in demonstrations:
         turns.append({"role": "user", "content": layout.preface + layout.ask(shot.text)})

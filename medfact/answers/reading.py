@@ -1,7 +1,8 @@
-"""Reads replies as True, False, or unreadable (None): the project's own reading, PretextTrans', and MKJ's.
+"""Parses replies as True, False, or unreadable (None), by the project's own reading, PretextTrans', or MKJ's.
 
-The project's own finds the answer to which a reply commits, sentence by sentence and clause by clause. A keyword counts if its
-subject is the statement. The words before it may negate it ("I doubt that it is true") or leave it open ("it could be true").
+The project's own reading finds the answer to which a reply commits, sentence by sentence and clause by clause. A keyword counts
+if its subject is the statement. The words before it may negate it ("I doubt that it is true") or leave it open ("it could be
+true").
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from medfact.answers.reply_text import (
     blank_latex,
     blank_markup,
     blank_out,
-    boxes,
+    box_spans,
     collapse_whitespace,
     is_true_word,
     truncate_reply,
@@ -161,18 +162,18 @@ def read_committed_answer(reply: str, shortened: tuple[str, Sequence[int]] | Non
     shortened: result of `truncate_reply(reply)`, if it is known.
     """
     text, indices = shortened or truncate_reply(reply)
-    for begin, end in boxes(text):
-        if (boxed := _answer_of_text(blank_latex(text[begin:end]))).at is not None:
+    for begin, end in box_spans(text):
+        if (boxed := _answer_after_corrections(blank_latex(text[begin:end]))).at is not None:
             return ReadAnswer(boxed.answer, indices[begin + boxed.at])
     thought_until = end_of_thinking(reply)
     if thought_until is not None and (tags := [*_TAGGED.finditer(reply, thought_until)]):
         return _answer_at(tags[-1])
-    answer = _answer_of_text(text)
+    answer = _answer_after_corrections(text)
     return answer if answer.at is None else ReadAnswer(answer.answer, indices[answer.at])
 
 
-def _answer_of_text(reply: str) -> ReadAnswer:
-    """The answer of a reply without thinking, or of the content of a box: that of its last correction with an answer."""
+def _answer_after_corrections(reply: str) -> ReadAnswer:
+    """Answer of the last correction in a text that has one, else of the whole text."""
     without_quotes = blank_out(_RUN_ON, blank_out(_UNCHOSEN, reply)).replace("’", "'").replace("‘", "'")
     text, indices = collapse_whitespace(blank_out(_ECHO, blank_out(_FORMULA, blank_markup(without_quotes))))
     corrections = [correction.end() for correction in _CORRECTED.finditer(text)][-_MAX_CORRECTIONS:]
@@ -184,7 +185,7 @@ def _answer_of_text(reply: str) -> ReadAnswer:
 
 
 def _answer_ignoring_corrections(text: str) -> ReadAnswer:
-    """The answer of a text without corrections."""
+    """Answer of a text without corrections: an opening word, a label, an opening clause, or a vote of clauses."""
     if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
         return UNREADABLE
     has_odds = keywords.ODDS_OF_BOTH.search(text) is not None
@@ -193,7 +194,7 @@ def _answer_ignoring_corrections(text: str) -> ReadAnswer:
         return _answer_at(opening)
     text = blank_out(keywords.PARENTHESES, text)
     text = blank_out(_QUOTED, text) if _QUOTED.sub("", text).strip(" \n\t.") else text
-    if labelled := _labelled(text):
+    if labelled := _labelled_answer(text):
         return labelled
     if has_odds:
         return UNREADABLE
@@ -201,7 +202,7 @@ def _answer_ignoring_corrections(text: str) -> ReadAnswer:
     group = "word" if clause and clause["word"] else "other"
     if clause and not _is_disqualified(text, clause.end(group)):
         return _answer_at(clause, group)
-    return _elected(_votes(blank_out(_FIELD, blank_out(_REJECTED, text))))
+    return _firmest_answer(_collect_votes(blank_out(_FIELD, blank_out(_REJECTED, text))))
 
 
 def _answer_at(match: re.Match[str], group: str = "word", *, negated: bool = False) -> ReadAnswer:
@@ -209,7 +210,7 @@ def _answer_at(match: re.Match[str], group: str = "word", *, negated: bool = Fal
 
 
 def _is_disqualified(text: str, end: int) -> bool:
-    """Returns True if a question, a condition, odds or a noun follows a word, so that it is not an answer."""
+    """Returns True if the text after a word (a question, condition, odds or noun) shows that it is not an answer."""
     rest = text[end : end + 200]
     return bool(
         _DISQUALIFIED.match(rest)
@@ -220,8 +221,8 @@ def _is_disqualified(text: str, end: int) -> bool:
     )
 
 
-def _labelled(text: str) -> ReadAnswer | None:
-    """The last answer that is a JSON key, answers a question, or follows a label; None without any."""
+def _labelled_answer(text: str) -> ReadAnswer | None:
+    """The last answer as a JSON key, after a question, or after a label; None without any."""
     if keys := [*_KEY.finditer(text)]:
         return _answer_at(keys[-1])
     if questions := [question for question in _ASKED.finditer(text) if question["word"]]:
@@ -236,16 +237,16 @@ def _labelled(text: str) -> ReadAnswer | None:
     return None
 
 
-def _elected(votes: list[_Vote]) -> ReadAnswer:
-    """The answer of the firmest votes after the last contrast, if they agree."""
+def _firmest_answer(votes: list[_Vote]) -> ReadAnswer:
+    """Answer of the firmest votes after the last contrast, if they agree."""
     firmest = [vote for vote in votes if vote.firmness == min(vote.firmness for vote in votes)]
     latest = [vote.answer for vote in firmest if vote.contrasts == max(vote.contrasts for vote in firmest)]
-    return _agreed(latest)
+    return _unanimous_answer(latest)
 
 
-def _votes(text: str) -> list[_Vote]:
-    """Claims of the last keywords, in their order."""
-    matches = [(clause, keyword) for clause in _clauses(text) for keyword in _keywords(clause.text)]
+def _collect_votes(text: str) -> list[_Vote]:
+    """Collects the claims of the last keywords of a text, in their order."""
+    matches = [(clause, keyword) for clause in _split_clauses(text) for keyword in _find_keywords(clause.text)]
     votes = []
     for clause, keyword in matches[-_MAX_KEYWORDS:]:
         if (claim := read_claim(clause, keyword)) is not None:
@@ -254,17 +255,17 @@ def _votes(text: str) -> list[_Vote]:
     return votes
 
 
-def _keywords(clause: str) -> Iterator[re.Match[str]]:
-    """Keywords of a clause, without those that deny another one: "to say that it is true would be wrong"."""
-    denied_until = 0
+def _find_keywords(clause: str) -> Iterator[re.Match[str]]:
+    """Yields the keywords of a clause, except those that negate another one: "to say that it is true would be wrong"."""
+    negated_until = 0
     for keyword in keywords.KEYWORD.finditer(clause):
-        if keyword.start() >= denied_until:
-            denied = keywords.NEGATED_AFTER.match(clause, keyword.end())
-            denied_until = denied.end() if denied else denied_until
+        if keyword.start() >= negated_until:
+            negated = keywords.NEGATED_AFTER.match(clause, keyword.end())
+            negated_until = negated.end() if negated else negated_until
             yield keyword
 
 
-def _clauses(text: str) -> Iterator[Clause]:
+def _split_clauses(text: str) -> Iterator[Clause]:
     contrasts, condition, declined = 0, "", False
     for match in _SENTENCE.finditer(text):
         sentence = match.group()
@@ -273,7 +274,7 @@ def _clauses(text: str) -> Iterator[Clause]:
         opens_with_contrast = _OPENS_WITH_CONTRAST.match(sentence) is not None
         contrasts, declined = contrasts + opens_with_contrast, declined and not opens_with_contrast
         context_start, was_first = 0, False
-        for begin, end, mark in _parts(sentence):
+        for begin, end, mark in _clause_bounds(sentence):
             contrasts += mark == ""
             context_start = begin if mark == "" or (was_first and mark is None) else context_start
             was_first = mark == "first"
@@ -283,8 +284,11 @@ def _clauses(text: str) -> Iterator[Clause]:
         condition = sentence if _CONDITION.search(sentence) else ""
 
 
-def _parts(sentence: str) -> Iterator[tuple[int, int, str | None]]:
-    """Start, end and mark of each clause: its subordinating conjunction; "first" before a main clause; "" after a contrast."""
+def _clause_bounds(sentence: str) -> Iterator[tuple[int, int, str | None]]:
+    """Yields start, end and mark of each clause of a sentence.
+
+    mark: its subordinating conjunction; "first" before a main clause; "" after a contrast; None for others.
+    """
     begin, mark = 0, None
     if first := _SUBORDINATE_FIRST.match(sentence):
         yield 0, first.end(), "first"
@@ -307,42 +311,46 @@ _NEGATED = re.compile(rf"(?P<negation>{_NEGATION})?\b(?P<word>{WORDS})\b", FLAGS
 _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _agreed(answers: Sequence[ReadAnswer]) -> ReadAnswer:
-    """The first of several answers, if they agree."""
+def _unanimous_answer(answers: Sequence[ReadAnswer]) -> ReadAnswer:
+    """The first of several answers if they agree, else unreadable."""
     return answers[0] if len({answer.answer for answer in answers}) == 1 else UNREADABLE
 
 
-def _keyword(reply: str) -> ReadAnswer:
-    """PretextTrans: whole True or False words anywhere; unreadable if words of both sides occur, or none.
+def _read_by_keywords(reply: str) -> ReadAnswer:
+    """PretextTrans' reading: True or False words anywhere; unreadable if both occur, or neither.
 
-    A keyword after "not" counts for the other side.
+    A word after "not" counts as its opposite.
     """
     matches = _NEGATED.finditer(visible_text(reply))
-    return _agreed([_answer_at(match, negated=match["negation"] is not None) for match in matches])
+    return _unanimous_answer([_answer_at(match, negated=match["negation"] is not None) for match in matches])
 
 
-def _last_word(reply: str) -> ReadAnswer:
-    """MKJ: the last "true" or "false" of the reply. Without either, MKJ's code read False; here the reply is unreadable."""
+def _read_last_word(reply: str) -> ReadAnswer:
+    """MKJ's reading: the last "true" or "false". Without either, MKJ's code read False; here the reply is unreadable."""
     matches = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
     return _answer_at(matches[-1]) if matches else UNREADABLE
 
 
-READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: read_committed_answer, KEYWORD: _keyword, LAST_WORD: _last_word}
+READINGS: dict[str, Callable[[str], ReadAnswer]] = {
+    COMMITTED: read_committed_answer,
+    KEYWORD: _read_by_keywords,
+    LAST_WORD: _read_last_word,
+}
 """Readings by name."""
 
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
-    """The answer of a reply; None if it is unreadable: no answer, both answers, a refusal, or empty."""
-    return answer_by(READINGS[reading], reply)
+    """Parses the answer of a reply by the name of a reading; None if it is unreadable: no answer, both, or a refusal."""
+    return parse_answer(READINGS[reading], reply)
 
 
-def answer_by(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
-    """The answer of a reply by a reading. Cached for short replies: parsing them took a fifth of the time of a small run."""
+def parse_answer(read: Callable[[str], ReadAnswer], reply: str) -> bool | None:
+    """Parses the answer of a reply. Cached for short replies: parsing them took a fifth of the time of a small run."""
     return (_short_answer if len(reply) <= MAX_CACHED_LENGTH else _answer)(read, reply)
 
 
-def position_by(read: Callable[[str], ReadAnswer], reply: str) -> int | None:
-    """Index of the deciding word in a reply by a reading, if there is one."""
+def parse_position(read: Callable[[str], ReadAnswer], reply: str) -> int | None:
+    """Parses the index of the deciding word in a reply; None if it is unreadable."""
     return read(reply).at
 
 

@@ -74,7 +74,7 @@ def blank_out(pattern: re.Pattern[str], text: str) -> str:
 
 
 def blank_markup(text: str) -> str:
-    """Overwrites markup with spaces. In a word ("in**correct**") the letters close up, and the spaces precede it."""
+    """Overwrites markup with spaces. For markup within a word ("in**correct**"), the spaces precede the word."""
     joined = _WITHIN_A_WORD.sub(lambda word: _MARKUP.sub("", word.group()).rjust(len(word.group())), text)
     return blank_out(_MARKUP, joined)
 
@@ -106,8 +106,8 @@ def truncate_reply(reply: str) -> tuple[str, Sequence[int]]:
     return f"{text[:first]}\n{text[last:]}", [*indices[:first], indices[first], *indices[last:]]
 
 
-def boxes(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the contents of the last boxes, in reverse order: \\boxed{…}, \\fbox{…}."""
+def box_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of the contents of the last LaTeX boxes (\\boxed{…}, \\fbox{…}), in reverse order."""
     closed: list[tuple[int, int]] = []
     opened: list[int | None] = []
     for brace in _BRACE.finditer(text):
@@ -124,5 +124,5 @@ def blank_latex(text: str) -> str:
 
 
 def visible_text(reply: str) -> str:
-    """The visible text of a reply, of the same length."""
+    """Overwrites thinking, markup, echoes and further statements in a reply with spaces."""
     return blank_out(_ECHO, blank_markup(blank_out(RUN_ON, without_thinking(reply))))

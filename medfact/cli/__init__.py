@@ -17,7 +17,7 @@ from medfact import log_setup
 from medfact.cli.commands import parser
 from medfact.datasets.text import REPLACED, one_line, strip_control_characters
 from medfact.errors import MedfactError, UnknownName
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 
 _log = logging.getLogger(__package__)
 
@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             whole.print_help()
             return OK
         log_setup.configure(options.verbose)
-        with named_if_missing(), printable_stdout():
+        with not_installed_errors(), printable_stdout():
             return int(options.command.run(options))
     except MedfactError as error:
         _log.debug("The command ends with a mistake.", exc_info=True)

@@ -59,7 +59,7 @@ def _from_pubmed(names: list[str], couples: list[tuple[str, str]]) -> Frequencie
         both = {couple_of(*couple): couple for couple in couples}
         if both:
             say(f"asking how many articles name both of each of {len(both):,} heads and tails")
-        together = {key: pubmed.count_together(*couple) for key, couple in both.items()}
+        together = {key: pubmed.count_cooccurrences(*couple) for key, couple in both.items()}
     finally:
-        say(f"{pubmed.asked:,} of {len(terms):,} counts are here, {pubmed.from_file:,} of them from earlier answers")
+        say(f"{pubmed.request_count:,} of {len(terms):,} counts are here, {pubmed.cached_count:,} of them from earlier answers")
     return Frequencies("PubMed", counts, (), ("Counts are articles in PubMed that hold the name as a phrase.",), together)

@@ -65,7 +65,7 @@ def run_rows(store: Store) -> Iterator[dict[str, Any]]:
         except StoreError:
             raise
         except MedfactError as error:
-            yield _unread_row(run, error.why if isinstance(error, UnreadableRun) else error.problem)
+            yield _unread_row(run, error.reason if isinstance(error, UnreadableRun) else error.problem)
 
 
 UNREADABLE = "unreadable"

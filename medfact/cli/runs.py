@@ -78,12 +78,12 @@ def publish(options: argparse.Namespace) -> int:
 
 def _write_static(store: Store, runs: list[Run], options: argparse.Namespace) -> int:
     """Writes a run as a static Space; nothing on this server changes."""
-    from medfact.views.hub_files import write_static
+    from medfact.views.hub_files import write_static_space
 
     if len(runs) != 1 or options.withdraw:
         raise Mistake("A static Space is of one run.", "Name one run, and leave out --withdraw.")
     folder = Path(options.static)
-    write_static(store, runs[0], folder, options.name, datetime.now(UTC).isoformat(timespec="seconds"))
+    write_static_space(store, runs[0], folder, options.name, datetime.now(UTC).isoformat(timespec="seconds"))
     say(f"static Space written to {folder}; index.html opens offline, too")
     _say_own_facts(runs[0])
     return OK

@@ -29,7 +29,7 @@ from medfact.errors import Mistake
 from medfact.exchange.rows import fact_rows, statement_row, statement_rows
 from medfact.facts import Fact
 from medfact.models import takes_messages
-from medfact.negatives import RULES, explain
+from medfact.negatives import RULES, count_exclusions
 from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
 from medfact.results.wording import checked_by_nobody, counted
 from medfact.reviews.verdicts import held, opinions
@@ -113,10 +113,10 @@ def _explainer(selection: Selection, collection: Collection, decided: PartnerDec
     @cache
     def draw(positive_id: str) -> Row:
         fact, known = positive[positive_id], collection.known
-        drawn = explain(fact, known, decided.rejected_tails(fact, known))
-        removed = "; ".join(f"{number}: {RULES[rule]}" for rule, number in drawn.removed.items())
-        text = f"{drawn.candidates} tails of the same type, {drawn.left} of them safe. Left out: {removed or 'none'}."
-        return {"candidates": drawn.candidates, "safe": drawn.left, "removed": drawn.removed, "explanation": text}
+        drawn = count_exclusions(fact, known, decided.rejected_tails(fact, known))
+        removed = "; ".join(f"{number}: {RULES[rule]}" for rule, number in drawn.excluded.items())
+        text = f"{drawn.candidates} tails of the same type, {drawn.safe} of them safe. Left out: {removed or 'none'}."
+        return {"candidates": drawn.candidates, "safe": drawn.safe, "removed": drawn.excluded, "explanation": text}
 
     def explanation(fact: Fact) -> Row:
         if fact.fact_id not in from_file and fact.negative_of in positive:

@@ -34,7 +34,7 @@ from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.tasks import TASK
 from medfact.views.report import html_report
-from medfact.views.score_card import MAX_RUNS, card_of
+from medfact.views.score_card import MAX_RUNS, make_score_card
 
 EVERY_EVAL = "every-eval-ever"
 """The format of `answers --log` that is a folder."""
@@ -88,10 +88,10 @@ def card(options: argparse.Namespace) -> int:
     reports = [report_of(store, record) for record in records]
     if options.svg:
         compared = comparison(sides_of(store, options.run)) if len(records) == MAX_RUNS else None
-        drawn, file = card_of(records, reports, compared), Path(options.svg)
+        drawn, file = make_score_card(records, reports, compared), Path(options.svg)
         with being_written(file.name):
             file.write_text(drawn.svg, encoding="utf-8")
-        say(f"card written to {file}; its alternative text:\n{drawn.words}")
+        say(f"card written to {file}; its alternative text:\n{drawn.alt_text}")
         return OK
     if options.dataset:
         scored = list(zip(records, reports, strict=True))

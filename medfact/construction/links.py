@@ -25,8 +25,8 @@ from medfact.datasets.umls import (
     text_of,
 )
 from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
-from medfact.negatives.rules import Rules
-from medfact.prototypes import fill
+from medfact.negatives.rules import SafetyRules
+from medfact.prototypes import fill_slots
 from medfact.references import Concept as ApiConcept
 from medfact.references import UmlsApi
 
@@ -216,11 +216,11 @@ def entries_of(facts: Sequence[Fact], known: KnowledgeBase, seed: int) -> Iterat
             by_type.setdefault(name, {}).setdefault(name_key(fact.tail or ""), fact)
     for fact in facts:
         others = {key: other for name in (fact.tail_type or "").split("; ") for key, other in by_type[name].items()}
-        rules = Rules(known, fact.relation, fact.tail_type, fact.head)
+        rules = SafetyRules(known, fact.relation, fact.tail_type, fact.head)
         false: list[Fact] = []
         for key in sorted(others, key=lambda key: digest(str(seed), fact.fact_id, key)):
             tail = Tail(others[key].tail or "", others[key].tail_id)
-            if len(false) < NEGATIVES and rules.broken_by(tail) is None:
+            if len(false) < NEGATIVES and rules.broken_rule(tail) is None:
                 false.append(fact.negative(tail.name, tail.identifier, len(false) + 1))
         yield Entry(fact, tuple(false))
 
@@ -239,7 +239,7 @@ def mkj_files(entries: Iterable[Entry], facts: Iterable[Fact], templates: Mappin
         "triplets_collection.json": [
             {"text": " ".join((f.head, f.relation, f.tail or "")), "triplet": _triplet(f)} for f in facts
         ],
-        "templates.json": {name: fill(sentence, _SUBJECT, _OBJECT) for name, sentence in templates.items()},
+        "templates.json": {name: fill_slots(sentence, _SUBJECT, _OBJECT) for name, sentence in templates.items()},
         "semantic_to_entity.json": {name: list(names) for name, names in sorted(types.items())},
     }
 
@@ -254,8 +254,8 @@ def _record(entry: Entry, template: str) -> dict[str, Any]:
     return {
         "original_triplet": _triplet(fact),
         "semantic_type": (fact.tail_type or "").split("; "),
-        "pos_qa": {"statement": fill(template, fact.head, fact.tail or ""), "answer": True},
-        "neg_qa": {"statement": [fill(template, f.head, f.tail or "") for f in entry.false], "answer": False},
+        "pos_qa": {"statement": fill_slots(template, fact.head, fact.tail or ""), "answer": True},
+        "neg_qa": {"statement": [fill_slots(template, f.head, f.tail or "") for f in entry.false], "answer": False},
     }
 
 

@@ -47,12 +47,14 @@ def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
         FactsError: the file cannot be read as facts; says which row or column.
         UnknownName: there is no such data set.
     """
-    return load_bundled(spec.dataset) if spec.trusted("facts") is None else with_bundled_knowledge(load_alone(spec, limits))
+    return (
+        load_bundled(spec.dataset) if spec.trusted_value("facts") is None else with_bundled_knowledge(load_alone(spec, limits))
+    )
 
 
 def load_alone(spec: RunSpec, limits: Limits = OWN) -> Collection:
     """Like `load`, without what the bundled sets know of a file's names."""
-    facts = spec.trusted("facts")
+    facts = spec.trusted_value("facts")
     if facts is None:
         return load_bundled(spec.dataset)
     path = Path(facts.removeprefix(PREFIX).strip())

@@ -19,7 +19,7 @@ from medfact.datasets.names import Keys, called, is_common, may_mean, spelling_k
 from medfact.datasets.validity import bound_or_once_true
 from medfact.facts import ExternalKnowledge, Fact, KnowledgeBase, Tail, name_key
 from medfact.negatives import draw_negatives
-from medfact.negatives.rules import Rules
+from medfact.negatives.rules import SafetyRules
 
 _MAX_DRAWN = 20
 """Partners that a bundled set draws for a fact of a user's table, whose own tails may exclude some."""
@@ -154,13 +154,13 @@ def is_vouched(negative: Fact, relation: str) -> bool:
     ]
     if not candidates or not withdrawn.isdisjoint(pairs):
         return False
-    return all(_rules(stock, name).broken_by(candidate) is None for stock, name, candidate in candidates)
+    return all(_rules(stock, name).broken_rule(candidate) is None for stock, name, candidate in candidates)
 
 
 @shared_cache(5_000)
-def _rules(stock: _Stock, head: str) -> Rules:
+def _rules(stock: _Stock, head: str) -> SafetyRules:
     dataset, relation, tail_type = stock
-    return Rules(load_bundled(dataset).known, relation, tail_type, head)
+    return SafetyRules(load_bundled(dataset).known, relation, tail_type, head)
 
 
 @shared_cache(1)

@@ -12,7 +12,7 @@ from typing import Any
 from medfact.datasets.cells import as_text
 from medfact.datasets.headers import Row
 from medfact.errors import FactsError
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.proxies import check_proxies
 
 PREFIX = "hf:"
@@ -28,7 +28,7 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     name = source.removeprefix(PREFIX).strip()
     if not name:
         raise FactsError("No data set is named.", "Write hf:OWNER/NAME, or hf: and a folder.")
-    with named_if_missing():
+    with not_installed_errors():
         import datasets
     datasets.disable_progress_bars()
     if not Path(name).exists():

@@ -189,8 +189,8 @@ class PoolInLanguage(Pool):
     def canonical(self, relation: str) -> str | None:
         return self.english.canonical(relation)
 
-    def inverted(self, relation: str) -> str | None:
-        return self.english.inverted(relation)
+    def inverse_of(self, relation: str) -> str | None:
+        return self.english.inverse_of(relation)
 
     def withheld_reason(self, relation: str) -> str | None:
         return self.english.withheld_reason(relation)
@@ -221,14 +221,14 @@ class PoolInLanguage(Pool):
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
         return super().statements(filter(self.states, facts))
 
-    def statable(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    def statable_facts(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
         """Those of the facts that can be stated together with all their partners: true and false ones go together."""
         missing = {fact.negative_of or fact.fact_id for fact in facts if not self.states(fact)}
         return tuple(fact for fact in facts if (fact.negative_of or fact.fact_id) not in missing)
 
     def unstated_note(self, facts: Sequence[Fact]) -> str:
         """How many of the true facts can be asked in this language, and why not the others, in sentences."""
-        true, asked = sum(fact.positive for fact in facts), self.statable(facts)
+        true, asked = sum(fact.positive for fact in facts), self.statable_facts(facts)
         title = language_names()[pool_language(self.name)]
         said = f"{sum(fact.positive for fact in asked):,} of {true:,} true facts {CAN_BE_ASKED}."
         if self.as_written is not None:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from medfact.answers.reading import MAX_CACHED_LENGTH, read_committed_answer
-from medfact.answers.reply_text import UNREADABLE, ReadAnswer, blank_latex, blank_markup, blank_out, boxes, truncate_reply
+from medfact.answers.reply_text import UNREADABLE, ReadAnswer, blank_latex, blank_markup, blank_out, box_spans, truncate_reply
 from medfact.assets import ENGLISH, LANGUAGES, language_codes
 from medfact.datasets.text import read_yaml
 from medfact.errors import PoolError
@@ -251,7 +251,7 @@ def read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
 
 def _read_reply(code: str, words: Words | None, reply: str) -> ReadReply:
     said, places = truncate_reply(reply)
-    for begin, end in boxes(said):
+    for begin, end in box_spans(said):
         boxed = _read(code, words, blank_latex(said[begin:end]))
         if boxed.at is not None:
             return boxed._replace(at=places[begin + boxed.at])

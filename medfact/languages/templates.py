@@ -29,7 +29,7 @@ def template_of(language: Language, fact: Fact, wording: str, like: str = "") ->
     fact = replace(fact, region=None, population=None)
 
     def says(template: str) -> bool:
-        return language.pool.blank.state(template, fact).casefold() == wording.casefold()
+        return language.pool.blank.fill_prototype(template, fact).casefold() == wording.casefold()
 
     for with_head in filter(says, _slotted(language, wording, "X", head, like)):
         for template in filter(says, _slotted(language, with_head, "Y", tail, like)):

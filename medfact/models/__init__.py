@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from medfact.errors import Mistake, ModelError
-from medfact.extras import check_installed, named_if_missing
+from medfact.extras import check_installed, not_installed_errors
 from medfact.limits import is_restricted
 from medfact.models.baseline import RULES
 from medfact.models.encoder import Encoder
@@ -197,7 +197,7 @@ def check_spec(spec: str) -> None:
     provider.check_spec(spec)
 
 
-@named_if_missing()
+@not_installed_errors()
 def load_model(
     spec: str,
     *,
@@ -234,7 +234,7 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
     return load(spec, provider.service_of(settings) or settings)
 
 
-@named_if_missing()
+@not_installed_errors()
 def takes_messages(spec: str, placement: Placement = HERE, service: ServiceSettings = DEFAULTS) -> bool:
     """Whether a model takes messages, without loading its weights. Raises as `load_model` does."""
     check_spec(spec)

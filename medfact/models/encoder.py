@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError, first_line
-from medfact.limits import hub_login, is_restricted
+from medfact.limits import hub_token, is_restricted
 from medfact.models.services.policy import check_encoder_source, host_of, key_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
@@ -92,7 +92,7 @@ def _folder_of(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     ignored = [f"*{ending}" for ending in _RUN_CODE + _NOT_NEEDED]
-    return Path(snapshot_download(name, ignore_patterns=ignored, token=hub_login()))
+    return Path(snapshot_download(name, ignore_patterns=ignored, token=hub_token()))
 
 
 def _is_folder(name: str) -> bool:

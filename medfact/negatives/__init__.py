@@ -1,12 +1,12 @@
 """Negative facts that are safe to call false, and of known difficulty.
 
 A random tail of the relation is often true, even if it is not listed for the head: `rules` excludes unsafe candidates.
-`difficulty` tells near from far ones. `draw` draws them so that a tail's frequency gives no hint of the label.
+`difficulty` distinguishes near from far ones. `draw` draws them so that a tail's frequency gives no hint of the label.
 """
 
 from medfact.negatives.difficulty import CLOSEST, DIFFICULTIES, FAR, JUDGED, NEAR
 from medfact.negatives.draw import ANY, PREFERENCES, PUBLISHED, closest_negative, difficulty_of, draw_negatives
-from medfact.negatives.rules import RULES, Explanation, explain
+from medfact.negatives.rules import RULES, ExclusionCounts, count_exclusions
 
 __all__ = [
     "ANY",
@@ -18,9 +18,9 @@ __all__ = [
     "PREFERENCES",
     "PUBLISHED",
     "RULES",
-    "Explanation",
+    "ExclusionCounts",
     "closest_negative",
+    "count_exclusions",
     "difficulty_of",
     "draw_negatives",
-    "explain",
 ]

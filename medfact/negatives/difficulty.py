@@ -1,8 +1,8 @@
-"""Difficulty of negative facts: decided by what is known, never by a model's answers.
+"""Difficulty of negative facts, determined by known facts, never by a model's answers.
 
-- *near*: needs thought, since its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
+- *near*: its tail is true of a neighbor of the head, or is a neighbor of a true tail (`Nearness`).
 - *far*: any other safe tail.
-- *judged*: a source says expressly that the fact does not hold.
+- *judged*: a source states that the fact does not hold.
 - *closest*: for draws of this preference, a tail among the CLOSEST_SHARE of the head's safe tails with the highest `Closeness`.
   Other draws call the same tail near or far.
 
@@ -38,7 +38,7 @@ DIFFICULTIES = {
 """Difficulty → its description for users."""
 
 CLOSEST_SHARE = 0.1
-"""Share of a head's safe tails, rounded up, that count as its closest."""
+"""Share of a head's safe tails, rounded up, that are its closest ones."""
 
 BRANCH = 2
 """Tails are in the same branch of a hierarchy if they share an ancestor at most this many steps above each."""
@@ -52,19 +52,19 @@ NEAR_TO_OWN = 0.4
 """Minimum similarity to the head's true tails of a near tail, if NEIGHBORS has neither head nor tail. Chosen by reading."""
 
 
-def _union(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
+def _union_at_keys(sets: Mapping[Any, Set[str]], keys: Iterable[Any]) -> set[str]:
     return set().union(*(sets.get(key, ()) for key in keys))
 
 
 @cache
 def neighbor_groups() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The groups of NEIGHBORS: their kind and names."""
+    """Kind and names of each group of NEIGHBORS."""
     with NEIGHBORS.open(encoding="utf-8", newline="") as file:
         return tuple((row["kind"], tuple(row["names"].split(" | "))) for row in csv.DictReader(file))
 
 
 class Nearness:
-    """Nearness of tails to heads, by NEIGHBORS and the facts of a knowledge base."""
+    """Decides which false tails are near a head, by NEIGHBORS and the facts of a knowledge base."""
 
     def __init__(self, kinship: Kinship, closeness: Callable[[], Closeness]) -> None:
         self._entity, self._true_tails, self._closeness = kinship.known.entity, kinship.true_tails, closeness
@@ -76,23 +76,23 @@ class Nearness:
                 neighbors[entity] |= group - {entity}
 
     def is_near(self, relation: str, head: str, tail: str) -> bool:
-        """Returns True if a false tail of the head is near it."""
+        """Returns True if a false tail of a head makes a near negative."""
         head_entity, tail_entity = self._entity(head), self._entity(tail)
         if head_entity in self._neighbors or tail_entity in self._neighbors or tail_entity in self._common:
-            return tail_entity in self.tails(relation, head)
+            return tail_entity in self.near_tails(relation, head)
         return self._closeness().similarity_to_true_tails(relation, head, tail) >= NEAR_TO_OWN
 
-    def tails(self, relation: str, head: str) -> set[str]:
-        """The near tails of a head by NEIGHBORS, as entities: true of its neighbors, or neighbors of its true tails."""
+    def near_tails(self, relation: str, head: str) -> set[str]:
+        """Entities of the near tails of a head by NEIGHBORS: true tails of its neighbors, and neighbors of its true tails."""
         entity = self._entity(head)
         true_tails = self._true_tails.get((relation, entity), set())
-        of_neighbors = _union(self._true_tails, ((relation, other) for other in self._neighbors.get(entity, ())))
-        near = of_neighbors | _union(self._neighbors, true_tails) | _union(self._of_one_use, true_tails)
+        of_neighbors = _union_at_keys(self._true_tails, ((relation, other) for other in self._neighbors.get(entity, ())))
+        near = of_neighbors | _union_at_keys(self._neighbors, true_tails) | _union_at_keys(self._of_one_use, true_tails)
         return near - self._common.keys()
 
 
 class Kinship:
-    """Kindred tails of heads, which a draw prefers: true of kindred heads, or in the same branch of a hierarchy as a true tail.
+    """Finds kindred tails, which a draw prefers: true of kindred heads, or in the same branch of a hierarchy as a true tail.
 
     Two heads are kindred if they have the same specialty. If a head has no specialty, only the hierarchy counts. Without a
     hierarchy, two heads are kindred if they share a tail.
@@ -116,8 +116,8 @@ class Kinship:
                 self._specialties[head].add(fact.specialty)
                 self._members[fact.specialty].add(head)
 
-    def tails(self, relation: str, head: str) -> frozenset[str]:
-        """The kindred tails of a head, as entities; they may be unsafe."""
+    def kindred_tails(self, relation: str, head: str) -> frozenset[str]:
+        """Entities of the kindred tails of a head, including unsafe ones."""
         entity = self.known.entity(head)
         kindred = [self.true_tails.get((relation, other), ()) for other in self._kindred_heads(entity)]
         branches = [self._branch(tail) for tail in self.true_tails.get((relation, entity), ()) if self.known.is_a]
@@ -125,28 +125,28 @@ class Kinship:
 
     def _kindred_heads(self, head: str) -> set[str]:
         if head in self._specialties:
-            return _union(self._members, self._specialties[head]) - {head}
-        return set() if self.known.is_a else _union(self._heads, self._tails.get(head, ())) - {head}
+            return _union_at_keys(self._members, self._specialties[head]) - {head}
+        return set() if self.known.is_a else _union_at_keys(self._heads, self._tails.get(head, ())) - {head}
 
     def _branch(self, tail: str) -> set[str]:
-        """The entities that share an ancestor with this one, at most BRANCH steps above each."""
+        """Entities that share an ancestor with this one, at most BRANCH steps above each."""
         branch = {tail}
         for steps in self.known.hierarchy:
             for _ in range(BRANCH):
-                branch |= _union(steps, branch)
+                branch |= _union_at_keys(steps, branch)
         return branch
 
 
 class Closeness:
-    """Closeness of false tails to heads, from 0 to 2, by the known facts of both; names are compared only to break ties.
+    """Measures the closeness of false tails to heads, from 0 to 2, by the known facts of both. Names only break ties.
 
-    Two heads are similar by what they share: tails in any relation, also-true ones among them, and specialties. Two tails are
-    similar by the heads that they share. The closeness of a tail to a head is the sum of two similarities in a relation:
+    Heads are compared by their tails in any relation, `also_true` ones included, and their specialties; tails by their heads.
+    The closeness of a tail to a head is the sum of two similarities in a relation.
 
     - head similarity: between the head and the most similar head for which the tail is true.
     - tail similarity: the mean between the tail and the head's true tails.
 
-    Ties are broken by the share of letter pairs that a tail's name has in common with those of the head's true tails.
+    Ties are broken by the share of a tail's bigrams of characters that occur in names of the head's true tails.
     """
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
@@ -167,10 +167,10 @@ class Closeness:
                 self._true_tails[fact.relation, head].add(fact.tail)
         self._heads, self._tails = _SimilarityIndex(traits), _SimilarityIndex(heads)
 
-    def ranks(self, relation: str, head: str, tails: Sequence[str]) -> Numbers:
-        """The rank of each tail by its closeness to a head: 1 is the closest."""
-        pairs = frozenset[str]().union(*map(_letter_pairs, self._true_tails.get((relation, self._known.entity(head)), ())))
-        shares = [len(of_tail & pairs) / len(of_tail) for of_tail in map(_letter_pairs, tails)]
+    def closeness_ranks(self, relation: str, head: str, tails: Sequence[str]) -> Numbers:
+        """Rank of each tail by its closeness to a head; 1 is the closest."""
+        pairs = frozenset[str]().union(*map(_name_bigrams, self._true_tails.get((relation, self._known.entity(head)), ())))
+        shares = [len(of_tail & pairs) / len(of_tail) for of_tail in map(_name_bigrams, tails)]
         closeness = self.closeness(relation, head, tails)
         keys = [(-round(near, 9), -share, name_key(tail)) for near, share, tail in zip(closeness, shares, tails, strict=True)]
         ranks = np.empty(len(tails), dtype=np.int64)
@@ -178,7 +178,7 @@ class Closeness:
         return ranks
 
     def closeness(self, relation: str, head: str, tails: Sequence[str]) -> list[float]:
-        """The closeness of each tail to a head."""
+        """Closeness of each tail to a head, from 0 to 2."""
         entity = self._known.entity
         similarities = self._heads.similarities(entity(head)).tolist()
         true_tails = self._true_tail_entities(relation, head)
@@ -193,7 +193,7 @@ class Closeness:
         return [closeness(entity(tail)) for tail in tails]
 
     def similarity_to_true_tails(self, relation: str, head: str, tail: str) -> float:
-        """The mean similarity, from 0 to 1, of a false tail to the head's true tails; 0 without any."""
+        """Mean similarity, from 0 to 1, of a false tail to the head's true tails; 0 if it has none."""
         true_tails = self._true_tail_entities(relation, head)
         entity = self._known.entity(tail)
         return math.fsum(self._tails.similarity(entity, other) for other in true_tails) / max(len(true_tails), 1)
@@ -203,39 +203,42 @@ class Closeness:
 
 
 class _SimilarityIndex:
-    """The cosine similarity of things by their traits. A trait's weight is log(things / things with it), squared."""
+    """Cosine similarity of entities by their IDF-weighted traits.
+
+    traits: entity → its traits, such as its tails. A trait's weight is log(entities / entities with the trait), squared.
+    """
 
     def __init__(self, traits: Mapping[str, Set[str]]) -> None:
-        self.index = {thing: number for number, thing in enumerate(sorted(traits))}
-        things_with: defaultdict[str, list[int]] = defaultdict(list)
-        for thing, number in self.index.items():
-            for trait in traits[thing]:
-                things_with[trait].append(number)
+        self.index = {entity: number for number, entity in enumerate(sorted(traits))}
+        entities_with: defaultdict[str, list[int]] = defaultdict(list)
+        for entity, number in self.index.items():
+            for trait in traits[entity]:
+                entities_with[trait].append(number)
         self._traits = traits
-        self._things_with = {trait: np.array(numbers) for trait, numbers in things_with.items()}
-        self._weight = {trait: math.log(len(traits) / len(numbers)) ** 2 for trait, numbers in things_with.items()}
-        self._norms = np.array([math.sqrt(math.fsum(self._weight[trait] for trait in traits[thing])) for thing in self.index])
+        self._entities_with = {trait: np.array(numbers) for trait, numbers in entities_with.items()}
+        self._weight = {trait: math.log(len(traits) / len(numbers)) ** 2 for trait, numbers in entities_with.items()}
+        self._norms = np.array([math.sqrt(math.fsum(self._weight[trait] for trait in traits[entity])) for entity in self.index])
 
-    def similarities(self, thing: str) -> Values:
-        """The similarity of all things, in the order of `index`, to one; 0 for itself, and if nothing is known."""
+    def similarities(self, entity: str) -> Values:
+        """Similarity of an entity to all entities, in the order of `index`; 0 to itself, and if it has no traits."""
         similarities = np.zeros(len(self.index))
-        number = self.index.get(thing)
+        number = self.index.get(entity)
         if number is None or not self._norms[number]:
             return similarities
-        for trait in sorted(self._traits[thing]):  # sorted: sums must not depend on the hash seed
-            similarities[self._things_with[trait]] += self._weight[trait]
+        for trait in sorted(self._traits[entity]):  # sorted: sums must not depend on the hash seed
+            similarities[self._entities_with[trait]] += self._weight[trait]
         similarities /= np.where(self._norms, self._norms, 1.0) * self._norms[number]
         similarities[number] = 0.0
         return similarities
 
-    def similarity(self, thing: str, other: str) -> float:
-        """The similarity of two different things; 0 if nothing is known of one of them."""
-        weight = math.fsum(self._weight[trait] for trait in self._traits.get(thing, set()) & self._traits.get(other, set()))
-        return weight and float(weight / (self._norms[self.index[thing]] * self._norms[self.index[other]]))
+    def similarity(self, entity: str, other: str) -> float:
+        """Similarity of two different entities; 0 if one of them has no traits."""
+        weight = math.fsum(self._weight[trait] for trait in self._traits.get(entity, set()) & self._traits.get(other, set()))
+        return weight and float(weight / (self._norms[self.index[entity]] * self._norms[self.index[other]]))
 
 
 @lru_cache(maxsize=1 << 16)
-def _letter_pairs(name: str) -> frozenset[str]:
-    """The pairs of adjacent letters of a name; its start and end count as letters."""
+def _name_bigrams(name: str) -> frozenset[str]:
+    """Bigrams of characters of a name, including its boundaries."""
     spaced = f" {name_key(name)} "
     return frozenset(spaced[at : at + 2] for at in range(len(spaced) - 1))

@@ -1,4 +1,4 @@
-"""The draw of negative facts: of known difficulty, and balanced so that each tail is about as often false as true."""
+"""Draws negative facts of known difficulty, balanced so that each tail is about as often false as true."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from medfact.negatives.difficulty import (
     Kinship,
     Nearness,
 )
-from medfact.negatives.rules import Candidates, Indices
+from medfact.negatives.rules import CandidateTails, Indices
 
 
-class StrengthDeal:
-    """Deals the strengths of a head's facts in one relation out to its false tails.
+class StrengthAssignment:
+    """Assigns the strengths of a head's facts in one relation to its false tails, in equal shares.
 
     Args:
-        facts: those of the head.
-        strata: its safe tails, as entities: kindred ones, others. Each strength gets a share of each stratum.
+        facts: facts of the head.
+        strata: its safe tails as entities: kindred ones, others. Each strength gets a share of each stratum.
     """
 
     def __init__(self, head: str, facts: Sequence[Fact], strata: Iterable[Iterable[str]]) -> None:
@@ -42,7 +42,7 @@ class StrengthDeal:
         self._strength_of = {tail: self._strengths[number % len(facts)] for number, tail in enumerate(tails)} if facts else {}
 
     def matches(self, fact: Fact, tail: str) -> bool:
-        """Returns True if a tail, when it is false, has the strength of a fact. Unsafe tails get a random strength."""
+        """Returns True if a fact's strength is assigned to a false tail. Unsafe tails get a random strength."""
         strength = fact.strength or ""
         if {*self._strengths} == {strength} or strength not in self._strengths:
             return True
@@ -103,40 +103,40 @@ def draw_negatives(
         difficulty: one of PREFERENCES.
     """
     barred = frozenset(map(name_key, rejected))
-    draws = _draws_of(knowledge)
+    draws = _cached_draws(knowledge)
     allowed = (false for false in draws.false_tails(fact, seed, difficulty) if name_key(false.tail) not in barred)
     negatives = []
     for number, false in enumerate(islice(allowed, count), 1):
         negative = fact.negative(false.tail, false.tail_id, number)
-        level = false.difficulty if false.difficulty in (JUDGED, CLOSEST) else draws.by_structure(fact, false.tail)
+        level = false.difficulty if false.difficulty in (JUDGED, CLOSEST) else draws.near_or_far(fact, false.tail)
         negatives.append(replace(negative, difficulty=level, source=false.source, source_id=false.source_id))
     return tuple(negatives)
 
 
 def difficulty_of(negative: Fact, knowledge: KnowledgeBase) -> str | None:
-    """The difficulty of a negative of a file: *judged* if it names a source, else near or far; None without a tail."""
+    """Difficulty of a negative from a file: *judged* if it names a source, else near or far; None without a tail."""
     if negative.source:
         return JUDGED
-    return None if negative.tail is None else _draws_of(knowledge).by_structure(negative, negative.tail)
+    return None if negative.tail is None else _cached_draws(knowledge).near_or_far(negative, negative.tail)
 
 
 def closest_negative(fact: Fact, knowledge: KnowledgeBase) -> Fact | None:
-    """The negative with the closest safe tail, which a draw of CLOSEST prefers; None without a safe tail."""
-    tail = _draws_of(knowledge).relation(fact).closest_tail(fact.head)
+    """The negative whose tail is the closest safe tail of the head; None without a safe tail."""
+    tail = _cached_draws(knowledge).relation(fact).closest_tail(fact.head)
     return None if tail is None else replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST)
 
 
-def _draws_of(knowledge: KnowledgeBase) -> _Draws:
-    """The draws from a knowledge base, with the results cached by earlier ones."""
-    if _Draws not in knowledge.memo:
-        knowledge.memo[_Draws] = _Draws(knowledge)
-    draws: _Draws = knowledge.memo[_Draws]
+def _cached_draws(knowledge: KnowledgeBase) -> _NegativeDraws:
+    """The draws from a knowledge base, cached in its memo."""
+    if _NegativeDraws not in knowledge.memo:
+        knowledge.memo[_NegativeDraws] = _NegativeDraws(knowledge)
+    draws: _NegativeDraws = knowledge.memo[_NegativeDraws]
     return draws
 
 
 @dataclass(frozen=True, slots=True)
 class _FalseTail:
-    """A false tail; a judged one has a source."""
+    """A false tail with its difficulty; a judged one has a source."""
 
     tail: str
     tail_id: str | None
@@ -145,36 +145,36 @@ class _FalseTail:
     source_id: str | None = None
 
 
-class _Draws:
-    """The draws from one knowledge base."""
+class _NegativeDraws:
+    """Draws negatives from one knowledge base."""
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
         self.known = knowledge
         closeness = cache(partial(Closeness, knowledge))
         self.nearness = Nearness(kinship := Kinship(knowledge), closeness)
-        self._relation_of = cache(partial(_Relation, knowledge, kinship, self.nearness, closeness))
+        self._relation_draws = cache(partial(_RelationDraws, knowledge, kinship, self.nearness, closeness))
         self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
         for negative in knowledge.judged:
             self._judged[negative.relation, knowledge.entity(negative.head)].append(negative)
 
     def false_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
-        """Yields false tails in the order of the draw, each entity once."""
+        """Yields false tails of a fact in the order of the draw, each entity once. preference: a key of PREFERENCES."""
         if preference == PUBLISHED:
-            return self._published(fact, seed)
+            return self._published_order(fact, seed)
         if preference == ANY:
             return self.relation(fact).safe_tails(fact, seed, preference)
-        return self._in_turns(fact, seed, preference)
+        return self._alternate_difficulties(fact, seed, preference)
 
-    def by_structure(self, fact: Fact, tail: str) -> str:
-        """NEAR or FAR: the difficulty of a false tail of the fact's head."""
+    def near_or_far(self, fact: Fact, tail: str) -> str:
+        """Difficulty of a false tail of the fact's head if no source judges it: NEAR or FAR."""
         return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
 
-    def relation(self, fact: Fact) -> _Relation:
-        return self._relation_of(fact.relation, fact.tail_type)
+    def relation(self, fact: Fact) -> _RelationDraws:
+        return self._relation_draws(fact.relation, fact.tail_type)
 
-    def _in_turns(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
+    def _alternate_difficulties(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
         """Yields a tail of each difficulty in turn, each entity once; the preferred difficulty comes first."""
-        judged = list(self._judged_of(fact, seed))
+        judged = list(self._judged_tails(fact, seed))
         safe = self.relation(fact).safe_tails(fact, seed, preference)
         first_safe = next(safe, None)
         stream = chain(judged, [first_safe] if first_safe else [], safe)
@@ -200,29 +200,29 @@ class _Draws:
                     seen.add(self.known.entity(false.tail))
                     yield false
 
-    def _judged_of(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
+    def _judged_tails(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
         """Yields the tails that a source calls false of the fact's head, in random order."""
         negatives = self._judged.get((fact.relation, self.known.entity(fact.head)), [])
         linked = self.known.linked(fact.head, fact.relation)
         for negative in sorted(negatives, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
             if negative.tail is None or self.known.entity(negative.tail) in linked:
                 continue
-            if self.relation(fact).as_strong(fact, negative.tail):
+            if self.relation(fact).matches_strength(fact, negative.tail):
                 yield _FalseTail(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
 
-    def _published(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
-        """The papers' draw: uniform over the relation's tails by name, except those listed for the head."""
+    def _published_order(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
+        """Yields the tails of the papers' draw: uniform over the relation's tails by name, except those listed for the head."""
         listed = {
             name_key(f.tail) for f in self.known.facts_about(fact.head) if f.relation == fact.relation and f.tail is not None
         }
         tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
-            if name_key(name) not in listed and self.relation(fact).as_strong(fact, name):
+            if name_key(name) not in listed and self.relation(fact).matches_strength(fact, name):
                 yield _FalseTail(name, tails[name].identifier, FAR)
 
 
-class _Relation:
-    """The draws of one relation and type of tails: a random order of the safe tails for each head, dealt out to its facts."""
+class _RelationDraws:
+    """Draws for one relation and type of tails: a random order of each head's safe tails, divided among its facts."""
 
     def __init__(
         self,
@@ -235,52 +235,54 @@ class _Relation:
     ) -> None:
         self.known, self.relation = knowledge, relation
         self.kinship, self.nearness, self.closeness = kinship, nearness, closeness
-        self.candidates = Candidates(knowledge, relation, tail_type)
+        self.candidates = CandidateTails(knowledge, relation, tail_type)
         self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
         for fact in knowledge.facts:
             if fact.tail is not None and (fact.relation, fact.tail_type) == (relation, tail_type):
                 self._facts[knowledge.entity(fact.head)].append(fact)
-        self._safe_tails, self._fitted_weights = cache(self._find_safe_tails), cache(self._fit)
-        self._deal, self._ranks = cache(self._make_deal), cache(self._rank)
+        self._safe_tails, self._fitted_weights = cache(self._find_safe_tails), cache(self._fit_relation)
+        self._strength_assignment, self._cached_ranks = cache(self._assign_strengths), cache(self._closeness_ranks)
         self._is_small = len(self._facts) * len(self.candidates.tails) <= _MAX_CELLS
         self._order = lru_cache(maxsize=len(self._facts) if self._is_small else 0)(self._draw_order)
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
-        """Yields the safe tails with the strength of a fact, its share of the head's order first: its siblings get others."""
+        """Yields the safe tails with the strength of a fact. Facts of the same head begin with different tails."""
         indices, kindred = self._safe_tails(fact.head)
         order = self._order(fact.head, seed, NEAR if preference == JUDGED else preference)
-        if deal := self._deal(fact.head):
-            order = order[[deal.matches(fact, self.candidates.entities[indices[number]]) for number in order]]
-        as_strong = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
-        siblings = sorted({f.fact_id for f in as_strong} | {fact.fact_id}, key=lambda fact_id: digest(str(seed), fact_id))
+        if assignment := self._strength_assignment(fact.head):
+            order = order[[assignment.matches(fact, self.candidates.entities[indices[number]]) for number in order]]
+        peers = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
+        siblings = sorted({f.fact_id for f in peers} | {fact.fact_id}, key=lambda fact_id: digest(str(seed), fact_id))
         turn, turns = siblings.index(fact.fact_id), len(siblings)
         others = (order[at] for at in range(len(order)) if at % turns != turn)
-        learned = self.known.learned_of(fact.head)
+        learned = self.known.learned_entities(fact.head)
         for number in chain(order[turn::turns], others):
             if self.candidates.entities[indices[number]] in learned:
                 continue
             tail = self.candidates.tails[indices[number]]
-            is_closest = preference == CLOSEST and self._ranks(fact.head)[number] <= math.ceil(CLOSEST_SHARE * len(indices))
+            is_closest = preference == CLOSEST and self._cached_ranks(fact.head)[number] <= math.ceil(
+                CLOSEST_SHARE * len(indices)
+            )
             yield _FalseTail(tail.name, tail.identifier, CLOSEST if is_closest else NEAR if kindred[number] else FAR)
 
     def closest_tail(self, head: str) -> Tail | None:
         """The safe tail with the highest closeness to a head."""
         indices = self._safe_tails(head)[0]
-        return self.candidates.tails[indices[self._ranks(head).argmin()]] if len(indices) else None
+        return self.candidates.tails[indices[self._cached_ranks(head).argmin()]] if len(indices) else None
 
-    def as_strong(self, fact: Fact, tail: str) -> bool:
-        """Returns True if this tail, when it is false of the fact's head, has the strength of the fact."""
-        deal = self._deal(fact.head)
-        return deal is None or deal.matches(fact, self.known.entity(tail))
+    def matches_strength(self, fact: Fact, tail: str) -> bool:
+        """Returns True if the fact's strength is assigned to a false tail of its head."""
+        assignment = self._strength_assignment(fact.head)
+        return assignment is None or assignment.matches(fact, self.known.entity(tail))
 
-    def _make_deal(self, head: str) -> StrengthDeal | None:
-        """The strengths of the head's false tails; None if all its facts have the same strength."""
+    def _assign_strengths(self, head: str) -> StrengthAssignment | None:
+        """Assigns strengths to the head's false tails; None if all its facts have the same strength."""
         entity = self.known.entity(head)
         if len({fact.strength or "" for fact in self._facts[entity]}) < 2:
             return None
         indices, kindred = self._safe_tails(head)
         strata = [[self.candidates.entities[index] for index in indices[mask]] for mask in (kindred, ~kindred)]
-        return StrengthDeal(entity, self._facts[entity], strata)
+        return StrengthAssignment(entity, self._facts[entity], strata)
 
     def _draw_order(self, head: str, seed: int, preference: str) -> Indices:
         """A random order of the head's safe tails, by an exponential race with their weights."""
@@ -292,27 +294,27 @@ class _Relation:
         return np.argsort(times, kind="stable")
 
     def _find_safe_tails(self, head: str) -> tuple[Indices, NDArray[np.bool_]]:
-        """The indices, among the candidates, of the safe tails for a head, and a mask of the kindred ones among them."""
-        indices, kindred = self.candidates.safe(head), self.kinship.tails(self.relation, head)
+        """Indices of a head's safe tails among the candidates, and a mask of the kindred ones among them."""
+        indices, kindred = self.candidates.safe(head), self.kinship.kindred_tails(self.relation, head)
         return indices, np.array([self.candidates.entities[index] in kindred for index in indices], dtype=bool)
 
     def _preference_weights(self, head: str, preference: str) -> Weights:
-        """The weights of the head's safe tails by a preference, before they are balanced by `_fitted_weights`."""
+        """Weights of the head's safe tails by a preference, to be multiplied by `_fitted_weights`."""
         if preference == CLOSEST:
-            return np.asarray(self._ranks(head) ** _CLOSENESS)
+            return np.asarray(self._cached_ranks(head) ** _CLOSENESS)
         return np.where(self._safe_tails(head)[1], _KINSHIP[preference], 1.0)
 
-    def _rank(self, head: str) -> Indices:
-        """The rank of each of the head's safe tails by closeness, near ones first: 1 is the closest."""
-        indices, near = self._safe_tails(head)[0], self.nearness.tails(self.relation, head)
-        ranks = self.closeness().ranks(self.relation, head, [self.candidates.tails[index].name for index in indices])
+    def _closeness_ranks(self, head: str) -> Indices:
+        """Rank of each of the head's safe tails by closeness, near ones first; 1 is the closest."""
+        indices, near = self._safe_tails(head)[0], self.nearness.near_tails(self.relation, head)
+        ranks = self.closeness().closeness_ranks(self.relation, head, [self.candidates.tails[index].name for index in indices])
         far = [len(indices) * (self.candidates.entities[index] not in near) for index in indices]
         return np.argsort(np.argsort(ranks + np.array(far, dtype=np.int64))) + 1
 
-    def _fit(self, preference: str) -> Weights:
-        """Weights with which the expected number of draws of each tail equals its number of true facts, within the rules.
+    def _fit_relation(self, preference: str) -> Weights:
+        """Fits weights with which each tail is expected to be drawn as often as it is true, within the rules.
 
-        Without them, a frequent tail that is safe for few heads would be mostly true, and its name would reveal the label.
+        Without these weights, a frequent tail that is safe for few heads would be mostly true: its name would reveal the label.
         A head with m facts draws m tails without replacement, in exponential races. Tail t is among them with a probability of
         about 1 − exp(−w_t·T); the head's time T makes these probabilities sum to m. The weights solve, by iterative
         proportional fitting: for each tail, the sum of its probabilities over all heads = the number of facts that state it.
@@ -320,14 +322,14 @@ class _Relation:
         weights = np.array(self.candidates.counts, dtype=np.float64)
         if not self._is_small:
             return weights
-        allowed, draws = self._allowed(preference, list(self._facts.values()))
+        allowed, draws = self._preference_matrix(preference, list(self._facts.values()))
         drawable = allowed.any(axis=0)
         if drawable.any():
             weights[drawable] = _fit_weights(np.ascontiguousarray(allowed[:, drawable]), draws, weights[drawable])
         return weights
 
-    def _allowed(self, preference: str, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
-        """Preference weights (heads × tails), 0 for unsafe tails, and the number of draws per head."""
+    def _preference_matrix(self, preference: str, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
+        """Preference weights (heads × tails), 0 for unsafe tails, and the number of draws per head (heads)."""
         allowed = np.zeros((len(groups), len(self.candidates.tails)))
         for row, group in enumerate(groups):
             head = group[0].head
@@ -338,12 +340,15 @@ class _Relation:
 
 
 def _fit_weights(allowed: Weights, draws: Weights, counts: Weights) -> Weights:
-    """Fits weights of tails (columns) so that heads (rows) make their draws, with each tail in proportion to `counts`."""
+    """Fits weights (tails) so that each head makes its draws, and each tail is drawn in proportion to `counts`.
+
+    allowed: preference weights (heads × tails). draws: number of draws per head.
+    """
     weights, times = counts, draws / (allowed @ counts)
     expected = counts * draws.sum() / counts.sum()
     for _ in range(_MAX_ROUNDS):
         before = weights, times
-        chances, times = _chances(allowed * weights, draws, times)
+        chances, times = _draw_probabilities(allowed * weights, draws, times)
         weights = weights * np.clip(expected / chances.sum(axis=0), 1 / _MAX_STEP, _MAX_STEP)
         median = np.median(weights)
         weights, times = np.clip(weights / median, 1 / _MAX_WEIGHT, _MAX_WEIGHT), times * median
@@ -353,19 +358,19 @@ def _fit_weights(allowed: Weights, draws: Weights, counts: Weights) -> Weights:
     return weights
 
 
-def _chances(rates: Weights, draws: Weights, times: Weights) -> tuple[Weights, Weights]:
-    """Chances (heads × tails) 1 − exp(−rate·T) that sum to `draws` per head, and these T, by Newton from `times`."""
+def _draw_probabilities(rates: Weights, draws: Weights, times: Weights) -> tuple[Weights, Weights]:
+    """Probabilities 1 − exp(−rate·T) (heads × tails) that sum to `draws` per head, and these T, by Newton's method."""
     survival = np.empty_like(rates)  # large: allocating it at every step would take longer
     for _ in range(_NEWTON_STEPS):
-        _survival(rates, times, survival)
+        _survival_probabilities(rates, times, survival)
         excess = rates.shape[1] - survival.sum(axis=1) - draws
         slope = np.maximum(np.einsum("ht,ht->h", rates, survival), _EPSILON)
         times = np.clip(times - excess / slope, times / _MAX_STEP, times * _MAX_STEP).clip(_EPSILON, 1 / _EPSILON)
-    _survival(rates, times, survival)
+    _survival_probabilities(rates, times, survival)
     return np.subtract(_EPSILON + 1, survival, out=survival), times
 
 
-def _survival(rates: Weights, times: Weights, out: Weights) -> None:
-    """exp(−rate·T). Exponents are clipped at `_MIN_EXPONENT`: below it numpy takes many times as long."""
+def _survival_probabilities(rates: Weights, times: Weights, out: Weights) -> None:
+    """Computes exp(−rate·T) into `out`. Exponents are clipped at `_MIN_EXPONENT`: below it numpy is many times slower."""
     np.multiply(rates, -times[:, None], out=out)
     np.exp(np.maximum(out, _MIN_EXPONENT, out=out), out=out)

@@ -35,54 +35,54 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """The numbers of candidates and of those that each rule excludes."""
+class ExclusionCounts:
+    """Number of candidate tails, and of those that each rule excludes."""
 
     candidates: int
-    removed: dict[str, int]
+    excluded: dict[str, int]
 
     @property
-    def left(self) -> int:
-        return self.candidates - sum(self.removed.values())
+    def safe(self) -> int:
+        return self.candidates - sum(self.excluded.values())
 
 
-def explain(fact: Fact, knowledge: KnowledgeBase, rejected: frozenset[str] = frozenset()) -> Explanation:
-    """Counts the distinct tails of the fact's relation and type that each rule excludes."""
-    broken_by = Rules(knowledge, fact.relation, fact.tail_type, fact.head, rejected).broken_by
-    candidates = Candidates(knowledge, fact.relation, fact.tail_type).tails
-    removed = Counter(rule for tail in candidates if (rule := broken_by(tail)) is not None)
-    return Explanation(len(candidates), {rule: removed[rule] for rule in RULES if removed[rule]})
+def count_exclusions(fact: Fact, knowledge: KnowledgeBase, rejected: frozenset[str] = frozenset()) -> ExclusionCounts:
+    """Counts the distinct tails of a fact's relation and type that each rule excludes. rejected: names of tails."""
+    broken_rule = SafetyRules(knowledge, fact.relation, fact.tail_type, fact.head, rejected).broken_rule
+    candidates = CandidateTails(knowledge, fact.relation, fact.tail_type).tails
+    excluded = Counter(rule for tail in candidates if (rule := broken_rule(tail)) is not None)
+    return ExclusionCounts(len(candidates), {rule: excluded[rule] for rule in RULES if excluded[rule]})
 
 
-class Rules:
-    """RULES for one head and the tails of one relation and type."""
+class SafetyRules:
+    """Applies RULES to the tails of one relation and type, for one head."""
 
     def __init__(
         self, knowledge: KnowledgeBase, relation: str, tail_type: str | None, head: str, rejected: frozenset[str] = frozenset()
     ) -> None:
         self.known = knowledge
         self.relation = relation
-        self.shares_count = len(knowledge.tails(relation, tail_type)) >= MIN_SHARED_TAIL_FACTS
+        self.checks_share = len(knowledge.tails(relation, tail_type)) >= MIN_SHARED_TAIL_FACTS
         self.rejected = frozenset(name_key(name) for name in rejected)
         self.head = knowledge.entity(head)
         self.linked = knowledge.linked(head, relation)
-        self.learned = knowledge.learned_of(head)
+        self.learned = knowledge.learned_entities(head)
         listed = knowledge.known_tails(head, relation)
-        self.listed = frozenset(map(_words, (head, *listed)))
-        self.relatives = knowledge.relatives_around(head, relation)
+        self.listed = frozenset(map(_content_words, (head, *listed)))
+        self.relatives = knowledge.relatives_of_head(head, relation)
         self.too_common = knowledge.too_common(head, relation)
 
     @cached_property
     def listed_with(self) -> dict[str, list[frozenset[str]]]:
-        """Word → the word sets of the head and of listed tails that contain it."""
+        """Word → the word sets, of the head or of its listed tails, that contain it."""
         listed: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
         for words in self.listed:
             for word in words:
                 listed[word].append(words)
         return listed
 
-    def broken_by(self, tail: Tail) -> str | None:
-        """The rule that excludes a candidate, or None if it is safe."""
+    def broken_rule(self, tail: Tail) -> str | None:
+        """Key of the rule that excludes a tail; None if the tail is safe."""
         entity = self.known.entity(tail.name)
         if entity == self.head:
             return "itself"
@@ -90,9 +90,9 @@ class Rules:
             return "known"
         if entity in self.relatives:
             return "relative"
-        if self._is_nested(_words(tail.name)):
+        if self._is_nested(_content_words(tail.name)):
             return "nested"
-        share = self.known.share_of_heads(self.relation, tail.name) if self.shares_count else 0.0
+        share = self.known.share_of_heads(self.relation, tail.name) if self.checks_share else 0.0
         if share > MAX_SHARE_OF_HEADS or entity in self.too_common:
             return "common"
         if _JUNK.search(tail.name):
@@ -107,13 +107,13 @@ class Rules:
 
 
 @lru_cache(maxsize=1 << 16)
-def _words(name: str) -> frozenset[str]:
+def _content_words(name: str) -> frozenset[str]:
     words = frozenset(re.findall(r"\w+", name.casefold()))
     return words - _SMALL_WORDS or words
 
 
-class Candidates:
-    """The tails of a relation and type, one per entity, sorted by name; finds the safe ones for a head."""
+class CandidateTails:
+    """Tails of a relation and type, one per entity, sorted by name; finds the safe ones for a head."""
 
     def __init__(self, knowledge: KnowledgeBase, relation: str, tail_type: str | None) -> None:
         self.known, self.relation, self.tail_type = knowledge, relation, tail_type
@@ -124,47 +124,47 @@ class Candidates:
         self.index = {entity: number for number, entity in enumerate(self.entities)}
         counts = Counter(knowledge.entity(tail.name) for tail in stated)
         self.counts = [counts[entity] for entity in self.entities]
-        self._nested = lru_cache(maxsize=1 << 16)(self._nested_with)
+        self._nested = lru_cache(maxsize=1 << 16)(self._nested_indices)
 
     def safe(self, head: str) -> Indices:
-        """The indices, ascending, of the tails that break no rule for this head: `Rules.broken_by`, for all of them at once."""
-        rules = Rules(self.known, self.relation, self.tail_type, head)
+        """Ascending indices of the tails that are safe for a head: `SafetyRules.broken_rule`, vectorized."""
+        rules = SafetyRules(self.known, self.relation, self.tail_type, head)
         if frozenset() in rules.listed:
             return np.empty(0, dtype=np.int64)
         barred = {rules.head, *rules.linked, *rules.relatives, *rules.too_common}
         broken = {self.index[entity] for entity in self.index.keys() & barred}
-        is_safe = self._safe_for_some.copy()
+        is_safe = self._safe_for_any_head.copy()
         is_safe[list(broken.union(*map(self._nested, rules.listed)))] = False
         return np.flatnonzero(is_safe)
 
     @cached_property
-    def _safe_for_some(self) -> NDArray[np.bool_]:
-        """A mask of the tails without those that no head can have: with no word, with a junk word, or too common."""
+    def _safe_for_any_head(self) -> NDArray[np.bool_]:
+        """Mask of the tails, False for those that are unsafe for every head: without words, with a junk word, or too common."""
         share = self.known.share_of_heads if sum(self.counts) >= MIN_SHARED_TAIL_FACTS else lambda relation, tail: 0.0
         common = (share(self.relation, tail.name) > MAX_SHARE_OF_HEADS for tail in self.tails)
-        definite = (_words(tail.name) and not _JUNK.search(tail.name) for tail in self.tails)
+        definite = (_content_words(tail.name) and not _JUNK.search(tail.name) for tail in self.tails)
         return np.array([bool(is_definite) and not is_common for is_definite, is_common in zip(definite, common, strict=True)])
 
-    def _nested_with(self, listed: frozenset[str]) -> frozenset[int]:
-        """The indices of the tails whose words are a superset or subset of these."""
-        supersets, *others = sorted((self._with_word.get(word, frozenset()) for word in listed), key=len)
-        candidates = (index for word in listed for index in self._by_rarest_word.get(word, ()))
-        subsets = (index for index in candidates if _words(self.tails[index].name) <= listed)
+    def _nested_indices(self, listed: frozenset[str]) -> frozenset[int]:
+        """Indices of the tails whose words are a superset or subset of these."""
+        supersets, *others = sorted((self._indices_by_word.get(word, frozenset()) for word in listed), key=len)
+        candidates = (index for word in listed for index in self._indices_by_rarest_word.get(word, ()))
+        subsets = (index for index in candidates if _content_words(self.tails[index].name) <= listed)
         return supersets.intersection(*others).union(subsets)
 
     @cached_property
-    def _with_word(self) -> dict[str, frozenset[int]]:
+    def _indices_by_word(self) -> dict[str, frozenset[int]]:
         indices: defaultdict[str, set[int]] = defaultdict(set)
         for index, tail in enumerate(self.tails):
-            for word in _words(tail.name):
+            for word in _content_words(tail.name):
                 indices[word].add(index)
         return {word: frozenset(group) for word, group in indices.items()}
 
     @cached_property
-    def _by_rarest_word(self) -> dict[str, list[int]]:
-        """Word → the indices of the tails whose rarest word it is."""
+    def _indices_by_rarest_word(self) -> dict[str, list[int]]:
+        """Word → indices of the tails that have it as their rarest word."""
         indices: defaultdict[str, list[int]] = defaultdict(list)
         for index, tail in enumerate(self.tails):
-            if words := _words(tail.name):
-                indices[min(words, key=lambda word: len(self._with_word[word]))].append(index)
+            if words := _content_words(tail.name):
+                indices[min(words, key=lambda word: len(self._indices_by_word[word]))].append(index)
         return indices

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from medfact.datasets.text import one_line
 from medfact.errors import Mistake, ModelError
 from medfact.exchange.rows import answer_row
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.metrics.records import ESTIMANDS, LIKE
 from medfact.models import FUNCTION, Completion, Model, Prompt, check_spec, key_of_named, load_model, typed_model
 from medfact.notebook.report import NOT_FOR_USE, Scores, figure_of
@@ -257,7 +257,7 @@ def _follow(events: Iterator[Event], progress: bool) -> None:
     from tqdm.auto import tqdm
 
     asking = closing(cast("Generator[Event, None, None]", events))  # left suspended, it would go on beating
-    with asking, named_if_missing(), tqdm(disable=not progress, unit="statement") as bar:
+    with asking, not_installed_errors(), tqdm(disable=not progress, unit="statement") as bar:
         for event in events:
             match event:
                 case Started():

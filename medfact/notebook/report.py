@@ -14,7 +14,7 @@ from medfact.datasets.table_writer import being_written
 from medfact.datasets.text import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import score_rows
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.metrics import record_of
 from medfact.notebook.source import frame_of
 from medfact.results.plots import plot_of
@@ -108,6 +108,6 @@ def figure_of(figures: Figures, name: str) -> plotly.graph_objects.Figure:
     plot = plot_of(made.figures[0]) if made and made.figures else {}
     if not plot:
         raise Mistake(f"There is nothing to draw of {name!r}.", "No answer of these runs has what it needs.")
-    with named_if_missing():
+    with not_installed_errors():
         import plotly.graph_objects
     return plotly.graph_objects.Figure(data=plot["data"], layout=plot["layout"])

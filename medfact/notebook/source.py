@@ -20,7 +20,7 @@ from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import FactsError, MissingColumns, Mistake, UnknownName
 from medfact.exchange.rows import fact_rows, statement_rows
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
 from medfact.models.local.placement import bytes_of
@@ -104,7 +104,7 @@ def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", 
 
 
 def _read(source: dict[str, Any]) -> Facts:
-    with named_if_missing():
+    with not_installed_errors():
         return Facts(load(RunSpec("", **source)), source)
 
 
@@ -228,6 +228,6 @@ def statements(
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
     """Rows as a data frame. Raises NotInstalled where pandas is not installed."""
-    with named_if_missing():
+    with not_installed_errors():
         import pandas
     return pandas.DataFrame(list(rows))

@@ -12,7 +12,7 @@ from medfact.prototypes.library import (
     parse_pool,
     pool_names,
 )
-from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, merge_pools
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill_slots, merge_pools
 
 __all__ = [
     "ORIGIN",
@@ -21,7 +21,7 @@ __all__ = [
     "Pool",
     "RelationPrototypes",
     "check_relations",
-    "fill",
+    "fill_slots",
     "is_inversion_note",
     "load_pool",
     "load_templates_pool",

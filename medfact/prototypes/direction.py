@@ -23,27 +23,27 @@ _OTHER_WAY = ", the other way round."
 
 
 def is_inversion_note(note: str, relation: str) -> bool:
-    """Returns True for the note on inverted facts of a relation, as the file writes it."""
+    """Returns True if a note of `orient_facts` is about the inverted facts of a relation. relation: as in the file."""
     return note.endswith(_OTHER_WAY) and f" {relation!r}: " in note
 
 
 def orient_facts(collection: Collection, pool: Pool) -> Collection:
-    """Inverts the facts whose relation is an inverse in the pool, and applies the bundled sets' knowledge of its relations.
+    """Inverts the facts whose relation is the inverse of one in the pool, and adds the bundled sets' knowledge.
 
-    Returns the same collection if nothing changes. Inverted facts have `turned_from`, and facts with a ready sentence stay
-    unchanged. The fingerprint remains that of the file. A note for each relation counts the inverted facts.
+    Returns the same collection if nothing changes. Inverted facts have `turned_from`; facts with a ready sentence stay
+    unchanged, as does the fingerprint. A note for each relation counts the inverted facts.
     """
     if collection.name not in bundled_names():
         key: tuple[object, ...] = (
             "reverses",
-            *((name, pool.canonical(name), pool.inverted(name)) for name in sorted(collection.relations)),
+            *((name, pool.canonical(name), pool.inverse_of(name)) for name in sorted(collection.relations)),
         )
         original = collection
-        collection = _memoized(original, key, lambda: without_reverses(original, pool.canonical, pool.inverted))
-    inverses = {name: inverse for name in sorted(collection.relations) if (inverse := pool.inverted(name)) is not None}
+        collection = _memoized(original, key, lambda: without_reverses(original, pool.canonical, pool.inverse_of))
+    inverses = {name: inverse for name in sorted(collection.relations) if (inverse := pool.inverse_of(name)) is not None}
     if inverses:
         key = ("in direction", *inverses.items(), *map(pool.canonical, sorted(collection.relations)))
-        return _memoized(collection, key, lambda: _inverted(collection, inverses, pool.canonical))
+        return _memoized(collection, key, lambda: _invert_collection(collection, inverses, pool.canonical))
     if not any(external.pairs or external.common for external in collection.known.external_knowledge):
         return collection
     relations = sorted({fact.relation for fact in collection.known.facts})
@@ -52,22 +52,24 @@ def orient_facts(collection: Collection, pool: Pool) -> Collection:
 
 
 def _memoized(collection: Collection, key: tuple[object, ...], compute: Callable[[], Collection]) -> Collection:
-    """A collection derived from another, computed once for each key."""
+    """Returns a collection derived from another, computed once for each key."""
     if key not in collection.memo:
         collection.memo[key] = compute()
     derived: Collection = collection.memo[key]
     return derived
 
 
-def _inverted(collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]) -> Collection:
+def _invert_collection(
+    collection: Collection, inverses: Mapping[str, str], canonical: Callable[[str], str | None]
+) -> Collection:
     inversion = _Inversion(collection, inverses, canonical)
     has_named_partners = any(fact.negative_of and fact.fact_id not in collection.alone for fact in collection.facts)
     is_paired_by_file = has_named_partners or bool(collection.ready)
     unpaired = [collection.alone.get(fact.fact_id, fact) for fact in collection.facts]
-    consistent, repeated = inversion.without_repetitions(map(inversion.inverted, unpaired))
-    consistent, contradicted = inversion.without_contradictions(consistent)
-    facts, alone, notes = _as_the_file_pairs(consistent) if is_paired_by_file else _paired_anew(consistent)
-    true_facts = inversion.without_repetitions(map(inversion.inverted, collection.known.facts))[0]
+    consistent, repeated = inversion.split_duplicates(map(inversion.invert, unpaired))
+    consistent, contradicted = inversion.split_contradictions(consistent)
+    facts, alone, notes = _keep_file_pairs(consistent) if is_paired_by_file else _pair_again(consistent)
+    true_facts = inversion.split_duplicates(map(inversion.invert, collection.known.facts))[0]
     barred = {inversion.triplet(fact) for fact in contradicted}
     also_true = ((fact.head, fact.tail or "") for fact in contradicted if fact.positive)
     lost_partners = (fact.negative_of is not None and inversion.applies_to(fact) for fact in collection.facts)
@@ -75,7 +77,7 @@ def _inverted(collection: Collection, inverses: Mapping[str, str], canonical: Ca
         collection,
         facts=facts,
         alone=alone,
-        withdrawn=tuple(map(inversion.inverted, collection.withdrawn)),
+        withdrawn=tuple(map(inversion.invert, collection.withdrawn)),
         known=replace(
             collection.known,
             facts=tuple(fact for fact in true_facts if inversion.triplet(fact) not in barred),
@@ -103,20 +105,20 @@ class _Inversion:
     def applies_to(self, fact: Fact) -> bool:
         return fact.relation in self.inverses and fact.tail is not None and fact.fact_id not in self.collection.ready
 
-    def inverted(self, fact: Fact) -> Fact:
-        """The fact in the pool's direction. An inverted false fact loses its partner, whose head would differ."""
+    def invert(self, fact: Fact) -> Fact:
+        """Inverts a fact if its relation is an inverse. A false fact loses its true fact, whose head would differ."""
         if not self.applies_to(fact):
             return fact
         single = fact if fact.positive else replace(fact, negative_of=None, k=0)
         return single.inverse(self.inverses[fact.relation])
 
     def triplet(self, fact: Fact) -> _Triplet:
-        """One key for a fact's triplet and scope, under any name of its relation."""
+        """Key of a fact's triplet and scope, the same for all names of its relation."""
         relation = self.canonical(fact.relation) or fact.relation
         return name_key(fact.head), relation, name_key(fact.tail or ""), *bounds_of(fact)
 
-    def without_repetitions(self, facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
-        """Splits facts into distinct ones and inverted ones that repeat others. Facts that were not inverted stay."""
+    def split_duplicates(self, facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
+        """Splits facts into distinct facts and duplicates. Only an inverted fact counts as a duplicate."""
         facts = list(facts)
         seen = {(self.triplet(fact), fact.positive) for fact in facts if fact.turned_from is None}
         distinct: list[Fact] = []
@@ -127,8 +129,8 @@ class _Inversion:
             seen.add(key)
         return distinct, repeated
 
-    def without_contradictions(self, facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
-        """Splits facts into consistent ones and those that the file affirms in one direction and denies in the other."""
+    def split_contradictions(self, facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+        """Splits facts into consistent facts and contradictions: affirmed in one direction and negated in the other."""
         inverted = {self.triplet(fact) for fact in facts if fact.turned_from is not None}
         stated, denied = ({self.triplet(fact) for fact in facts if fact.positive is sign} for sign in (True, False))
         contradicted = inverted & stated & denied
@@ -144,18 +146,18 @@ class _Inversion:
             yield f"{facts} {name!r}: {they_are} read as {self.inverses[name]!r}{_OTHER_WAY}"
 
 
-def _as_the_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
-    """The facts with the partners that the file names; a false one without its true fact becomes single."""
+def _keep_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
+    """Keeps the pairs of true and false facts that the file names; a false fact without its true fact becomes single."""
     true = {fact.fact_id for fact in facts if fact.positive}
     orphans = {fact.fact_id for fact in facts if fact.negative_of is not None and fact.negative_of not in true}
     single = (replace(f, negative_of=None, k=0, fact_id="") if f.fact_id in orphans else f for f in facts)
     return tuple({fact.fact_id: fact for fact in single}.values()), {}, ()
 
 
-def _paired_anew(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
+def _pair_again(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
     """Pairs each false fact with the only true fact of its head and relation, as `datasets.pairing` does.
 
-    Returns the facts, the paired false ones as they were (by their new id), and a note on false facts without a partner.
+    Returns the facts, the unpaired originals of the paired false ones (by new id), and a note on single false facts.
     """
     by_id = {fact.fact_id: fact for fact in facts}
     pairing = partners_by_place(by_id)
@@ -172,27 +174,27 @@ def _paired_anew(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, 
 
 
 def _without_pairing_note(collection: Collection) -> Iterator[str]:
-    """The collection's notes, except the one on false facts without a partner."""
+    """Yields the collection's notes except the one on single false facts."""
     unpaired = (collection.alone.get(fact.fact_id, fact) for fact in collection.facts)
     number = partners_by_place({fact.fact_id: fact for fact in unpaired}).alone
     return (note for note in collection.notes if not number or note != alone_note(number))
 
 
-def _quoted(fact: Fact) -> str:
-    """A fact as its file writes it, in quotation marks."""
+def _quote_fact(fact: Fact) -> str:
+    """Formats a fact as in its file, in quotation marks."""
     written = fact.as_written()
     return f"“{written.head}, {written.relation}, {written.tail}”"
 
 
 def _exclusion_notes(repeated: Sequence[Fact], contradicted: Sequence[Fact], lost_partners: int) -> Iterator[str]:
     if len(repeated) == 1:
-        yield f"1 fact, {_quoted(repeated[0])}, says from its other end what another says: it counts once."
+        yield f"1 fact, {_quote_fact(repeated[0])}, says from its other end what another says: it counts once."
     elif repeated:
-        facts = f"{len(repeated):,} facts, such as {_quoted(repeated[0])}"
+        facts = f"{len(repeated):,} facts, such as {_quote_fact(repeated[0])}"
         yield f"{facts}, say from their other end what others say: each counts once."
     if contradicted:
         inverted = next(fact for fact in contradicted if fact.turned_from is not None)
-        facts = f"{len(contradicted):,} facts contradict each other from their two ends, such as {_quoted(inverted)}"
+        facts = f"{len(contradicted):,} facts contradict each other from their two ends, such as {_quote_fact(inverted)}"
         yield f"{facts}; none is used: delete the wrong ones."
     if lost_partners:
         lose = (

@@ -31,7 +31,7 @@ class NounPhrase:
 
 
 @cache
-def _vocabulary() -> dict[str, NounPhrase]:
+def _noun_phrases() -> dict[str, NounPhrase]:
     return {
         name_key(row["name"]): NounPhrase(
             row["written"] or " ".join(filter(None, (row["article"], row["name"]))), row["number"] == "plural"
@@ -42,8 +42,8 @@ def _vocabulary() -> dict[str, NounPhrase]:
 
 @lru_cache(maxsize=1 << 17)
 def noun_phrase(name: str) -> NounPhrase:
-    """The noun phrase of a name, from the vocabulary if it is listed there."""
-    return _vocabulary().get(name_key(name)) or NounPhrase(name, is_plural(name))
+    """Looks up the noun phrase of a name in the vocabulary; a name that is not listed has no article."""
+    return _noun_phrases().get(name_key(name)) or NounPhrase(name, is_plural(name))
 
 
 def render_sentence(prototype: str, head: str, tail: str, prefix: str = "") -> str:
@@ -61,7 +61,7 @@ def render_sentence(prototype: str, head: str, tail: str, prefix: str = "") -> s
 
 @lru_cache(maxsize=1 << 12)
 def _format_string(prototype: str, x_is_plural: bool, y_is_plural: bool) -> str:
-    """A prototype as a format string with `%(X)s` and `%(Y)s`, whose verbs agree with the name before them."""
+    """Converts a prototype to a format string with `%(X)s` and `%(Y)s`, with verbs that agree with the name before them."""
     is_plural, subject = {"X": x_is_plural, "Y": y_is_plural}, "X"
     parts, end = [], 0
     for match in _SLOT_OR_VERB.finditer(prototype):
@@ -82,20 +82,20 @@ _AFTER_HEAD_NOUN = re.compile(
     r"induced|triggered|involving|affecting|that|which|nos)(?:\s|$)|(?<=difficulty)\s|(?<=trouble)\s",
     re.IGNORECASE,
 )
-"""The end of a head noun: "shortness of breath" is singular, "changes in vision" plural."""
+"""Text after a head noun: "shortness of breath" is singular, "changes in vision" plural."""
 
 _EXCEPTIONS = {
     name: frozenset(words.split())
     for name, words in yaml.safe_load(Path(__file__).with_name("number.yaml").read_text(encoding="utf-8")).items()
 }
-"""Words whose number their English or Latin ending does not tell."""
+"""Words whose number does not follow from their English or Latin ending."""
 
 _SINGULAR_ENDINGS = re.compile(r"(?:ss|us|is|os|monas|myces|oides|ans|dens|lens|rens|mens|[^aeo]ys)$")
 """As in tetanus, sclerosis, polyhydramnios, Pseudomonas, Actinomyces, acanthosis nigricans, delirium tremens, synophrys."""
 
 
 def is_plural(name: str) -> bool:
-    """Returns True if a verb after this name is plural: "scaly plaques are", but "diabetes is"."""
+    """Returns True if a name takes a plural verb: "scaly plaques are", but "diabetes is"."""
     bare = re.split(r"[(\[]", name, maxsplit=1)[0].rstrip()
     head_noun = _AFTER_HEAD_NOUN.split(bare, maxsplit=1)[0]
     first, *others = re.split(r"\s(?:and|&)\s|[,;/]\s?", head_noun)
@@ -143,9 +143,9 @@ _ORDINARY_WORD = re.compile(r"[A-Z](?=(?:[a-z]*|[a-z]+(?:-[a-z]+)+)(?:[\s,;:]|$)
 
 
 def scope_prefix(fact: Fact) -> str:
-    """The region and population of a fact as a prefix of its sentences: "In the United States, in pregnancy, ", or "".
+    """Region and population of a fact as a prefix of its sentences: "In the United States, in pregnancy, ", or "".
 
-    Affirmed and denied forms have the same prefix: a denial denies the statement, not its scope.
+    Affirmed and negated forms have the same prefix: the negation does not include the scope.
     """
     region = f"the {fact.region}" if _TAKES_THE.fullmatch(fact.region or "") else fact.region
     prefix = ", ".join(_with_preposition(text) for text in (region, fact.population) if text)
@@ -153,11 +153,11 @@ def scope_prefix(fact: Fact) -> str:
 
 
 def decapitalize(prototype: str) -> str:
-    """A prototype as it continues after a comma: an ordinary first word in lower case, a slot or name unchanged."""
+    """Puts the first word of a prototype in lower case, to continue after a comma; a slot or name stays unchanged."""
     return prototype[0].lower() + prototype[1:] if _ORDINARY_WORD.match(prototype) else prototype
 
 
 def _with_preposition(text: str) -> str:
-    """A place or group with its own preposition, or with "in"."""
+    """Puts "in" before a region or population without a preposition."""
     first, _, rest = text.partition(" ")
     return f"{first.lower()} {rest}" if rest and first.lower() in _PREPOSITIONS else f"in {text}"

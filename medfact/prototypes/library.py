@@ -18,13 +18,13 @@ from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merge_pools
 from medfact.prototypes.pool_files import read_pool, validate_pool
 
 ORIGIN = "origin"
-"""The pool of one plain statement per fact, not rephrased: the papers' baseline."""
+"""Name of the pool with one plain statement per fact, not rephrased: the papers' baseline."""
 
 BUILTIN_POOL = "medfact"
-"""The project's own pool. All other pools except MKJ's share its names of relations."""
+"""Name of the project's own pool. All other pools except MKJ's share its names of relations."""
 
 PLAIN = "plain"
-"""`words_of` a relation of `origin` without a template of the benchmark: it has the pool's own plain form."""
+"""Value of `words_of` for a relation of `origin` in the pool's own plain form, without a template of a benchmark."""
 
 
 def pool_names() -> list[str]:
@@ -44,12 +44,12 @@ def load_pool(name_or_file: str) -> Pool:
     Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if it does not exist.
     """
     if name_or_file == ORIGIN:
-        return origin_pool(_bundled(BUILTIN_POOL))
+        return origin_pool(_load_bundled_pool(BUILTIN_POOL))
     if name_or_file in bundled_pool_files():
-        return _bundled(name_or_file)
+        return _load_bundled_pool(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
-        return _user_pool(read_pool(path), path)
+        return _complete_user_pool(read_pool(path), path)
     if path.suffix.lower() == ".json" and path.is_file():
         return load_templates_pool(path)
     if path.is_file():
@@ -59,27 +59,27 @@ def load_pool(name_or_file: str) -> Pool:
 
 def parse_pool(path: Path, text: str) -> Pool:
     """Parses the text of a user's pool file before it is written. Raises PoolError."""
-    return _user_pool(read_pool(path, text), path)
+    return _complete_user_pool(read_pool(path, text), path)
 
 
-def _user_pool(pool: Pool, path: Path) -> Pool:
-    """A user's pool, with the other relations of the bundled pool that it extends."""
+def _complete_user_pool(pool: Pool, path: Path) -> Pool:
+    """Adds to a user's pool the missing relations of the bundled pool that it extends."""
     if pool.name in pool_names():
         raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
     pool = replace(pool, file=path.name)
     if not pool.extends:
         return pool
-    if pool.extends not in bundled_pool_files() or _bundled(pool.extends).forms != pool.forms:
-        same = [name for name in bundled_pool_files() if _bundled(name).forms == pool.forms]
+    if pool.extends not in bundled_pool_files() or _load_bundled_pool(pool.extends).forms != pool.forms:
+        same = [name for name in bundled_pool_files() if _load_bundled_pool(name).forms == pool.forms]
         hint = f"Pools with its forms are: {', '.join(same) or 'none'}."
         raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
-    extended = merge_pools(pool.name, [pool, _bundled(pool.extends)])
+    extended = merge_pools(pool.name, [pool, _load_bundled_pool(pool.extends)])
     metadata = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
     return _with_builtin_names(replace(extended, verbatim=False, **metadata))
 
 
 @cache
-def _bundled(name: str) -> Pool:
+def _load_bundled_pool(name: str) -> Pool:
     path = PROTOTYPES / f"{name}.yaml"
     # the fast parser, if the library has it: these files are the project's own, so they are trusted
     pool = validate_pool(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
@@ -89,7 +89,7 @@ def _bundled(name: str) -> Pool:
 
 
 def _with_translated_names(pool: Pool) -> Pool:
-    """The project's own pool, whose relations also have the names that tables in other languages give them."""
+    """Adds names of relations from tables in other languages to the project's own pool."""
 
     def further(relation: str, names: Iterable[str], *uses: str) -> list[str]:
         by_key = {name_key(name): name for words in relation_words(*uses).values() for name in words.get(relation, ())}
@@ -107,14 +107,14 @@ def _with_translated_names(pool: Pool) -> Pool:
 
 
 def _with_builtin_names(pool: Pool) -> Pool:
-    """A pool whose relations also have the names and inverses of the project's own pool, except names of other relations."""
+    """Adds the names and inverses of relations in the project's own pool, except names that the pool uses already."""
     taken = {name_key(name) for r in pool.relations.values() for name in (r.name, *r.aliases, *r.inverse)}
 
     def further(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name_key(name) not in taken)
 
     relations = dict(pool.relations)
-    for name, builtin in _bundled(BUILTIN_POOL).relations.items():
+    for name, builtin in _load_bundled_pool(BUILTIN_POOL).relations.items():
         if relation := relations.get(name):
             aliases, inverse = further(builtin.aliases), further(builtin.inverse)
             relations[name] = replace(relation, aliases=relation.aliases + aliases, inverse=relation.inverse + inverse)
@@ -130,7 +130,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
     for relation in pool.relations.values():
         names = {name_key(name) for name in (relation.name, *relation.aliases)}
         if not names & relation_keys and not any(
-            _bundled(bundled).canonical(name) for bundled in bundled_pool_files() for name in names
+            _load_bundled_pool(bundled).canonical(name) for bundled in bundled_pool_files() for name in names
         ):
             raise PoolError(
                 f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
@@ -139,7 +139,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
 
 
 def origin_pool(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
-    """The pool of one statement per fact: a benchmark's template for its relations, or the pool's plain form.
+    """Derives the pool with one statement per fact: a benchmark's template for its relations, else the pool's plain form.
 
     Args:
         templates: relation, as the facts write it → a sentence with [X] and [Y].
@@ -153,17 +153,17 @@ def origin_pool(pool: Pool, templates: Mapping[str, str] | None = None, source: 
     by_name = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     for name, (written, text) in by_name.items():
         plain = relations.get(name)
-        single = _relation_of_one_form(name, text, ORIGIN, (written, *(plain.aliases if plain else ())), source)
+        single = _single_form_relation(name, text, ORIGIN, (written, *(plain.aliases if plain else ())), source)
         relations[name] = replace(single, inverse=plain.inverse if plain else ())
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
 
 
-def _relation_of_one_form(
+def _single_form_relation(
     name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = ""
 ) -> RelationPrototypes:
-    """A relation with one sentence, in the form `none`."""
+    """Makes a relation with one sentence, in the form `none`."""
     return RelationPrototypes(name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, words_of=words_of)
 
 
@@ -183,7 +183,7 @@ def load_templates_pool(path: Path) -> Pool:
         notes=(),
         forms=("none",),
         operators=(),
-        relations={predicate: _relation_of_one_form(predicate, text, READY) for predicate, text in sentences.items()},
+        relations={predicate: _single_form_relation(predicate, text, READY) for predicate, text in sentences.items()},
         problems=tuple(f"{problem.file}, entry {problem.row}: {problem.message}." for problem in problems),
     )
 
@@ -193,12 +193,12 @@ Forms = Mapping[str, Mapping[str, str]]
 
 
 def mislabelled_forms(sentences: Forms, relations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The mislabelled forms of some relations, with the reasons.
+    """Relation → mislabelled form → the reason, for the sentences of a run.
 
     Sentences are compared by their text, so the pool's name and the run's date do not matter.
 
     Args:
-        sentences: of a run, by the pool's names of relations.
+        sentences: those of the run, by the pool's names of relations.
         relations: names as the facts write them; the keys of the result.
     """
     reasons: dict[str, dict[str, str]] = {}

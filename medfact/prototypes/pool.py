@@ -15,7 +15,7 @@ from medfact.prototypes.grammar import decapitalize, render_sentence, scope_pref
 from medfact.statements import Statement
 
 READY = "mkj"
-"""The pool of ready statements, which come with MKJ's data."""
+"""Name of the pool of ready statements, which are part of MKJ's data."""
 
 _SLOTS = re.compile(r"\[[XY]\]")
 _IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -23,7 +23,7 @@ _IN_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """The sentences of one relation, by variant key."""
+    """Prototypes of one relation: a sentence with slots for each variant."""
 
     name: str
     description: str
@@ -41,16 +41,16 @@ class RelationPrototypes:
     inverse: tuple[str, ...] = ()  # names of the inverse relation, such as "treats" of *therapeutic drugs*
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
-        """The sentences of the fact's strength, or those that assert no frequency."""
+        """The prototypes for a fact's strength, or those that assert no frequency."""
         return self.strengths.get(fact.strength or "", self.sentences)
 
-    def state(self, prototype: str, fact: Fact) -> str:
-        """Fills a prototype of this relation with a fact that has a tail; its region and population come first."""
+    def fill_prototype(self, prototype: str, fact: Fact) -> str:
+        """Fills a prototype with the head and tail of a fact; its region and population come first."""
         prefix = scope_prefix(fact)
         prototype = decapitalize(prototype) if prefix else prototype
         if self.grammar:
             return render_sentence(prototype, fact.head, fact.tail or "", prefix)
-        return prefix + fill(prototype, fact.head, fact.tail or "")
+        return prefix + fill_slots(prototype, fact.head, fact.tail or "")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Pool:
     verbatim: bool
     notes: tuple[str, ...]
     forms: tuple[str, ...]  # variants, in order
-    operators: tuple[tuple[str, str], ...]  # pairs (affirmed, denied) of words that negate a sentence
+    operators: tuple[tuple[str, str], ...]  # pairs (affirmed, negated) of words that negate a sentence
     relations: Mapping[str, RelationPrototypes]
     file: str = ""  # the name of the user's file; "" for the project's pools
     problems: tuple[str, ...] = ()  # unusable sentences, with the reason
@@ -84,11 +84,11 @@ class Pool:
         return {name_key(name): r.name for r in self.relations.values() for name in r.inverse}
 
     def canonical(self, relation: str) -> str | None:
-        """The pool's name of a relation or alias, in any case; None if it has no prototypes for it."""
+        """The pool's name of a relation or alias, ignoring case; None if the pool has no prototypes for it."""
         return next((self._names[key] for key in _relation_keys(relation) if key in self._names), None)
 
-    def inverted(self, relation: str) -> str | None:
-        """The pool's name of the inverse of a relation; None if it has none, or states the relation itself."""
+    def inverse_of(self, relation: str) -> str | None:
+        """The pool's name of the inverse of a relation; None if the pool has none, or has the relation itself."""
         if self.canonical(relation) is not None:
             return None
         return next((self._inverses[key] for key in _relation_keys(relation) if key in self._inverses), None)
@@ -97,20 +97,20 @@ class Pool:
         """Returns True if the pool has a sentence for a fact: a ready one, or its relation's prototypes."""
         return fact.fact_id in self.ready or self.canonical(fact.relation) is not None
 
-    def statable(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
-        """The facts all of whose names the pool can express: all facts, in English."""
+    def statable_facts(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        """Selects the facts whose head and tail have names in the pool's language: all facts, in English."""
         return tuple(facts)
 
     def unstated_note(self, facts: Sequence[Fact]) -> str:
-        """A note on the number of facts that the pool cannot state; "" in English."""
+        """Note on the number of facts without names in the pool's language; "" in English."""
         return ""
 
     def withheld_reason(self, relation: str) -> str | None:
-        """The reason, as a sentence, why the pool does not state a relation; None if it withholds no such relation."""
+        """The reason, as a sentence, why the pool withholds a relation; None if it does not."""
         return {name_key(name): reason for name, reason in self.withheld.items()}.get(name_key(relation))
 
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
-        """Every form of every fact that the pool can state, fact by fact, in the order of `forms`.
+        """Yields every form of every fact that the pool can state, fact by fact, in the order of `forms`.
 
         A fact with a ready sentence yields only that sentence, verbatim, with the pool `mkj` and the variant `none`.
         """
@@ -124,12 +124,12 @@ class Pool:
             relation = self.relations[name]
             sentences = relation.sentences_for(fact)
             for form in self.forms:
-                yield Statement(fact, relation.pool, form, relation.state(sentences[form], fact))
+                yield Statement(fact, relation.pool, form, relation.fill_prototype(sentences[form], fact))
 
 
 @lru_cache(maxsize=1 << 12)
 def _relation_keys(name: str) -> tuple[str, ...]:
-    """The lookup keys of a relation: of its name, and of the words of a name in camel case, such as "hasSymptom"."""
+    """Lookup keys of a relation: of its name, and of the words of a name in camel case, such as "hasSymptom"."""
     return tuple(dict.fromkeys((name_key(name), name_key(split_words(name)))))
 
 
@@ -138,8 +138,8 @@ def split_words(name: str) -> str:
     return _IN_CAMEL_CASE.sub(" ", name)
 
 
-def fill(prototype: str, head: str, tail: str) -> str:
-    """Fills both slots in one pass: a name may itself contain [X] or [Y]."""
+def fill_slots(prototype: str, head: str, tail: str) -> str:
+    """Fills [X] and [Y] of a prototype in one pass: a name may itself contain [X] or [Y]."""
     names = {"[X]": head, "[Y]": tail}
     return _SLOTS.sub(lambda slot: names[slot.group()], prototype)
 

@@ -32,46 +32,46 @@ def read_pool(path: Path, text: str | None = None) -> Pool:
     Args:
         text: the content of a file that does not exist yet.
     """
-    return validate_pool(path, _record(path, _text_of(path) if text is None else text))
+    return validate_pool(path, _parse_record(path, _read_text(path) if text is None else text))
 
 
 def validate_pool(path: Path, record: dict[str, Any]) -> Pool:
     """Validates a pool from a parsed file, by the rules of `read_pool`. Errors name the path."""
-    forms = _forms(path, record.get("forms"))
+    forms = _parse_forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
         if not isinstance(record.get(switch, False), bool):
             raise PoolError(f"{path.name}: `{switch}` is neither true nor false.", "Leave it out.")
-    name = _text(path, "name", record.get("name"), path.stem)
+    name = _parse_text(path, "name", record.get("name"), path.stem)
     entries = {str(relation): entry for relation, entry in record["relations"].items()}
     withheld = {relation: entry for relation, entry in entries.items() if isinstance(entry, dict) and "withheld" in entry}
     pool = Pool(
         name=name,
-        title=_text(path, "title", record.get("title"), path.stem),
-        source=_text(path, "source", record.get("source"), path.name),
+        title=_parse_text(path, "title", record.get("title"), path.stem),
+        source=_parse_text(path, "source", record.get("source"), path.name),
         verbatim=record.get("verbatim", False),
-        notes=_texts(path, "notes", record.get("notes")),
+        notes=_parse_texts(path, "notes", record.get("notes")),
         forms=forms,
-        operators=_operators(path, record.get("operators") or []),
+        operators=_parse_operators(path, record.get("operators") or []),
         relations={
-            r: replace(_relation(path, r, entry, forms, name), grammar=record.get("grammar", False))
+            r: replace(_parse_relation(path, r, entry, forms, name), grammar=record.get("grammar", False))
             for r, entry in entries.items()
             if r not in withheld
         },
         withheld={
-            alias: _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
+            alias: _parse_text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
             for relation, entry in withheld.items()
-            for alias in (relation, *_texts(path, "aliases", entry.get("aliases")))
+            for alias in (relation, *_parse_texts(path, "aliases", entry.get("aliases")))
         },
-        drafted_by=_text(path, "drafted_by", record.get("drafted_by"), ""),
-        accepted=_text(path, "accepted", record.get("accepted"), ""),
-        extends=_text(path, "extends", record.get("extends"), ""),
+        drafted_by=_parse_text(path, "drafted_by", record.get("drafted_by"), ""),
+        accepted=_parse_text(path, "accepted", record.get("accepted"), ""),
+        extends=_parse_text(path, "extends", record.get("extends"), ""),
     )
     _check_names(path, pool)
-    _check_denials(path, pool)
+    _check_negations(path, pool)
     return pool
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     if path.stat().st_size > MAX_FILE_BYTES:
         raise PoolError(f"{path.name} is larger than {MAX_FILE_BYTES >> 10} kB.", "Leave out relations that are not tested.")
     try:
@@ -80,7 +80,7 @@ def _text_of(path: Path) -> str:
         raise PoolError(f"{path.name}: it is not UTF-8 text.", "Save it as UTF-8.") from None
 
 
-def _record(path: Path, text: str) -> dict[str, Any]:
+def _parse_record(path: Path, text: str) -> dict[str, Any]:
     try:
         record = read_yaml(text)
     except InvalidYaml as error:
@@ -91,7 +91,7 @@ def _record(path: Path, text: str) -> dict[str, Any]:
     return record
 
 
-def _forms(path: Path, value: Any) -> tuple[str, ...]:
+def _parse_forms(path: Path, value: Any) -> tuple[str, ...]:
     forms = tuple(map(str, value)) if isinstance(value, list) else ()
     for form in forms or ("(none given)",):
         if form not in VARIANTS:
@@ -99,15 +99,15 @@ def _forms(path: Path, value: Any) -> tuple[str, ...]:
         if forms.count(form) > 1:
             raise PoolError(f"{path.name}: the form {form!r} occurs twice.", "Keep one of the two.")
     affirmed = {form for form in forms if not VARIANTS[form].negated}
-    without_denial = sorted(affirmed - {VARIANTS[form].form for form in forms if VARIANTS[form].negated})
-    if len(affirmed) > 1 and without_denial:
+    without_negation = sorted(affirmed - {VARIANTS[form].form for form in forms if VARIANTS[form].negated})
+    if len(affirmed) > 1 and without_negation:
         raise PoolError(
-            f"{path.name}: the form {without_denial[0]!r} has no form that denies it.", "Add it to `forms`, with sentences."
+            f"{path.name}: the form {without_negation[0]!r} has no form that denies it.", "Add it to `forms`, with sentences."
         )
     return forms
 
 
-def _text(path: Path, field: str, value: Any, default: str) -> str:
+def _parse_text(path: Path, field: str, value: Any, default: str) -> str:
     if value is None or value == "":
         return default
     if not isinstance(value, str) or len(value) > MAX_TEXT:
@@ -115,8 +115,8 @@ def _text(path: Path, field: str, value: Any, default: str) -> str:
     return value
 
 
-def _texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
-    """A list of texts; a single text counts as a list of one."""
+def _parse_texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
+    """Validates a list of texts; a single text counts as a list of one."""
     texts = [] if value is None else value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) and len(text) <= MAX_NOTE for text in texts):
         raise PoolError(
@@ -126,16 +126,16 @@ def _texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
+def _parse_operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
     for pair in value if isinstance(value, list) else [value]:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
             raise PoolError(
                 f"{path.name}: `operators` has an entry that is not a pair of texts.", 'Write each as [" is ", " is not "].'
             )
-    return tuple((affirmed, denied) for affirmed, denied in value)
+    return tuple((affirmed, negated) for affirmed, negated in value)
 
 
-def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
+def _parse_relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
     if not isinstance(entry, dict):
         raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
     if len(name) > MAX_TEXT:
@@ -145,65 +145,65 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
         raise PoolError(f"{path.name}, relation {name!r}: `strengths` has no names.", "Write a strength, then its sentences.")
     return RelationPrototypes(
         name=name,
-        description=_text(path, "description", entry.get("description"), name),
-        head=_text(path, "head", entry.get("head"), "head"),
-        tail=_text(path, "tail", entry.get("tail"), "tail"),
-        aliases=_texts(path, "aliases", entry.get("aliases")),
-        inverse=_texts(path, "inverse", entry.get("inverse")),
-        sentences=_sentences(path, name, entry.get("sentences"), forms),
-        strengths={str(s): _sentences(path, f"{name} ({s})", of_strength, forms) for s, of_strength in strengths.items()},
+        description=_parse_text(path, "description", entry.get("description"), name),
+        head=_parse_text(path, "head", entry.get("head"), "head"),
+        tail=_parse_text(path, "tail", entry.get("tail"), "tail"),
+        aliases=_parse_texts(path, "aliases", entry.get("aliases")),
+        inverse=_parse_texts(path, "inverse", entry.get("inverse")),
+        sentences=_parse_sentences(path, name, entry.get("sentences"), forms),
+        strengths={str(s): _parse_sentences(path, f"{name} ({s})", of_strength, forms) for s, of_strength in strengths.items()},
         pool=pool,
-        defects=_texts(path, "defects", entry.get("defects")),
-        mislabelled=_mislabelled(path, name, entry.get("mislabelled"), forms),
+        defects=_parse_texts(path, "defects", entry.get("defects")),
+        mislabelled=_parse_mislabelled(path, name, entry.get("mislabelled"), forms),
     )
 
 
-def _mislabelled(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
-    """Form → the reason why its label does not follow from the fact."""
+def _parse_mislabelled(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
+    """Validates `mislabelled`: form → the reason why its label does not follow from the fact."""
     by_form = value or {}
     if not isinstance(by_form, dict) or not set(by_form) <= set(forms):
         raise PoolError(
             f"{path.name}, relation {relation!r}: `mislabelled` names no forms of the pool.", "Write a form, then why."
         )
-    return {form: _text(path, f"mislabelled of {relation!r}", reason, "") for form, reason in by_form.items()}
+    return {form: _parse_text(path, f"mislabelled of {relation!r}", reason, "") for form, reason in by_form.items()}
 
 
-def _sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
+def _parse_sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
     by_form = value if isinstance(value, dict) else {}
-    sentences = {form: _sentence(_place(path, relation, form), by_form.get(form)) for form in forms}
+    sentences = {form: _validate_sentence(_location(path, relation, form), by_form.get(form)) for form in forms}
     extra = sorted(set(map(str, by_form)) - set(forms))
     if extra:
-        raise PoolError(f"{_place(path, relation, extra[0])}: it is not among the pool's forms.")
+        raise PoolError(f"{_location(path, relation, extra[0])}: it is not among the pool's forms.")
     return sentences
 
 
-def _place(path: Path, relation: str, form: str) -> str:
+def _location(path: Path, relation: str, form: str) -> str:
     return f"{path.name}, relation {relation!r}, form {form!r}"
 
 
 def sentence_problem(text: str) -> str | None:
-    """The rule that a text breaks as a prototype; None if it is valid."""
+    """The first rule of prototypes that a text breaks, as a sentence; None if it is valid."""
     try:
-        _sentence("", text)
+        _validate_sentence("", text)
     except PoolError as error:
         return error.problem.removeprefix(": ")
     return None
 
 
-def _sentence(place: str, value: Any) -> str:
+def _validate_sentence(location: str, value: Any) -> str:
     """Validates a sentence; returns it with single spaces."""
     if value is not None and not isinstance(value, str):
-        raise PoolError(f"{place}: the sentence is not text.", "Write it in quotation marks.")
+        raise PoolError(f"{location}: the sentence is not text.", "Write it in quotation marks.")
     sentence = " ".join((value or "").split())
     if not sentence:
-        raise PoolError(f"{place}: the sentence is missing.", "Write one.")
+        raise PoolError(f"{location}: the sentence is missing.", "Write one.")
     for slot in ("[X]", "[Y]"):
         if sentence.count(slot) != 1:
-            raise PoolError(f"{place}: {slot} occurs {sentence.count(slot)} times.", "Each slot must occur once.")
+            raise PoolError(f"{location}: {slot} occurs {sentence.count(slot)} times.", "Each slot must occur once.")
     if other := _OTHER_SLOT.search(sentence):
-        raise PoolError(f"{place}: nothing fills {other.group()}.", "The slots are [X] and [Y].")
+        raise PoolError(f"{location}: nothing fills {other.group()}.", "The slots are [X] and [Y].")
     if len(sentence) > MAX_TEXT:
-        raise PoolError(f"{place}: the sentence is longer than {MAX_TEXT:,} characters.", "Shorten it.")
+        raise PoolError(f"{location}: the sentence is longer than {MAX_TEXT:,} characters.", "Shorten it.")
     return sentence
 
 
@@ -212,27 +212,29 @@ def _check_names(path: Path, pool: Pool) -> None:
     owners: dict[str, tuple[str, bool]] = {}
     for relation in pool.relations.values():
         names = [(name, False) for name in (relation.name, *relation.aliases)] + [(name, True) for name in relation.inverse]
-        for name, turned in names:
-            other = owners.setdefault(name_key(name), (relation.name, turned))
-            place = _place(path, relation.name, pool.forms[0])
+        for name, is_inverse in names:
+            other = owners.setdefault(name_key(name), (relation.name, is_inverse))
+            location = _location(path, relation.name, pool.forms[0])
             if other[0] != relation.name:
-                raise PoolError(f"{place}: the name {name!r} also belongs to {other[0]!r}.", "Give each name to one relation.")
-            if other[1] is not turned:
-                raise PoolError(f"{place}: {name!r} is a name of the relation and of its inverse.", "Take one of them out.")
+                raise PoolError(
+                    f"{location}: the name {name!r} also belongs to {other[0]!r}.", "Give each name to one relation."
+                )
+            if other[1] is not is_inverse:
+                raise PoolError(f"{location}: {name!r} is a name of the relation and of its inverse.", "Take one of them out.")
 
 
-def _check_denials(path: Path, pool: Pool) -> None:
+def _check_negations(path: Path, pool: Pool) -> None:
     """Raises PoolError if a negated sentence equals the affirmed one, or differs by more than one operator of negation."""
     for relation in pool.relations.values():
         for sentences in (relation.sentences, *relation.strengths.values()):
             for form in (form for form in pool.forms if VARIANTS[form].negated):
-                place, affirmed_form = _place(path, relation.name, form), VARIANTS[form].form
-                affirmed, denied = sentences.get(affirmed_form), sentences[form]
+                location, affirmed_form = _location(path, relation.name, form), VARIANTS[form].form
+                affirmed, negated = sentences.get(affirmed_form), sentences[form]
                 if affirmed is None and pool.operators:
-                    raise PoolError(f"{place}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
-                if affirmed is not None and (problem := negation_problem(affirmed, denied, pool.operators)):
-                    hint = "Deny it." if denied == affirmed else "Change one operator only, and list it under `operators`."
-                    raise PoolError(f"{place}: {problem.format(f'the form {affirmed_form!r}')}", hint)
+                    raise PoolError(f"{location}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
+                if affirmed is not None and (problem := negation_problem(affirmed, negated, pool.operators)):
+                    hint = "Deny it." if negated == affirmed else "Change one operator only, and list it under `operators`."
+                    raise PoolError(f"{location}: {problem.format(f'the form {affirmed_form!r}')}", hint)
 
 
 def problems_by_form(
@@ -241,7 +243,7 @@ def problems_by_form(
     operators: Sequence[tuple[str, str]],
     rule: Callable[[str, str], str | None],
 ) -> dict[str, str]:
-    """Form → the first rule that its sentence breaks; valid forms are absent.
+    """Form → the first rule that its sentence breaks, as a sentence; valid forms are absent.
 
     Args:
         operators: as in `negation_problem`.
@@ -252,22 +254,22 @@ def problems_by_form(
     for form in forms:
         text = sentences.get(form, "")
         affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
-        denial = negation_problem(affirmed, text, operators) if affirmed else None
-        problem = sentence_problem(text) or (denial and denial.format("the affirmed sentence")) or rule(form, text)
+        negation = negation_problem(affirmed, text, operators) if affirmed else None
+        problem = sentence_problem(text) or (negation and negation.format("the affirmed sentence")) or rule(form, text)
         if problem or text.casefold() in seen:
             problems[form] = problem or "it is the same as another of its sentences."
         seen.add(text.casefold())
     return problems
 
 
-def negation_problem(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:
+def negation_problem(affirmed: str, negated: str, operators: Sequence[tuple[str, str]]) -> str | None:
     """The reason why a sentence is not a valid negation of another; None if it is.
 
     A negation differs from the affirmed sentence, for which the reason has a placeholder {}. If there are operators of
     negation, it differs by exactly one of them.
     """
-    if denied == affirmed:
+    if negated == affirmed:
         return "it says the same as {}."
-    if operators and denied not in {affirmed.replace(yes, no, 1) for yes, no in operators if yes in affirmed}:
+    if operators and negated not in {affirmed.replace(yes, no, 1) for yes, no in operators if yes in affirmed}:
         return "it differs from {} by more than the negation."
     return None

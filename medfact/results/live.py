@@ -297,7 +297,7 @@ class Reports:
             except Exception as error:
                 if not isinstance(error, (StoreError, UnknownName)):  # it was deleted meanwhile
                     _log.exception("The figures of run %s failed.", run)
-                if not (isinstance(error, StoreError) and error.may_pass):
+                if not (isinstance(error, StoreError) and error.is_transient):
                     with self._lock:  # whoever looks next is told
                         self._made.pop(run, None)
             finally:

@@ -5,10 +5,10 @@ from medfact.retrieval.index import (
     RETRIEVERS,
     SPARSE,
     MentionIndex,
-    Ranked,
+    RankedPassage,
     Retriever,
     open_dense,
     open_sparse,
 )
 
-__all__ = ["DENSE", "RETRIEVERS", "SPARSE", "MentionIndex", "Ranked", "Retriever", "open_dense", "open_sparse"]
+__all__ = ["DENSE", "RETRIEVERS", "SPARSE", "MentionIndex", "RankedPassage", "Retriever", "open_dense", "open_sparse"]

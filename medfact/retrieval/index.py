@@ -49,15 +49,15 @@ _QUERIES_PER_BATCH = 64
 Scores = np.ndarray[Any, np.dtype[np.float32]]
 
 
-class Ranked(NamedTuple):
+class RankedPassage(NamedTuple):
     """A ranked passage: its index in the corpus, from 0, and its score: BM25, or a cosine from −1 to 1."""
 
     passage: int
     score: float
 
 
-def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float = -np.inf) -> tuple[Ranked, ...]:
-    """The k passages with the highest scores over `above`, best first; ties keep the order of the corpus.
+def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float = -np.inf) -> tuple[RankedPassage, ...]:
+    """Ranks the k passages with the highest scores above a threshold, best first; ties keep the order of the corpus.
 
     Args:
         scores: one per passage.
@@ -72,11 +72,11 @@ def top_k(scores: Scores, k: int, excluded: Collection[int] = (), above: float =
     threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
     candidates = np.flatnonzero((scores >= threshold) & (scores > above))
     order = candidates[np.argsort(-scores[candidates], kind="stable")][:k]
-    return tuple(Ranked(int(index), float(scores[index])) for index in order if scores[index] > -np.inf)
+    return tuple(RankedPassage(int(index), float(scores[index])) for index in order if scores[index] > -np.inf)
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text, normalized for case, accents, hyphens, and British or American spelling."""
+    """Splits a text into words, normalized for case, accents, hyphens, and British or American spelling."""
     return _WORD.findall(fold_text(text))
 
 
@@ -118,8 +118,8 @@ class SparseIndex:
 
     def rank(
         self, queries: Iterable[str], k: int, excluded: Sequence[Collection[int]] | None = None
-    ) -> Iterator[tuple[Ranked, ...]]:
-        """Ranks at most k passages for each query; all of them share a word with it.
+    ) -> Iterator[tuple[RankedPassage, ...]]:
+        """Ranks at most k passages that share a word with the query, for each query.
 
         Args:
             excluded: for each query, passages that are never returned.
@@ -133,7 +133,7 @@ class SparseIndex:
 
 
 class DenseIndex:
-    """The vectors of all passages, and the encoder of the queries (Reimers and Gurevych 2019)."""
+    """An index of passage vectors, ranked by cosine with the encoded query (Reimers and Gurevych 2019)."""
 
     def __init__(self, vectors: Vectors, encoder: Encoder) -> None:
         self._vectors, self._encoder = vectors, encoder
@@ -155,12 +155,12 @@ class DenseIndex:
 
     @classmethod
     def open(cls, file: Path, encoder: Encoder) -> DenseIndex:
-        """Opens saved vectors; they stay on disk until they are read."""
+        """Opens the saved vectors of an index; they stay on disk until they are read."""
         return cls(np.load(file, mmap_mode="r"), encoder)
 
     def rank(
         self, queries: Sequence[str], k: int, excluded: Sequence[Collection[int]] | None = None
-    ) -> Iterator[tuple[Ranked, ...]]:
+    ) -> Iterator[tuple[RankedPassage, ...]]:
         """Ranks the k passages with the highest cosines for each query. excluded: for each query, passages never returned."""
         for start in range(0, len(queries), _QUERIES_PER_BATCH):
             batch = self._encoder.queries(queries[start : start + _QUERIES_PER_BATCH])
@@ -174,11 +174,11 @@ Retriever = SparseIndex | DenseIndex
 def open_sparse(passages: Sequence[str], folder: Path) -> SparseIndex:
     """Opens the BM25 index of a corpus; builds it first if it is not in the folder. Raises Mistake for an empty corpus."""
     key = digest(_FORMAT, SPARSE, digest(*passages))
-    return SparseIndex.open(_cached(passages, folder / key, lambda path: SparseIndex.build(passages).save(path)))
+    return SparseIndex.open(_cached_folder(passages, folder / key, lambda path: SparseIndex.build(passages).save(path)))
 
 
 def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, report: Callable[[str], None]) -> DenseIndex:
-    """Opens the vectors of a corpus; encodes them first if they are not in the folder.
+    """Opens the vector index of a corpus; encodes it first if it is not in the folder.
 
     Args:
         report: receives the progress as sentences.
@@ -186,23 +186,23 @@ def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, report: 
     Raises Mistake for an empty corpus, ModelError if the encoder fails.
     """
     key = digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
-    path = _cached(passages, folder / key, lambda path: DenseIndex.build(passages, encoder, path / _VECTORS, report))
+    path = _cached_folder(passages, folder / key, lambda path: DenseIndex.build(passages, encoder, path / _VECTORS, report))
     return DenseIndex.open(path / _VECTORS, encoder)
 
 
-def _cached(passages: Sequence[str], path: Path, build: Callable[[Path], object]) -> Path:
-    """The folder of a corpus's index, built if it is missing, and marked as used."""
+def _cached_folder(passages: Sequence[str], path: Path, build: Callable[[Path], object]) -> Path:
+    """Returns the folder of a corpus's index, builds it if it is missing, and marks it as recently used."""
     if not passages:
         raise Mistake("The corpus holds no passage.", "Choose documents with text in them.")
     if not path.is_dir():
-        _build(path, build)
+        _build_atomically(path, build)
     with contextlib.suppress(OSError):
         os.utime(path)
     return path
 
 
-def _build(path: Path, build: Callable[[Path], object]) -> None:
-    """Builds an index in a temporary folder and renames that, so that no incomplete index is ever opened."""
+def _build_atomically(path: Path, build: Callable[[Path], object]) -> None:
+    """Builds an index in a temporary folder, renames the folder, and evicts the least recently used indices."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix="building-"))
     try:
@@ -220,7 +220,7 @@ def _build(path: Path, build: Callable[[Path], object]) -> None:
 
 
 class MentionIndex:
-    """Finds the passages that mention a name: whole words, normalized for case, hyphens, accents and spelling.
+    """An index of the passages that mention a name: whole words, normalized for case, hyphens, accents and spelling.
 
     It keeps a normalized copy of the corpus in memory.
     """
@@ -233,18 +233,18 @@ class MentionIndex:
             self._starts.append(end)
             end += len(text) + 1
         self._text = "\n".join(texts)
-        self._passages_with = lru_cache(maxsize=4096)(self._search)
+        self._passages_with = lru_cache(maxsize=4096)(self._search_text)
 
     def passages_with(self, names: Iterable[str]) -> frozenset[int]:
-        """The indices, from 0, of the passages that mention any of these names."""
+        """Indices, from 0, of the passages that mention any of these names."""
         words = {_spaced_words(core_name(name)) for name in names}
         return frozenset().union(*(self._passages_with(name) for name in words if name.strip()))
 
     def passages_with_both(self, names: Iterable[str], others: Iterable[str]) -> frozenset[int]:
-        """The indices of the passages that mention any name of each group."""
+        """Indices of the passages that mention a name of each of two groups."""
         return self.passages_with(names) & self.passages_with(others)
 
-    def _search(self, words: str) -> frozenset[int]:
+    def _search_text(self, words: str) -> frozenset[int]:
         indices: set[int] = set()
         position = self._text.find(words)
         while position >= 0:
@@ -255,5 +255,5 @@ class MentionIndex:
 
 
 def _spaced_words(text: str) -> str:
-    """The words of a text with one space around each."""
+    """Normalizes a text to words with one space around each."""
     return f" {_SEPARATORS.sub(' ', fold_text(text)).strip()} "

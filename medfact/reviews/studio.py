@@ -15,7 +15,7 @@ from medfact.errors import Mistake
 from medfact.facts import Fact, name_key
 from medfact.languages import Language, load_language
 from medfact.languages.language import pool_file
-from medfact.prototypes import Pool, RelationPrototypes, fill, load_pool, pool_names
+from medfact.prototypes import Pool, RelationPrototypes, fill_slots, load_pool, pool_names
 from medfact.prototypes.grammar import render_sentence
 from medfact.prototypes.pool_files import MAX_FILE_BYTES
 from medfact.statements import IMPLICATIONS, VARIANTS
@@ -88,7 +88,7 @@ def filled(base: Pool, text: str, head: str, tail: str) -> str:
     """A sentence about two names, as the pool would state it; "" unless it has both slots once."""
     if text.count("[X]") != 1 or text.count("[Y]") != 1:
         return ""
-    return (render_sentence if _has_grammar(base) else fill)(text, head, tail)
+    return (render_sentence if _has_grammar(base) else fill_slots)(text, head, tail)
 
 
 def _has_grammar(base: Pool) -> bool:
@@ -302,7 +302,7 @@ class PoolOfLanguage(EditablePool):
 
     def filled(self, text: str, fact: Fact) -> str:
         once = text.count("[X]") == 1 == text.count("[Y]")
-        return self.of.pool.blank.state(text, fact) if once and not self.of.pool.problem_of_marks(text) else ""
+        return self.of.pool.blank.fill_prototype(text, fact) if once and not self.of.pool.problem_of_marks(text) else ""
 
     def problems(self, relation: EditedRelation) -> dict[str, str]:
         return in_what_changed(relation, self.of.pool.problems_of(relation.sentences))

@@ -96,7 +96,7 @@ def corpus_of(spec: RunSpec, collection: Collection, limits: Limits = OWN) -> Co
     Raises FactsError where the documents cannot be read.
     """
     if spec.corpus is not None:
-        path = Path(spec.trusted("corpus"))
+        path = Path(spec.trusted_value("corpus"))
         return Corpus(path.name, read_documents(path, spec.corpus_column, limits), collection.known)
     facts_of: dict[str, list[Fact]] = {}
     pool = pool_of(spec, collection)
@@ -116,4 +116,4 @@ def _plain(fact: Fact, pool: Pool, pools: Sequence[str]) -> str:
     if "mkj" in pools or name is None:
         return scope_prefix(fact) + " ".join((fact.head, fact.relation, fact.tail or ""))
     relation = pool.relations[name]
-    return relation.state(relation.sentences_for(fact)[pool.forms[0]], fact)
+    return relation.fill_prototype(relation.sentences_for(fact)[pool.forms[0]], fact)

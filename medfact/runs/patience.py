@@ -52,7 +52,11 @@ class PatientStore:
                 try:
                     return work(*arguments, **options)
                 except StoreError as error:
-                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.database.patience_seconds:
+                    if (
+                        not error.is_transient
+                        or self._stopped()
+                        or time.monotonic() - begun > self.hasty.database.patience_seconds
+                    ):
                         raise
                     _log.debug("The database is away; the same is tried again.", exc_info=True)
                     time.sleep(AGAIN_SECONDS)

@@ -15,13 +15,13 @@ from medfact.answers.prompts import WITH_DOCUMENTS
 from medfact.assets import ENGLISH, language_names
 from medfact.datasets import NOTHING_DECIDED, Collection, Held, PartnerDecisions, Selection, load, load_bundled, select
 from medfact.datasets.sources import has_source
-from medfact.errors import MedfactError, Mistake, NoSentences, UnknownName
+from medfact.errors import MedfactError, Mistake, NoPrototypes, UnknownName
 from medfact.facts import Fact, name_key
 from medfact.languages import PoolInLanguage, language_of
 from medfact.models import Aside, provider_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, RelationPrototypes, check_relations, orient_facts, pool_names
-from medfact.prototypes.nearest import nearest_hint
+from medfact.prototypes.nearest import relation_hint
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import mixed_note, pool_of, protocol_of
@@ -101,8 +101,8 @@ def _stated_by(pool: Pool, selection: Selection, note: str) -> Selection:
     """The selection without pairs that the pool has no words for, and a note on them: every language draws the same facts."""
     return replace(
         selection,
-        test=pool.statable(selection.test),
-        shots=pool.statable(selection.shots),
+        test=pool.statable_facts(selection.test),
+        shots=pool.statable_facts(selection.shots),
         notes=(*selection.notes, *filter(None, [note, pool.unstated_note(selection.test)])),
     )
 
@@ -206,7 +206,7 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
     none = "No fact" if len(facts) < 2 else f"None of the {len(facts):,} facts"
     problem = " ".join([f"{none} of {collection.name} can be asked yet.", *selection.notes[:MOST_NOTES]])
     if unknown := [fact for fact in facts if pool.canonical(fact.relation) is None]:
-        return NoSentences(problem, nearest_hint(pool, [fact for fact in unknown if fact.relation == unknown[0].relation]))
+        return NoPrototypes(problem, relation_hint(pool, [fact for fact in unknown if fact.relation == unknown[0].relation]))
     hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
     return Mistake(problem, hint)
 
@@ -232,7 +232,7 @@ def _demonstrations(
     spec: RunSpec, pool: Pool, asked: Sequence[Asked], kept_aside: Sequence[Fact], collection: Collection
 ) -> Groups:
     if spec.demonstrations:
-        return read_groups(Path(spec.trusted("demonstrations")), pool, {planned.shots_of for planned in asked})
+        return read_groups(Path(spec.trusted_value("demonstrations")), pool, {planned.shots_of for planned in asked})
     shots = shot_count(spec)
     if not shots:
         return {}

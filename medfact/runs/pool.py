@@ -71,11 +71,11 @@ def _pool_of_prototypes(spec: RunSpec) -> Pool:
     if spec.asked_in != ENGLISH:
         return load_language(spec.asked_in).pool
     if spec.pool not in (None, ORIGIN, READY):
-        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.trusted("pool"))), spec)
+        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.trusted_value("pool"))), spec)
     protocol = protocol_of(spec)
     names = (READY,) if spec.pool == READY else protocol.pools
     pools = [load_pool(name) for name in names]
-    own = mkj.find_templates(Path(spec.trusted("facts"))) if spec.facts and READY in names else None
+    own = mkj.find_templates(Path(spec.trusted_value("facts"))) if spec.facts and READY in names else None
     if own:
         pools = [load_templates_pool(own), replace(pools[0], notes=())]
     pool = merge_pools(spec.pool or protocol.name, pools)
@@ -95,7 +95,7 @@ def _accepted(pool: Pool, spec: RunSpec) -> Pool:
 
 
 def _origin(spec: RunSpec, pool: Pool) -> Pool:
-    templates, facts = spec.trusted("templates"), spec.trusted("facts")
+    templates, facts = spec.trusted_value("templates"), spec.trusted_value("facts")
     file = Path(templates) if templates else medlama.find_templates(Path(facts)) if facts else None
     if file is None:
         return origin_pool(pool)

@@ -90,8 +90,8 @@ def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:
     if spec.retrieval == SPARSE:
         return open_sparse(corpus.texts, folder)
     for name in ("encoder_url", "service") if contacts_encoder(spec) else ():
-        spec.trusted(name)
-    encoder = load_encoder(spec.trusted("encoder"), encoder_settings(spec))
+        spec.trusted_value(name)
+    encoder = load_encoder(spec.trusted_value("encoder"), encoder_settings(spec))
     return open_dense(corpus.texts, folder, encoder, tell)
 
 

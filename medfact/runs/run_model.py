@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from medfact.errors import Mistake
-from medfact.extras import named_if_missing
-from medfact.limits import acting_for, is_restricted
+from medfact.extras import not_installed_errors
+from medfact.limits import acting_as_host, is_restricted
 from medfact.models import Model, check_spec, provider_of
 from medfact.models.providers import Monitor
 from medfact.runs.events import Loading
@@ -81,7 +81,7 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
 
     def run() -> None:
         try:
-            with named_if_missing(), acting_for(host=for_host):
+            with not_installed_errors(), acting_as_host(is_host=for_host):
                 ended.set_result(work(lambda step: steps.put(Loading(step))))
         except BaseException as error:
             ended.set_exception(error)

@@ -140,13 +140,13 @@ class Database:
         except SQLAlchemyError as error:
             cause = _cause(error)
             is_full = self._has_full_disk(cause)
-            may_pass = not is_full and _may_pass(error, cause)
+            is_transient = not is_full and _may_pass(error, cause)
             if is_full:
                 cause = f"its disk is full ({cause})"
             hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self.engine.dialect.name])
             public = next((said for word, said in _PUBLIC.items() if word in cause and self.file is not None), "")
             problem = f"The database {without_password(self.url)} cannot be used: {cause}."
-            raise StoreError(problem, hint, public, may_pass) from error
+            raise StoreError(problem, hint, public, is_transient) from error
 
     def _has_full_disk(self, cause: str) -> bool:
         """Whether a full disk explains that a file cannot be read, written or opened."""

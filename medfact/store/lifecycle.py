@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
-from medfact.log_setup import masked
+from medfact.log_setup import mask_private_text
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.disk import erase_runs
@@ -95,7 +95,7 @@ class Lifecycle(Lookup):
             update = update.values(state=state, reason=reason, changed=schema.runs.c.changed + 1, **values)
             if connection.execute(update).rowcount:
                 add_event(connection, run, state, reason)
-                _log.info("Run %s is %s.%s", run, state, masked(f" {reason}") if reason else "")
+                _log.info("Run %s is %s.%s", run, state, mask_private_text(f" {reason}") if reason else "")
 
     def describe(self, run: str, *, name: str | None, note: str | None) -> None:
         """Sets a run's name and note; empty ones remove them."""

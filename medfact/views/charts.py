@@ -1,4 +1,4 @@
-"""Figures of blocks as SVG, without a script: for reports that open offline and print."""
+"""Static SVG figures of blocks, for reports that are opened offline or printed."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _CURVE_LEFT, _CURVE_TOP, _CURVE_WIDTH, _CURVE_HEIGHT = 60, 12, 620, 220
 
 
 def svg(block: Block) -> Markup:
-    """The figure of a block; empty if the block has nothing to draw."""
+    """Renders the figure of a block as SVG; "" if the block has nothing to draw."""
     if isinstance(block, Shares):
-        return _dots(block) if block.is_drawn else Markup()
+        return _dot_plot(block) if block.is_drawn else Markup()
     if isinstance(block, Square):
-        return Markup().join(_square(block, name, panel) for name, panel in block.panels.items() if panel.points)
-    return _curve(block) if isinstance(block, Curve) and block.is_drawn else Markup()
+        return Markup().join(_square_plot(block, name, panel) for name, panel in block.panels.items() if panel.points)
+    return _line_chart(block) if isinstance(block, Curve) and block.is_drawn else Markup()
 
 
 def _colour(index: int) -> str:
@@ -44,8 +44,8 @@ def _colour(index: int) -> str:
 # ------------------------------------------------------------------------------------------------ shares, differences
 
 
-class Mark(NamedTuple):
-    """A point with its interval, in pixels, and a title with its numbers."""
+class PlotMark(NamedTuple):
+    """A plotted point with its interval, in pixels, and a tooltip with its numbers."""
 
     x: float
     y: float
@@ -56,9 +56,9 @@ class Mark(NamedTuple):
     title: str
 
 
-def _dots(block: Shares) -> Markup:
+def _dot_plot(block: Shares) -> Markup:
     limit, names = _axis_limit(block), block.heads
-    marks: list[Mark] = []
+    marks: list[PlotMark] = []
     labels: list[tuple[list[str], float]] = []
     y = float(_TOP)
     for row in block.rows:
@@ -67,7 +67,7 @@ def _dots(block: Shares) -> Markup:
             y += _ROW
             cell = row.cells.get(name)
             if cell is not None and cell.known:
-                marks.append(_mark(f"{name}, {' '.join(row.name.split())}", cell, y - _ROW / 2, index, limit))
+                marks.append(_plot_mark(f"{name}, {' '.join(row.name.split())}", cell, y - _ROW / 2, index, limit))
         y = max(y, start + _ROW * len(lines))
         labels.append((lines, (start + y - _ROW * (len(lines) - 1)) / 2))
         y += 8
@@ -77,7 +77,7 @@ def _dots(block: Shares) -> Markup:
 
 
 def _axis_limit(block: Shares) -> float | None:
-    """The end of a symmetric axis of differences, a multiple of 5 points; None for shares."""
+    """Upper limit of a symmetric axis of differences, a multiple of 5 percentage points; None for shares."""
     if not isinstance(block, Differences):
         return None
     cells = (cell for row in block.rows for cell in row.cells.values())
@@ -92,8 +92,8 @@ def _ticks(limit: float | None) -> list[tuple[float, str]]:
     return [(x, points(value).removesuffix(".0") if value else "0") for x, value in values]
 
 
-def _mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> Mark:
-    """The mark of a cell; `limit` is the end of an axis of differences."""
+def _plot_mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> PlotMark:
+    """Makes the mark of a cell. limit: of the axis, as in `_axis_limit`."""
 
     def x(value: float | None) -> float | None:
         if value is None:
@@ -103,7 +103,7 @@ def _mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> 
     value, low, high, _ = cell.known or (0.0, None, None, 0)
     size = f"{points(value or 0.0)} points" if limit else f"{value:.1%}"
     bounds = bounds_in_points(low, high) if limit else interval(cell.known) if cell.known else NO_VALUE
-    return Mark(
+    return PlotMark(
         x(value) or _LEFT,
         y,
         x(low),
@@ -117,8 +117,8 @@ def _mark(label: str, cell: Cell, y: float, index: int, limit: float | None) -> 
 # ------------------------------------------------------------------------------------------------ squares
 
 
-def _square(block: Square, name: str, panel: Panel) -> Markup:
-    """The square of one run; the area of a point is proportional to its number of statements."""
+def _square_plot(block: Square, name: str, panel: Panel) -> Markup:
+    """Renders the square plot of one run; the area of a point is proportional to its number of statements."""
     max_n = max(point.n for point in panel.points)
     marks = [
         (*_pixels(point.x, point.y), round(1.5 + (5 if block.curve else 6) * (point.n / max_n) ** 0.5, 1), point.words)
@@ -140,15 +140,15 @@ def _square(block: Square, name: str, panel: Panel) -> Markup:
 
 
 def _pixels(x: float, y: float) -> tuple[float, float]:
-    """The pixels of a point of a square whose coordinates are shares."""
+    """Converts a point of a square plot from shares to pixels."""
     return round(_MARGIN + _SIDE * x, 1), round(_MARGIN / 2 + _SIDE * (1 - y), 1)
 
 
 # ------------------------------------------------------------------------------------------------ curves
 
 
-class _Scale(NamedTuple):
-    """The scales of a curve, from counts and shares to pixels."""
+class _CurveScale(NamedTuple):
+    """Converts counts (x) and shares (y) of a line chart to pixels."""
 
     end: float
     min_share: float
@@ -163,11 +163,11 @@ class _Scale(NamedTuple):
         return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - height), 1)
 
 
-def _curve(block: Curve) -> Markup:
+def _line_chart(block: Curve) -> Markup:
     lines = list(block.lines.values())
     limit = min(1.0, half_width(lines[0])) if block.signed else 1.0
     end = block.end or max(line[-1][0] for line in lines if line)
-    scale = _Scale(end, -limit if block.signed else 0.0, limit)
+    scale = _CurveScale(end, -limit if block.signed else 0.0, limit)
     shares = (-limit, -limit / 2, 0.0, limit / 2, limit) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
     ticks = [(scale.y(y), points(y).removesuffix(".0") if block.signed and y else f"{100 * y:.0f}") for y in shares]
     marked = None
@@ -180,13 +180,15 @@ def _curve(block: Curve) -> Markup:
         title=block.finding,
         label=block.label,
         axes=block.axes,
-        lines=[_line(block, scale, index, name, line) for index, (name, line) in enumerate(block.lines.items())],
+        lines=[_curve_line(block, scale, index, name, line) for index, (name, line) in enumerate(block.lines.items())],
         bands=[
-            _path(scale, [(step, bounds.low) for step, bounds in line] + [(step, bounds.high) for step, bounds in line[::-1]])
+            _polyline_points(
+                scale, [(step, bounds.low) for step, bounds in line] + [(step, bounds.high) for step, bounds in line[::-1]]
+            )
             for line in lines
             if block.band
         ],
-        coin=_path(scale, enumerate(block.coin, 1)),
+        coin=_polyline_points(scale, enumerate(block.coin, 1)),
         ticks=ticks,
         zero=scale.y(0.0),
         marked=marked,
@@ -197,7 +199,7 @@ def _curve(block: Curve) -> Markup:
     )
 
 
-def _line(block: Curve, scale: _Scale, index: int, name: str, line: CurveLine) -> dict[str, object]:
+def _curve_line(block: Curve, scale: _CurveScale, index: int, name: str, line: CurveLine) -> dict[str, object]:
     bounds = [
         (scale.x(step), scale.y(estimate.low), scale.y(estimate.high))
         for step, estimate in line
@@ -206,11 +208,11 @@ def _line(block: Curve, scale: _Scale, index: int, name: str, line: CurveLine) -
     return {
         "name": name,
         "colour": _colour(index),
-        "path": _path(scale, ((step, estimate.value) for step, estimate in line)),
+        "path": _polyline_points(scale, ((step, estimate.value) for step, estimate in line)),
         "bounds": bounds,
         "dashed": name in block.dashed,
     }
 
 
-def _path(scale: _Scale, shares: Iterable[tuple[float, float | None]]) -> str:
+def _polyline_points(scale: _CurveScale, shares: Iterable[tuple[float, float | None]]) -> str:
     return " ".join(f"{scale.x(step)},{scale.y(share or 0.0)}" for step, share in shares)

@@ -30,7 +30,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @cache
 def environment() -> Environment:
-    """The environment of `templates/`, with filters that format numbers and names."""
+    """The Jinja environment of `templates/`, with filters that format numbers and names."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -74,13 +74,13 @@ def environment() -> Environment:
 
 
 def _lang_attribute(pool: str) -> Markup:
-    """The `lang` attribute for the sentences of a pool, for screen readers and fonts; "" for English."""
+    """HTML attribute `lang` for the sentences of a pool; "" for English."""
     code = pool_language(pool)
     return Markup(' lang="{}"').format(code) if code else Markup()
 
 
 def _localized_name(entity: str, code: str) -> Markup:
-    """The name of an entity in a language, with its `lang`; in English if the language has no name for it."""
+    """HTML of an entity's name in a language; in English if the language has no name for it."""
     name = name_in(code, entity)
     if name is None:
         return Markup("<bdi>{}</bdi>").format(entity)
@@ -97,6 +97,6 @@ def render_sections(sections: Iterable[Section], runs: Iterable[str] = ()) -> Ma
     return render("blocks", sections=list(sections), plot=partial(plot_of, runs=list(runs)))
 
 
-def fingerprint(fragment: str) -> str:
-    """A short hash with which a page identifies the fragment that it shows."""
+def fragment_hash(fragment: str) -> str:
+    """Short hash of a fragment, by which a page detects changes."""
     return hashlib.blake2b(fragment.encode(), digest_size=8).hexdigest()

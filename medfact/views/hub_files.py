@@ -23,7 +23,7 @@ from medfact.results.wording import counted, own_name, shortened
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
 from medfact.views.report import html_report
-from medfact.views.score_card import card_of
+from medfact.views.score_card import make_score_card
 
 MARK = ".medfact-static"
 """The file that marks a folder as written here, so that it may be overwritten."""
@@ -38,8 +38,8 @@ NO_REVIEWERS = ("",)
 """Reviews are not part of a run, so they are not published."""
 
 
-def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at: str) -> None:
-    """Writes the folder of a static Space.
+def write_static_space(store: Store, run: Run, folder: Path, name: str | None, made_at: str) -> None:
+    """Writes a run as the folder of a static Space on the Hub.
 
     Args:
         name: the title; by default the run's own.
@@ -51,17 +51,17 @@ def write_static(store: Store, run: Run, folder: Path, name: str | None, made_at
     page = html_report(store, [run.run], made_at, NO_REVIEWERS, files=FILES)
     data_set_readme = _front_matter(run, name) + model_card([report]).split("---\n", 2)[2]
     with being_written(folder):
-        _check(folder)
+        _check_overwritable(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MARK).write_text(f"{run.run}\n", encoding="utf-8")
         (folder / "index.html").write_text(page, encoding="utf-8")
         (folder / "README.md").write_text(data_set_readme, encoding="utf-8")
-        (folder / "card.svg").write_text(card_of([run], [report]).svg, encoding="utf-8")
+        (folder / "card.svg").write_text(make_score_card([run], [report]).svg, encoding="utf-8")
     write_table((answer_row(item, run) for item in store.answers.asked(run.run) if item.answer), folder / "answers.csv")
 
 
-def _check(folder: Path) -> None:
-    """Raises Mistake unless a folder is new, empty except for Git's own files, or written here."""
+def _check_overwritable(folder: Path) -> None:
+    """Raises Mistake if a folder has files other than Git's and was not written by `write_static_space`."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -103,12 +103,12 @@ each row's `label` tells. Nothing to train on, and not for clinical use.
 
 
 def data_set_files(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
-    """Path in the data set → content. Without facts, only scores over all of them are included."""
+    """Path in a data set of the Hub → content, for one run. Without facts, only scores over all of them are included."""
     report = report_of(store, run)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         if with_facts:
-            _write_all(store, run, report, folder)
+            _write_with_facts(store, run, report, folder)
         else:  # no name of a file
             report = replace(report, dataset=USER_FACTS, method=PROTOCOLS[report.protocol].title)
         scores = score_rows(run.run, run.model, report, run.imported)
@@ -119,14 +119,14 @@ def data_set_files(store: Store, run: Run, *, with_facts: bool) -> dict[str, byt
 
 
 def data_set_readme(files: dict[str, bytes]) -> str:
-    """The README.md of a data set of runs, which declares its tables for the Hub's viewer."""
+    """Renders the README.md of a data set of runs, which declares its tables for the Hub's viewer."""
     tables = {name: file for name, file in _TABLES.items() if any(path.endswith(f"/{file}") for path in files)}
     configs = [{"config_name": name, "data_files": f"runs/*/{file}"} for name, file in tables.items()]
     header = {"pretty_name": "Runs of medfact", "tags": ["medfact", "medical", "factuality"], "configs": configs}
     return f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n{README}"
 
 
-def _write_all(store: Store, run: Run, report: Report, folder: Path) -> None:
+def _write_with_facts(store: Store, run: Run, report: Report, folder: Path) -> None:
     now = datetime.now(UTC)
     answers = (answer_row(item, run) for item in store.answers.asked(run.run) if item.answer is not None)
     write_table(answers, folder / _TABLES["answers"])

@@ -30,7 +30,7 @@ from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
 from medfact.runs.costs import bill_in_words, cut_in_words
-from medfact.spec import RunSpec, repeated_settings
+from medfact.spec import RunSpec, reproducing_settings
 from medfact.statements import ABSENT, Statement
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.version import VERSION
@@ -46,7 +46,7 @@ _MAX_WORST = 10
 
 @dataclass(frozen=True)
 class RunPart:
-    """A run in the report."""
+    """Content of the report about one run."""
 
     name: str
     run: Run
@@ -61,12 +61,12 @@ class RunPart:
 
     @property
     def pair_indices(self) -> dict[int, int]:
-        """True fact, by its identity in all runs → the index of its pair in this run."""
+        """True fact, by its identity across runs → index of its pair in this run."""
         return {int(self.board.sheet.identity[members[0]]): index for index, members in enumerate(self.pairs.members)}
 
     @property
     def true_facts(self) -> dict[int, int]:
-        """Number of a fact in this run → the true fact of its pair, by its identity in all runs."""
+        """Number of a fact in this run → the true fact of its pair, by its identity across runs."""
         return {number: int(self.board.sheet.identity[members[0]]) for members in self.pairs.members for number in members}
 
 
@@ -91,7 +91,7 @@ def html_report(
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
     reviews = [summary(store, run.run, owners) for run in runs]
-    parts = [_part(store, names[index], run, reviews[: index + 1], estimand) for index, run in enumerate(runs)]
+    parts = [_run_part(store, names[index], run, reviews[: index + 1], estimand) for index, run in enumerate(runs)]
     reports = {part.name: part.report for part in parts}
     verdicts = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
@@ -104,7 +104,7 @@ def html_report(
         version=VERSION,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
-        headlines=_headlines(parts, comparison),
+        headlines=_summary_lines(parts, comparison),
         false_on_purpose=false_on_purpose(reports.values()),
         sections=render("blocks", sections=sections_of(Figures(reports, dangers, comparison), REPORT), plot=None, svg=svg),
         about_intervals=wording.about_intervals(list(reports.values())),
@@ -113,12 +113,12 @@ def html_report(
         title=wording.title_of_runs(runs),
         worst=worst_facts(store, parts),
         missed=max(part.failed for part in parts),
-        setups=[_setup(part) for part in parts],
+        setups=[_setup_rows(part) for part in parts],
     )
 
 
-def _headlines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]:
-    """The verdict, and a line for each incomplete run."""
+def _summary_lines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]:
+    """Lines above the results: the verdict, and one for each incomplete run."""
     reports = {part.name: part.report for part in parts}
     compared = comparison and (comparison.pairs, comparison.changes, comparison.languages)
     lines = [verdict(reports, *compared) if compared else verdict(reports)]
@@ -130,8 +130,8 @@ def _headlines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]
     return list(filter(None, lines)) or ["Nothing has been answered yet."]
 
 
-def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:
-    """The part of a run. reviews: of the runs above it and, last, of this run."""
+def _run_part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:
+    """Collects the part of a run. reviews: summaries of the runs above it and, last, of this run."""
     report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board)
     return RunPart(
@@ -152,8 +152,8 @@ def _part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estiman
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A statement with the outcome and the answer of each run; the answer is "" if it is unreadable or missing."""
+class StatementOutcomes:
+    """A statement with the outcome and answer of each run; the answer is "" if it is unreadable or missing."""
 
     statement: Statement
     answers: tuple[tuple[Fate, str], ...]
@@ -161,15 +161,15 @@ class Sentence:
 
 @dataclass(frozen=True)
 class MissedFact:
-    """A fact with its sentences and a line for each meaning of its answers."""
+    """A fact with the outcomes of its statements, and a line for each interpretation of its answers."""
 
     fact: Fact
     meanings: tuple[str, ...]
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[StatementOutcomes, ...]
 
 
 def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[tuple[MissedFact, ...]]:
-    """The pairs of the facts that the runs miss most, worst first."""
+    """Finds the pairs of facts that the runs miss most, worst first."""
     table = fact_table([Side(part.run, part.board) for part in parts])
     facts, true_facts = [store.answers.facts(part.run.run) for part in parts], [part.true_facts for part in parts]
     first_runs = (table.number >= 0).argmax(axis=0).tolist()
@@ -181,7 +181,7 @@ def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[tuple[MissedFact
 
 
 def _missed_pair(store: Store, parts: Sequence[RunPart], indices: Sequence[int | None]) -> Iterator[MissedFact]:
-    """The facts of a pair. indices: of the pair in each run, None if the run does not ask it."""
+    """Yields the facts of a pair. indices: index of the pair in each run, None if the run lacks it."""
     statements: dict[str, Statement] = {}
     by_run: list[dict[str, Asked]] = []
     meanings: dict[str, dict[str, list[str]]] = {}
@@ -200,14 +200,14 @@ def _missed_pair(store: Store, parts: Sequence[RunPart], indices: Sequence[int |
             for text, names in meanings.get(fact.fact_id, {}).items()
         )
         sentences = (
-            Sentence(statement, tuple(_answer(items.get(statement_id)) for items in by_run))
+            StatementOutcomes(statement, tuple(_outcome_and_answer(items.get(statement_id)) for items in by_run))
             for statement_id, statement in statements.items()
             if statement.fact.fact_id == fact.fact_id
         )
         yield MissedFact(fact, tuple(lines), tuple(sentences))
 
 
-def _answer(item: Asked | None) -> tuple[Fate, str]:
+def _outcome_and_answer(item: Asked | None) -> tuple[Fate, str]:
     if item is None:
         return FATES[ABSENT], ""
     answer = item.answer.answer if item.answer else None
@@ -217,8 +217,8 @@ def _answer(item: Asked | None) -> tuple[Fate, str]:
 # ------------------------------------------------------------------------------------------------ set-up of the runs
 
 
-def _setup(part: RunPart) -> dict[str, str]:
-    """The rows of the table on how a run was asked: label → value."""
+def _setup_rows(part: RunPart) -> dict[str, str]:
+    """Rows of the table of a run's settings: label → value."""
     run, draws = part.run, part.report.shot_draws
     return {
         "run": run.run,
@@ -239,16 +239,16 @@ def _setup(part: RunPart) -> dict[str, str]:
 
 
 def repeat_command(spec: RunSpec) -> str:
-    """The command that repeats a run, or the call in a notebook for a function.
+    """Shell command that repeats a run; for a model that is a function, the call in a notebook.
 
     It omits a service's address, to which keys belong.
     """
     if spec.model.startswith(FUNCTION):
-        return _call_of(spec)
+        return _notebook_call(spec)
     values: list[str] = []
     switches: list[str] = []
     lists: list[str] = []
-    for _, value, setting in repeated_settings(spec):
+    for _, value, setting in reproducing_settings(spec):
         if isinstance(value, bool):
             switches.append(setting.flag)
         elif isinstance(value, tuple):
@@ -258,8 +258,8 @@ def repeat_command(spec: RunSpec) -> str:
     return shlex.join(["python", "-m", "medfact", "run", "--model", spec.model, *values, *switches, *lists])
 
 
-def _call_of(spec: RunSpec) -> str:
-    """The call in a notebook that repeats the run of a function."""
+def _notebook_call(spec: RunSpec) -> str:
+    """Notebook call that repeats the run of a function."""
     name = spec.model.removeprefix(FUNCTION)
     function = name if name.isidentifier() and name != "lambda" else "my_model"
     facts = repr(spec.facts or spec.dataset)
@@ -268,5 +268,5 @@ def _call_of(spec: RunSpec) -> str:
     if spec.columns:
         columns = [f"{name}={column!r}" for name, column in spec.columns if name.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
-    settings = [f"{name}={value!r}" for name, value, _ in repeated_settings(spec) if name not in _FACTS]
+    settings = [f"{name}={value!r}" for name, value, _ in reproducing_settings(spec) if name not in _FACTS]
     return f"medfact.evaluate({', '.join([function, facts, *settings])})"

@@ -1,4 +1,4 @@
-"""The card of one run or two that can be posted: scores with n and 95% intervals as one SVG, which a browser saves as PNG."""
+"""Score card of one or two runs, to share: scores with n and 95% intervals as one SVG, which a browser saves as PNG."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ MAX_RUNS = 2
 NOT_COMPETENCE = "Not a measure of clinical competence. Not for clinical use"
 
 _LINE_WIDTH, _LINE_LETTERS, _MAX_LINES = 1072, 100, 4
-"""Of the lines at the foot of the card: pixels, letters at 20 pixels, and how many there are."""
+"""Lines at the foot of the card: width in pixels and in letters at 20 pixels, and maximum number."""
 
 
-class CardScore(NamedTuple):
-    """A score of every run on the card."""
+class CardRow(NamedTuple):
+    """One score with its estimate for each run on the card."""
 
     score: Score
     estimates: tuple[Estimate | None, ...]
-    """One for each run; None where its method has no such score."""
+    """One for each run; None if its method has no such score."""
     chance: float | None
-    """Expected score of a fair coin; None where it is unknown, or differs between the runs."""
+    """Expected score of a fair coin; None if it is unknown, or differs between the runs."""
 
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """The content of a card. Everything but `falls` is also told in words."""
+    """The content of a score card."""
 
     names: tuple[str, ...]
     about: str
-    scores: tuple[CardScore, ...]
+    scores: tuple[CardRow, ...]
     falls: tuple[tuple[Estimate, ...], ...]
     """Share of facts still right after one way of asking, two, …, for each run; empty with one statement a fact."""
     difference: str
@@ -68,8 +68,8 @@ class ScoreCard:
     date_line: str
 
     @property
-    def words(self) -> str:
-        """The content as text: the alternative text of the picture."""
+    def alt_text(self) -> str:
+        """The content as text, for screen readers."""
         scores = [
             f"{name}: "
             + "; ".join(
@@ -85,37 +85,37 @@ class ScoreCard:
 
     @property
     def svg(self) -> Markup:
-        """The card as an SVG of 1200 × 630 pixels."""
+        """Renders the card as an SVG of 1200 × 630 pixels."""
         foot = [*wrap(self.difference, _LINE_LETTERS), *wrap(". ".join(self.remarks), _LINE_LETTERS)]
         if len(foot) > _MAX_LINES:
             foot[_MAX_LINES - 1 :] = [f"{foot[_MAX_LINES - 1]} …"]
-        sizes = {text: round(min(50, _LINE_WIDTH / _ems(text)), 1) for text in (*self.names, self.about, *foot)}
+        sizes = {text: round(min(50, _LINE_WIDTH / _estimate_ems(text)), 1) for text in (*self.names, self.about, *foot)}
         small = min([20, *map(sizes.__getitem__, foot)])
         values = {"card": self, "sizes": sizes, "foot": foot, "foot_size": small, "colours": COLOURS}
         return render("score_card", not_competence=NOT_COMPETENCE, **values)
 
 
-def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Comparison | None = None) -> ScoreCard:
-    """The card of one run, or of two with their comparison. Raises Mistake for any other number."""
+def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared: Comparison | None = None) -> ScoreCard:
+    """Makes the card of one run, or of two with their comparison. Raises Mistake for any other number."""
     if not 1 <= len(records) <= MAX_RUNS:
         raise Mistake(f"A card shows one run or two, not {len(records)}.", "Choose one or two runs.")
     plain = [replace(record, imported=False) for record in records]  # a long name is cut, its mark is not
     names = [
-        marked(_visible(name) or f"run {record.run[:8]}", record.imported)
+        marked(_displayable_name(name) or f"run {record.run[:8]}", record.imported)
         for name, record in zip(names_of_runs(plain), records, strict=True)
     ]
-    sentence, remarks = "", _unfinished(names, records, reports)
+    sentence, remarks = "", _incomplete_remarks(names, records, reports)
     if compared is not None:
         of_all = all(MASTERY in PROTOCOLS[report.protocol].summary_metrics for report in reports)
         pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if of_all else "average_accuracy"))
         by_run = {record.run: name for record, name in zip(records, names, strict=True)}
-        sentence = difference_in_words(pair, by_run) if pair.n else ""
+        sentence = describe_difference(pair, by_run) if pair.n else ""
         remarks += [f"The runs also differ in: {', '.join(compared.differs)}"] if compared.differs else []
     ended = max(record.finished_at or record.started_at for record in records)
     return ScoreCard(
         tuple(names),
-        _about(records, reports),
-        tuple(_card_score(name, reports) for name in headlines(reports)),
+        _description(records, reports),
+        tuple(_card_row(name, reports) for name in headlines(reports)),
         tuple(report.curves.joint_any_order for report in reports),
         sentence,
         tuple(remarks),
@@ -123,8 +123,8 @@ def card_of(records: Sequence[Run], reports: Sequence[Report], compared: Compari
     )
 
 
-def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
-    """The paired difference of two runs, in a sentence. names: run → name."""
+def describe_difference(pair: Pair, names: Mapping[str, str]) -> str:
+    """Describes the paired difference of two runs in a sentence. names: run → name."""
     sentence, unit = of_differences([pair], names), "facts" if pair.metric == MASTERY else "statements"
     return (
         f"{sentence}, of {pair.n:,} {unit} that both answered"
@@ -133,21 +133,21 @@ def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
     )
 
 
-def _visible(name: str) -> str:
-    """A name in one line, shortened, without control characters and signs that turn text round."""
+def _displayable_name(name: str) -> str:
+    """Shortens a name to one line, without control characters and direction marks."""
     letters = (c for c in unicodedata.normalize("NFC", name) if c.isspace() or unicodedata.category(c)[0] != "C")
     return shortened(" ".join("".join(letters).split()))
 
 
-def _ems(text: str) -> float:
-    """Estimated width of a text in ems, on the wide side: fonts differ, and a card is not cut."""
+def _estimate_ems(text: str) -> float:
+    """Estimates the width of a text in ems, rather too wide: fonts differ, and no text may be cut off."""
     return sum(
         1.0 if c in "MWmw@%…—" or unicodedata.east_asian_width(c) in "WF" else 0.7 if c.isupper() else 0.58 for c in text
     )
 
 
-def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
-    datasets = " and ".join(dict.fromkeys(shortened(_visible(record.dataset), 30) for record in records))
+def _description(records: Sequence[Run], reports: Sequence[Report]) -> str:
+    datasets = " and ".join(dict.fromkeys(shortened(_displayable_name(record.dataset), 30) for record in records))
     facts = " and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records))
     methods = " and ".join(dict.fromkeys(report.method for report in reports))
     ways = max(len(report.by_variant) for report in reports)
@@ -156,15 +156,15 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
     return f"{datasets}: {facts}{false_ones}, {in_ways}. Method: {methods}."
 
 
-def _card_score(name: str, reports: Sequence[Report]) -> CardScore:
+def _card_row(name: str, reports: Sequence[Report]) -> CardRow:
     having = [report for report in reports if name in PROTOCOLS[report.protocol].summary_metrics]
     metric = score(name, ways_of(having))
     chances = {metric.of_coin(report.chance) for report in having}
     estimates = tuple(report.measure(name) if report in having else None for report in reports)
-    return CardScore(metric, estimates, chances.pop() if len(chances) == 1 else None)
+    return CardRow(metric, estimates, chances.pop() if len(chances) == 1 else None)
 
 
-def _unfinished(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report]) -> list[str]:
+def _incomplete_remarks(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report]) -> list[str]:
     remarks = []
     for name, record, report in zip(names, records, reports, strict=True):
         if record.state != COMPLETE:

@@ -32,7 +32,7 @@ from medfact.store import Run
 from medfact.table_formats import media_type
 from medfact.views.fragments import render
 from medfact.views.report import html_report
-from medfact.views.score_card import MAX_RUNS, ScoreCard, card_of
+from medfact.views.score_card import MAX_RUNS, ScoreCard, make_score_card
 from medfact.web.clients import address_of
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
@@ -130,7 +130,7 @@ def _add_runs(router: APIRouter, services: Services) -> None:
         records = _asked(services, runs, owners_seen_by(request))
         drawn, headers = card_of_runs(services, records), _headers(f"{_plain(*records)}-card.{kind}", "inline")
         if kind == "txt":
-            return PlainTextResponse(drawn.words, headers=headers)
+            return PlainTextResponse(drawn.alt_text, headers=headers)
         return Response(drawn.svg, media_type="image/svg+xml", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
@@ -202,7 +202,7 @@ def card_of_runs(services: Services, records: Sequence[Run]) -> ScoreCard:
     """The card of one run or two as they stand."""
     ids = [record.run for record in records]
     compared = services.comparisons.made(ids) if len(ids) == MAX_RUNS else None
-    return card_of(records, [services.reports.settled(run).report for run in ids], compared)
+    return make_score_card(records, [services.reports.settled(run).report for run in ids], compared)
 
 
 def _no_file() -> Response:

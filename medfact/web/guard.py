@@ -24,7 +24,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from medfact.errors import Mistake
-from medfact.limits import acting_for, is_public_server
+from medfact.limits import acting_as_host, is_public_server
 from medfact.reviews.invitations import invitation_of
 from medfact.web.api import calls
 from medfact.web.api.caller import caller_of
@@ -139,7 +139,7 @@ class Guarded:
             await _refuse(refusal, scope, receive, send)
         else:
             answer = self._upload if scope["path"].rstrip("/") == UPLOAD else self._bounded
-            with acting_for(is_host(Request(scope))):
+            with acting_as_host(is_host(Request(scope))):
                 await answer(self._by_its_path(scope), receive, send)
 
     def _by_its_path(self, scope: Any) -> Any:

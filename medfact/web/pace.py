@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from cachetools import LRUCache
 
-from medfact.limits import Rate, limits
+from medfact.limits import RateLimit, limits
 from medfact.web.visitors import NOBODY
 
 MOST_KEPT = 10_000
@@ -46,7 +46,7 @@ def kind_of(path: str) -> str:
 class Buckets:
     """Tokens by key: `at_once` of them at first, `a_second` more each second. clock: seconds."""
 
-    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rate: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock = rate, clock
         self._left: LRUCache[str, tuple[float, float]] = LRUCache(MOST_KEPT)
 
@@ -68,7 +68,7 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._of_visitors = {kind: Buckets(rate, clock) for kind, rate in limits().rates.items()}
         self._of_addresses = {
-            kind: Buckets(Rate(rate.at_once * ADDRESS_TIMES, rate.a_second * ADDRESS_TIMES), clock)
+            kind: Buckets(RateLimit(rate.at_once * ADDRESS_TIMES, rate.a_second * ADDRESS_TIMES), clock)
             for kind, rate in limits().rates.items()
         }
 

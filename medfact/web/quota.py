@@ -72,7 +72,7 @@ class Quota:
         self.check_runs(owner, statements * STATEMENT_BYTES)
 
     def _check_runs(self, owner: str, size: float) -> float:
-        if isinf(most := limits().quota_of(owner).kept_megabytes * MEGABYTE):
+        if isinf(most := limits().quota_for(owner).kept_megabytes * MEGABYTE):
             self.check_server(owner, size)
             return inf if owner in HOSTS else self._server_room()
         held = self._held_by_runs(self._neighbours.at_address_of(owner))
@@ -102,7 +102,7 @@ class Quota:
 
     def check_words(self, owner: str, size: float) -> None:
         """Raises Mistake where verdicts, edits and decisions of so many bytes have no room."""
-        most = limits().quota_of(owner).said_megabytes * MEGABYTE
+        most = limits().quota_for(owner).said_megabytes * MEGABYTE
         contributions = self._store.contributions
         if not isinf(most):
             if contributions.bytes(owner).get(owner, 0) + size > most:
@@ -119,7 +119,7 @@ class Quota:
     def check_file(self, owner: str, size: float, address: str) -> None:
         """Raises Mistake where an upload of so many bytes from an address has no room."""
         self._neighbours.note(owner, address)
-        most = limits().quota_of(owner).megabytes * MEGABYTE
+        most = limits().quota_for(owner).megabytes * MEGABYTE
         others = [name for name in self._neighbours.at_address_of(owner) if name != owner]
         if address and self._uploads.bytes_of(*others) + min(self._uploads.bytes_of(owner) + size, most) > most * ADDRESS_TIMES:
             raise _of_address(most, "Files")

@@ -141,7 +141,7 @@ class Services:
 
     def log_of(self, owner: str, more: Sequence[object], statements: Sequence[Statement] = ()) -> Store:
         """The store, to record what an owner says. more: that, as rows or texts. Raises Mistake where it has no room."""
-        if not isinf(limits().quota_of(owner).said_megabytes) and bytes_of_judged(statements) > FACT_BYTES:
+        if not isinf(limits().quota_for(owner).said_megabytes) and bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
         self.quota.check_words(owner, bytes_of_rows(more) + FACT_BYTES * bool(statements))
         return self.store.of(owner)
@@ -149,7 +149,7 @@ class Services:
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
-        return load(spec) if spec.trusted("facts") is None else _read(spec)  # anew: a file may have changed since
+        return load(spec) if spec.trusted_value("facts") is None else _read(spec)  # anew: a file may have changed since
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -269,7 +269,7 @@ def collection_of_spec(spec: RunSpec) -> Collection:
     bundled data. Raises FactsError or UnknownName.
     """
     source = source_in(spec)
-    return _bundled(source) if source.trusted("facts") is None else _uploaded(_there(source))
+    return _bundled(source) if source.trusted_value("facts") is None else _uploaded(_there(source))
 
 
 def source_in(spec: RunSpec) -> RunSpec:

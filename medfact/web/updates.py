@@ -22,7 +22,7 @@ from medfact.datasets.isolated import has_turn
 from medfact.errors import MedfactError
 from medfact.log_setup import suppressed
 from medfact.models.local import zero_gpu
-from medfact.views.fragments import fingerprint, render
+from medfact.views.fragments import fragment_hash, render
 from medfact.web.clients import address_of
 from medfact.web.guard import REFUSED, is_closed_to, is_invited
 from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
@@ -143,7 +143,7 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[S
 
 def _print_of(fragment: Fragment) -> str:
     """What a page is to say it has. A version counts within this process: another may draw it with another template."""
-    return fingerprint(f"{PROCESS} {fragment.version}" if isinstance(fragment, Versioned) else fragment)
+    return fragment_hash(f"{PROCESS} {fragment.version}" if isinstance(fragment, Versioned) else fragment)
 
 
 def _drawn(fragment: Fragment) -> str:

@@ -94,7 +94,7 @@ class UploadGate:
             if self._visitors.now.total() >= limits().in_all.uploads_at_once:
                 raise NotNow("Many visitors upload files just now.", SOON_SECONDS)
             for counts, key in keys:
-                counts.check(key, limits().quota_of(owner), megabytes)
+                counts.check(key, limits().quota_for(owner), megabytes)
             for counts, key in keys:
                 counts.begin(key, megabytes)
         try:

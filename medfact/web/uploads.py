@@ -109,7 +109,7 @@ class Uploads:
             self._check_room(owner, size)
 
     def _check_room(self, owner: str, size: float) -> None:
-        own, share = self._bytes_of(owner), limits().quota_of(owner).megabytes * MEGABYTE
+        own, share = self._bytes_of(owner), limits().quota_for(owner).megabytes * MEGABYTE
         others = sum(upload.size for upload in self._kept.values()) - own
         if others + max(size, min(own + size, share)) > limits().in_all.uploads_megabytes * MEGABYTE:
             raise Mistake(
@@ -179,7 +179,7 @@ class Uploads:
         return None
 
     def _make_room(self, owner: str) -> None:
-        own, share = [path for path, upload in self._kept.items() if owner in upload.owners], limits().quota_of(owner)
+        own, share = [path for path, upload in self._kept.items() if owner in upload.owners], limits().quota_for(owner)
         while own and (len(own) > share.files or sum(self._kept[path].size for path in own) > share.megabytes * MEGABYTE):
             self._let_go(own.pop(0), {owner})
 

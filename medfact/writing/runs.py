@@ -45,7 +45,7 @@ def planned_writing(
     if kind not in KINDS:
         raise UnknownName("kind of writing", kind, [*KINDS])
     if spec.entailment:
-        load_entailment(spec.trusted("entailment"))
+        load_entailment(spec.trusted_value("entailment"))
     if provider_of(spec.model).is_rule:
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
     writing = replace(spec, task=KINDS[kind].tasks[0])
@@ -162,7 +162,7 @@ def guards_of(writing: str, store: Store) -> Guards:
             "Write anew; a run that asks its sentences can be read as it is.",
         )
     own = None if first.spec.imported else first.spec  # its claims are judged by what the file itself says
-    follows = load_entailment(first.spec.trusted("entailment")) if first.spec.entailment else None
+    follows = load_entailment(first.spec.trusted_value("entailment")) if first.spec.entailment else None
     return Guards(reader_of(own, [item.statement for item in store.answers.asked(first.run)]), follows)
 
 

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from medfact.answers import CHOICES, Demonstration, make_prompt
-from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, READINGS, position_by
+from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, READINGS, parse_position
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
 from medfact.models.local.chat import ChatFormat
@@ -80,7 +80,7 @@ def test_an_answer_splits_where_it_is_several_tokens_beyond_what_both_begin_with
     ],
 )
 def test_p_true_is_read_at_the_word_that_decides(tokens: list[str], reading: str, at: int | None) -> None:
-    assert answer_position(tokens, "".join(tokens), partial(position_by, READINGS[reading]), CHOICES) == at
+    assert answer_position(tokens, "".join(tokens), partial(parse_position, READINGS[reading]), CHOICES) == at
 
 
 def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
@@ -108,7 +108,7 @@ def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
     tokens = tokenizer(text, add_special_tokens=False).input_ids
     pieces = Vocabulary(tokenizer, []).pieces(tokens)
     assert "".join(pieces) == text
-    at = answer_position(pieces, text, partial(position_by, READINGS[KEYWORD]), CHOICES)
+    at = answer_position(pieces, text, partial(parse_position, READINGS[KEYWORD]), CHOICES)
     assert at is not None
     assert "".join(pieces[at:]) == "true"
 

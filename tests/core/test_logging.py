@@ -14,7 +14,7 @@ from mock_service import Behaviour, MockService
 from small_facts import make_fact_rows
 from visitors import Visitor
 
-from medfact.log_setup import VARIABLE, masked
+from medfact.log_setup import VARIABLE, mask_private_text
 
 KEY = "sk-secret-0123456789"
 
@@ -82,6 +82,6 @@ def test_lines_of_one_request_share_an_id_and_hold_no_query(tmp_path: Path) -> N
 @given(st.text("abc .,:é-", min_size=1).filter(str.strip), st.sampled_from(["'{}'", '"{}"', "“{}”", "`{}`"]))
 def test_what_is_quoted_is_masked(text: str, quoted: str) -> None:
     sentence = f"Row 3 holds {quoted.format(text + 'Zq')}, which is no name."
-    assert "Zq" not in masked(sentence)
-    assert masked(sentence).endswith(", which is no name.")
-    assert masked(f"h refuses the call. It says: {text}Zq") == "h refuses the call. It says: …"
+    assert "Zq" not in mask_private_text(sentence)
+    assert mask_private_text(sentence).endswith(", which is no name.")
+    assert mask_private_text(f"h refuses the call. It says: {text}Zq") == "h refuses the call. It says: …"

@@ -105,4 +105,4 @@ def test_a_pair_stands_once_whichever_drug_is_named_first() -> None:
 )
 def test_what_a_class_or_a_caution_makes_arguable_is_never_called_false(head: str, tail: str) -> None:
     known = load_bundled("safety-core").known
-    assert known.entity(tail) in known.linked(head) | known.learned_of(head)
+    assert known.entity(tail) in known.linked(head) | known.learned_entities(head)

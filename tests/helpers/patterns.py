@@ -167,9 +167,7 @@ def _pattern_building_calls(folder: Path) -> Iterator[Callable[[], Any]]:
         yield lambda name=name: mkj._recovered_tail(f"Gout causes {name} often.", name, f"Gout causes {name}{name}x often.")
     sources = _import_file("medfact/datasets/sources.py")
     yield lambda: [sources.source_at(name, "PMID:1 HP:1") for name in sources.KINDS]
-    yield lambda: _import_file("medfact/datasets/registers.py").links_of(
-        SimpleNamespace(head_id="D1", tail_id="", source_id=None)
-    )
+    yield lambda: sources.links_of(SimpleNamespace(head_id="D1", tail_id="", source_id=None))
     yield lambda: _import_file("medfact/models/services/refusals.py")._status_of(["unknown"])
     yield lambda: _import_file("medfact/results/citations.py")._field("", "title")
     umls = _import_file("medfact/datasets/umls.py")

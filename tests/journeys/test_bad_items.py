@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medfact.datasets import load_bundled
-from medfact.negatives.draw import _draws_of
+from medfact.negatives.draw import _cached_draws
 
 NO_FACTS = {
     "clinical-core": """
@@ -125,7 +125,7 @@ def test_arguable_facts_are_gone(name: str) -> None:
 @pytest.mark.parametrize("name", NO_NEGATIVES)
 def test_what_may_be_true_is_never_drawn(name: str) -> None:
     collection = load_bundled(name)
-    draws = _draws_of(collection.known)
+    draws = _cached_draws(collection.known)
     for head, tail in pairs(NO_NEGATIVES[name]):
         facts = [fact for fact in collection.facts if fact.head == head]
         assert facts, head

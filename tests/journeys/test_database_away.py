@@ -207,7 +207,7 @@ class Trouble(Part):
 
 
 def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
-    passing, lasting = StoreError("locked", may_pass=True), StoreError("its disk is full")
+    passing, lasting = StoreError("locked", is_transient=True), StoreError("its disk is full")
     trouble = Trouble(3, passing)
     assert PatientStore(trouble.store, never).answers.save("an answer") == "an answer"  # type: ignore[arg-type]
     assert trouble.tries == 4
@@ -224,23 +224,23 @@ def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
 def test_which_errors_may_pass(store: Store, own_server: postgres.PostgresServer, url: str) -> None:
     with lock_database(store), pytest.raises(StoreError) as caught:
         Store(f"{url}?timeout=0.1").decisions.reject("f", "t")
-    assert caught.value.may_pass
+    assert caught.value.is_transient
     on_server = Store(own_server.create_schema())
     own_server.stop()
     with pytest.raises(StoreError) as caught:
         on_server.runs()
-    assert caught.value.may_pass
+    assert caught.value.is_transient
     own_server.start_again()
     assert on_server.runs() == []
     for wrong in (own_server.url("locked"), own_server.url(database="nowhere")):
         with pytest.raises(StoreError) as caught:
             Store(wrong)
-        assert not caught.value.may_pass, wrong
+        assert not caught.value.is_transient, wrong
     damaged = Path(url.removeprefix("sqlite:///")).with_name("damaged.db")
     damaged.write_bytes(b"no database" * 100)
     with pytest.raises(StoreError) as caught:
         Store(f"sqlite:///{damaged}")
-    assert not caught.value.may_pass
+    assert not caught.value.is_transient
 
 
 def test_a_run_of_a_model_here_is_not_paused_by_a_short_lock(store: Store, url: str) -> None:

@@ -24,14 +24,14 @@ from strangers import laptop_home as laptop_home
 from strangers import visitor as visitor
 from visitors import Visitor, visitor_fixture
 
-from medfact.limits import OWN_MACHINE
+from medfact.limits import PRIVATE_LIMITS
 from medfact.store import COMPLETE, RUNNING
 from medfact.web.evaluate.rows import ACTIONS as ROWS
 from medfact.web.guard import UPDATE_BYTES
 from medfact.web.updates import PAGES
 from medfact.web.uploads import Uploads
 
-MOST_FILES = int(OWN_MACHINE.visitor.files)
+MOST_FILES = int(PRIVATE_LIMITS.visitor.files)
 TYPED = "sk-typed-by-a-visitor-0123456789"
 
 

@@ -25,7 +25,7 @@ from medfact.results.wording import FROM_FILE, names_of_runs, run_name, short_na
 from medfact.runs.run import run as ask
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.views.score_card import card_of
+from medfact.views.score_card import make_score_card
 
 NAMES = ["", "GPT-5 " + "measured here " * 12, "GPT-5 \u202e", "GPT-5\n\n\n\n   ", "GPT-5 (from a file) \u2067"]
 """None, a long one, one that turns what follows round, one that puts it on other lines, one that claims it already."""
@@ -117,11 +117,11 @@ def test_the_cards_say_so_where_the_name_stands(two: Two) -> None:
     for runs in ([two.own], [two.forged], [two.own, two.forged]):
         records = [two.store.run(run) for run in runs]
         compared = comparison(sides_of(two.store, runs)) if len(runs) == 2 else None
-        card = card_of(records, [report_of(two.store, record) for record in records], compared)
+        card = make_score_card(records, [report_of(two.store, record) for record in records], compared)
         forged = int(two.forged in runs)
         assert len(re.findall(rf"\({FROM_FILE}\)</text>", card.svg)) == forged
-        assert card.words.count(f"({FROM_FILE}): ") >= forged
-        assert (FROM_FILE in card.words) == bool(forged)
+        assert card.alt_text.count(f"({FROM_FILE}): ") >= forged
+        assert (FROM_FILE in card.alt_text) == bool(forged)
 
 
 def test_a_notebook_says_so(two: Two) -> None:

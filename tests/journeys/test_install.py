@@ -22,7 +22,7 @@ from waiting import HANG_SECONDS
 
 import medfact
 from medfact.datasets.bundled import bundled_names
-from medfact.extras import PARTS
+from medfact.extras import EXTRAS
 
 PACKAGE = Path(medfact.__file__).parent
 
@@ -202,7 +202,7 @@ def python(installed: Path, tmp_path: Path, code: str, without: str = "") -> sub
 
 # ------------------------------------------------------------------------------------------------ without an extra
 
-ALL = " ".join(module for _, modules in PARTS.values() for module in modules)
+ALL = " ".join(module for _, modules in EXTRAS.values() for module in modules)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_plain_install_does_all_that_needs_no_model(installed: Path, tmp_path:
 
 def test_the_page_without_local_models_says_so_and_goes_on(installed: Path, tmp_path: Path) -> None:
     brought = {"huggingface_hub", "httpx2"}  # the page library needs them
-    absent = " ".join(module for extra in ("local", "services") for module in PARTS[extra][1] if module not in brought)
+    absent = " ".join(module for extra in ("local", "services") for module in EXTRAS[extra][1] if module not in brought)
     with app(installed, tmp_path, without=absent) as address:
         for _ in range(2 * HANG_SECONDS):
             runs = [json.loads(line) for line in call(installed, tmp_path, "runs").stdout.splitlines()]

@@ -65,7 +65,7 @@ def test_a_prompt_has_no_space_before_an_answer() -> None:
 
 def test_no_fact_of_the_large_set_lacks_a_name() -> None:
     facts = [fact for fact in load_bundled("clinical-core").facts if fact.positive]
-    assert load_language("zh").pool.statable(facts) == tuple(facts)
+    assert load_language("zh").pool.statable_facts(facts) == tuple(facts)
 
 
 def test_words_that_begin_an_answer() -> None:

@@ -49,7 +49,7 @@ def kinds(dataset: str) -> Iterator[set[str]]:
 
 @pytest.mark.parametrize(("code", "dataset"), list(product(CODES, ALL_SETS)))
 def test_nearly_all_facts_of_the_set_can_be_asked(code: str, dataset: str) -> None:
-    assert len(load_language(code).pool.statable(true_facts(dataset))) >= ASKED[dataset]
+    assert len(load_language(code).pool.statable_facts(true_facts(dataset))) >= ASKED[dataset]
 
 
 @pytest.mark.parametrize(("code", "dataset"), list(product(CODES, ALL_SETS)))
@@ -69,7 +69,7 @@ def stems(code: str, name: str) -> Iterator[str]:
 @pytest.mark.parametrize(("code", "dataset"), list(product(CODES, ALL_SETS)))
 def test_all_eight_statements_name_both_ends_and_have_no_mark(code: str, dataset: str) -> None:
     pool = load_language(code).pool
-    for fact in pool.statable(true_facts(dataset))[::23]:
+    for fact in pool.statable_facts(true_facts(dataset))[::23]:
         statements = {one.variant: one for one in pool.statements([fact])}
         assert list(statements) == list(IMPLICATIONS)
         assert len({one.text for one in statements.values()}) == 8
@@ -200,7 +200,7 @@ def test_a_fact_says_what_it_says_in_english(code: str, dataset: str, head: str,
 def test_places_and_groups_of_the_bundled_sets_have_words_and_others_are_not_asked(code: str) -> None:
     pool = load_language(code).pool
     facts = load_bundled("was-true").facts
-    assert pool.statable(facts) == facts
+    assert pool.statable_facts(facts) == facts
     for bound in ("European Union", "France", "United States"):
         fact = replace(facts[0], region=bound)
         assert all(one.text.startswith(pool.blank.words_before(fact)) for one in pool.statements([fact]))
@@ -237,7 +237,7 @@ def test_a_name_that_would_give_the_answer_away_is_left_out(entity: str, code: s
     facts = true_facts("clinical-relations") + true_facts("safety-core")
     lost = [fact for fact in facts if entity in (fact.head, fact.tail)]
     assert lost
-    assert not load_language(code).pool.statable(lost)
+    assert not load_language(code).pool.statable_facts(lost)
 
 
 def test_a_finding_is_named_apart_from_what_it_comes_with() -> None:

@@ -31,7 +31,7 @@ def said(code: str, head: str, relation: str, tail: str) -> dict[str, str]:
 def test_a_language_is_whole_enough_to_be_asked(code: str) -> None:
     """250 conditions and 1,800 facts of clinical-core have both names."""
     facts = [fact for fact in load_bundled("clinical-core").facts if fact.positive]
-    asked = load_language(code).pool.statable(facts)
+    asked = load_language(code).pool.statable_facts(facts)
     assert len(asked) >= 1_800
     assert len({fact.head for fact in asked}) >= 250
     assert set(load_language(code).pool.relations) >= set(RELATIONS)
@@ -40,7 +40,7 @@ def test_a_language_is_whole_enough_to_be_asked(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_a_fact_of_one_place_or_group_is_not_said_of_all(code: str) -> None:
     pool = load_language(code).pool
-    plain = pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])[0]
+    plain = pool.statable_facts([fact for fact in load_bundled("clinical-core").facts if fact.positive])[0]
     bounds = ({"region": "Atlantis"}, {"population": "left-handed people"}, {"region": "France", "population": "sailors"})
     for bound in (replace(plain, **bound, fact_id="") for bound in bounds):
         assert not pool.states(bound)

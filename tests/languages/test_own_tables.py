@@ -166,4 +166,4 @@ def test_worked_examples_are_in_the_language_and_of_other_conditions(tmp_path: P
 def test_relations_are_known_under_their_names_in_four_languages(written: str, means: str, turned: bool) -> None:
     for pool in map(load_pool, ("medfact", "tpeval")):
         if means in pool.relations:
-            assert (pool.canonical(written), pool.inverted(written)) == ((None, means) if turned else (means, None))
+            assert (pool.canonical(written), pool.inverse_of(written)) == ((None, means) if turned else (means, None))

@@ -20,14 +20,14 @@ FACT = Fact(head="asthma", relation="symptoms", tail="wheezing")
 def test_what_a_language_states_is_found_again(code: str) -> None:
     """Filled with its fact, each template says the statement; nearly all are the very prototype."""
     language = load_language(code)
-    facts = language.pool.statable([fact for fact in load_bundled("clinical-core").facts if fact.positive])[::250]
+    facts = language.pool.statable_facts([fact for fact in load_bundled("clinical-core").facts if fact.positive])[::250]
     same = []
     for one in language.pool.statements(facts):
         relation = language.pool.relations[one.fact.relation]
         prototype = relation.sentences_for(one.fact)[one.variant]
         template = template_of(language, one.fact, one.text, prototype)
         assert template.count("[X]") == template.count("[Y]") == 1
-        assert relation.state(template, one.fact) == one.text
+        assert relation.fill_prototype(template, one.fact) == one.text
         same.append(template == prototype)
     assert len(same) >= 80
     assert sum(same) / len(same) > 0.9
@@ -42,7 +42,7 @@ def test_a_prototype_leaves_out_the_place_and_group_of_its_fact(code: str) -> No
         template = template_of(language, fact, one.text, prototypes[one.variant])
         assert template
         assert language.pool.blank.words_before(fact) not in template
-        assert language.pool.blank.state(template, fact) == one.text
+        assert language.pool.blank.fill_prototype(template, fact) == one.text
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from medfact.answers import Demonstration, make_prompt
 from medfact.cli.commands import parser
 from medfact.cli.evaluate import loader
 from medfact.errors import Mistake, ModelError, NotInstalled, ServiceDown
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.models import Completion, Prompt, load_model
 from medfact.models.cluster.actors import Answered, Event, Joined, Lost
 from medfact.models.cluster.model import ClusterSettings, _load, connected
@@ -219,7 +219,7 @@ def test_a_missing_ray_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("medfact.extras.IS_INSTALLED", True)
     with pytest.raises(Mistake, match=r'pip install "medfact\[cluster\]"'), connected(ClusterSettings("auto"), 1):
         raise AssertionError("not reached")
-    with pytest.raises(NotInstalled, match=r'pip install "medfact\[cluster\]"'), named_if_missing():
+    with pytest.raises(NotInstalled, match=r'pip install "medfact\[cluster\]"'), not_installed_errors():
         importlib.import_module("ray")
 
 

@@ -13,7 +13,7 @@ from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, Tail
 from medfact.negatives import ANY, CLOSEST, FAR, JUDGED, NEAR, PUBLISHED, closest_negative, difficulty_of, draw_negatives
 from medfact.negatives.difficulty import Closeness
-from medfact.negatives.rules import Candidates, Rules
+from medfact.negatives.rules import CandidateTails, SafetyRules
 
 PROCEDURES = "surgical procedures"
 
@@ -64,7 +64,7 @@ def test_letters_in_common_decide_among_equals() -> None:
     """Of swelling's nine pairs of letters one is in fever or chills (ll), of itching's eight two (ch, hi); no fact tells them
     apart.
     """
-    ranks = Closeness(KnowledgeBase(FEVERS)).ranks("symptoms", "flu", ["swelling", "itching", "rash"])
+    ranks = Closeness(KnowledgeBase(FEVERS)).closeness_ranks("symptoms", "flu", ["swelling", "itching", "rash"])
     assert ranks.tolist() == [3, 2, 1]
 
 
@@ -93,7 +93,7 @@ def test_near_ones_are_the_closest() -> None:
         ("rheumatoid arthritis", "ulnar deviation"),
     )
     known = KnowledgeBase(tuple(fact(head, tail) for head, tail in rows))
-    assert Closeness(known).ranks("symptoms", "gout", ["nits", "ulnar deviation"]).tolist() == [1, 2]
+    assert Closeness(known).closeness_ranks("symptoms", "gout", ["nits", "ulnar deviation"]).tolist() == [1, 2]
     closest = closest_negative(known.facts[0], known)
     assert getattr(closest, "tail", None) == "ulnar deviation"
 
@@ -102,13 +102,13 @@ def test_in_a_bundled_set_they_are_safe_close_and_false_as_often_as_true() -> No
     known = load_bundled("core-medicine").known
     closeness, ranks, true, false = Closeness(known), [], Counter[str](), Counter[str]()
     procedures = [f for f in known.facts if f.relation == PROCEDURES]
-    candidates = Candidates(known, PROCEDURES, procedures[0].tail_type)
+    candidates = CandidateTails(known, PROCEDURES, procedures[0].tail_type)
     for one in procedures:
         safe = [candidates.tails[place].name for place in candidates.safe(one.head)]
-        rank = dict(zip(safe, closeness.ranks(PROCEDURES, one.head, safe).tolist(), strict=True))
-        rules = Rules(known, one.relation, one.tail_type, one.head)
+        rank = dict(zip(safe, closeness.closeness_ranks(PROCEDURES, one.head, safe).tolist(), strict=True))
+        rules = SafetyRules(known, one.relation, one.tail_type, one.head)
         (negative,) = draw_negatives(one, known, 1, 7, difficulty=CLOSEST)
-        assert rules.broken_by(Tail(str(negative.tail), None)) is None
+        assert rules.broken_rule(Tail(str(negative.tail), None)) is None
         ranks.append(rank[str(negative.tail)])
         true[str(one.tail)] += 1
         false[str(negative.tail)] += 1

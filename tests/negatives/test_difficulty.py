@@ -23,7 +23,7 @@ from medfact.negatives import (
     draw_negatives,
 )
 from medfact.negatives.difficulty import Kinship, neighbor_groups
-from medfact.negatives.rules import Rules
+from medfact.negatives.rules import SafetyRules
 
 
 def fact(head: str, tail: str, specialty: str | None = None) -> Fact:
@@ -134,12 +134,12 @@ def test_names_that_are_in_no_list_are_near_by_the_heads_that_they_share() -> No
 def test_kindred_without_a_specialty() -> None:
     """What is true of a head that shares a tail; in a hierarchy the tails of the same branch."""
     alike = KnowledgeBase((fact("flu", "fever"), fact("measles", "fever"), fact("measles", "rash"), fact("gout", "swelling")))
-    assert Kinship(alike).tails("symptoms", "flu") == {"fever", "rash"}
+    assert Kinship(alike).kindred_tails("symptoms", "flu") == {"fever", "rash"}
     known = KnowledgeBase(
         (fact("flu", "fever"), fact("gout", "chills"), fact("lice", "itching")),
         is_a=(("fever", "temperature"), ("chills", "temperature"), ("itching", "skin sign")),
     )
-    assert Kinship(known).tails("symptoms", "flu") == {"fever", "chills", "temperature"}
+    assert Kinship(known).kindred_tails("symptoms", "flu") == {"fever", "chills", "temperature"}
 
 
 def test_every_name_of_the_list_of_neighbors_stands_once_in_a_group() -> None:
@@ -210,9 +210,9 @@ def test_a_head_whose_facts_are_of_one_strength_has_all_safe_tails() -> None:
 def test_every_preference_keeps_the_rules(preference: str) -> None:
     collection = load_bundled("clinical-core")
     for one in collection.facts[::40]:
-        rules = Rules(collection.known, one.relation, one.tail_type, one.head)
+        rules = SafetyRules(collection.known, one.relation, one.tail_type, one.head)
         for negative in draw_negatives(one, collection.known, 3, 1, difficulty=preference):
-            assert rules.broken_by(Tail(str(negative.tail), None)) is None
+            assert rules.broken_rule(Tail(str(negative.tail), None)) is None
 
 
 def test_figures_by_difficulty() -> None:

@@ -20,7 +20,7 @@ from small_facts import make_fact_rows
 import medfact
 from medfact.cli.progress import show_progress
 from medfact.errors import FactsError, MedfactError, Mistake, ModelError, NotInstalled, UnknownName
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.models import ServiceSettings
 from medfact.notebook import Evaluated
 from medfact.notebook.evaluation import _follow
@@ -461,8 +461,8 @@ def test_the_progress_bar_counts_statements(frame: pandas.DataFrame, url: str, c
 def test_a_part_that_is_missing_is_named() -> None:
     with (
         pytest.raises(NotInstalled, match=r"Tables and figures need pandas, .*\. Install it: pip install"),
-        named_if_missing(),
+        not_installed_errors(),
     ):
         raise ModuleNotFoundError("No module named 'pandas'", name="pandas.core")
-    with pytest.raises(ModuleNotFoundError, match="others"), named_if_missing():
+    with pytest.raises(ModuleNotFoundError, match="others"), not_installed_errors():
         raise ModuleNotFoundError("No module named 'others'", name="others")

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from repository import ROOT, load_extras
 
-from medfact.extras import PARTS
+from medfact.extras import EXTRAS
 
 
 def listed(file: str) -> list[Requirement]:
@@ -71,7 +71,7 @@ def test_the_lock_is_whole() -> None:
 def test_the_extras_are_the_parts_of_the_requirements() -> None:
     found = load_extras()
     assert {str(one) for one in found["all"] + found[""]} == {str(one) for one in listed("requirements.txt")}
-    assert found.keys() == {"", "all", *PARTS}
+    assert found.keys() == {"", "all", *EXTRAS}
 
 
 def test_every_extra_names_the_modules_that_it_brings() -> None:
@@ -80,7 +80,7 @@ def test_every_extra_names_the_modules_that_it_brings() -> None:
         for package in packages:
             modules.setdefault(canonicalize_name(package), set()).add(module)
     shared = {"plotly"}  # `app` brings it, too
-    for extra, (_, named) in PARTS.items():
+    for extra, (_, named) in EXTRAS.items():
         if extra in {"cluster", "mcp"}:  # not among what the app needs, so perhaps not installed here
             continue
         brought = {canonicalize_name(one.name) for one in load_extras()[extra]}
@@ -90,7 +90,7 @@ def test_every_extra_names_the_modules_that_it_brings() -> None:
 
 def test_what_every_install_imports_at_once_comes_with_every_install() -> None:
     """Whatever is imported at the head of a file outside the rooms of the extras is no part of an extra."""
-    optional = {module for _, modules in PARTS.values() for module in modules}
+    optional = {module for _, modules in EXTRAS.values() for module in modules}
     services = ("models/services/c", "models/services/batches")
     rooms = ("models/local/", *services, "web/", "notebook/", "references/door")
     for file in sorted((ROOT / "medfact").rglob("*.py")):

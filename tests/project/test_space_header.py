@@ -11,7 +11,7 @@ import yaml
 from huggingface_hub import SpaceHardware
 from repository import ROOT
 
-from medfact.limits import _read
+from medfact.limits import _read_limits
 from medfact.models.encoder import ENCODER
 
 LONGEST_DESCRIPTION = 60
@@ -45,7 +45,7 @@ def test_who_signs_in_is_asked_for_leave_to_call_models_and_for_nothing_else(hea
 
 
 def test_the_models_and_data_sets_that_it_names_are_used(header: dict[str, Any]) -> None:
-    used = {ENCODER, *(_read(ROOT / "assets/public-limits.yaml").models.encoders or ())}
+    used = {ENCODER, *(_read_limits(ROOT / "assets/public-limits.yaml").models.encoders or ())}
     assert set(header["models"]) <= used
     assert "datasets" not in header, "none of the Hub's is read unless somebody names one"
 

@@ -128,7 +128,7 @@ def triplets(facts: Any) -> set[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("row", WRITTEN, ids=lambda row: row["written"])
 def test_a_relation_as_users_write_it(row: dict[str, str]) -> None:
-    canonical, inverted = POOL.canonical(row["written"]), POOL.inverted(row["written"])
+    canonical, inverted = POOL.canonical(row["written"]), POOL.inverse_of(row["written"])
     assert (canonical or inverted or "") == row["read_as"]
     assert (inverted is not None) is (row["turned"] == "yes")
 
@@ -136,13 +136,13 @@ def test_a_relation_as_users_write_it(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=_TABLES)
 def test_at_least_24_of_30_are_understood(table: list[dict[str, str]]) -> None:
     assert len({row["written"] for row in table}) == 30
-    assert sum(bool(POOL.canonical(row["written"]) or POOL.inverted(row["written"])) for row in table) >= 24
+    assert sum(bool(POOL.canonical(row["written"]) or POOL.inverse_of(row["written"])) for row in table) >= 24
 
 
 @pytest.mark.parametrize("name", ["symptom_of", "Symptom-Of", "symptomOf", "SYMPTOM OF", "isASymptomOf", "is a  symptom of"])
 def test_an_inverse_is_found_in_any_spelling(name: str) -> None:
     assert POOL.canonical(name) is None
-    assert POOL.inverted(name) == "symptoms"
+    assert POOL.inverse_of(name) == "symptoms"
 
 
 NOT_KNOWN = [
@@ -156,7 +156,7 @@ NOT_KNOWN = [
 
 @pytest.mark.parametrize("name", NOT_KNOWN)
 def test_a_name_that_may_mean_another_thing_is_not_guessed(name: str) -> None:
-    assert (POOL.canonical(name), POOL.inverted(name)) == (None, None)
+    assert (POOL.canonical(name), POOL.inverse_of(name)) == (None, None)
 
 
 DECLARED = {name_key(name) for one in POOL.relations.values() for name in (one.name, *one.aliases, *one.inverse)}
@@ -169,22 +169,22 @@ DECLARED = {name_key(name) for one in POOL.relations.values() for name in (one.n
 def test_what_is_not_declared_is_never_another_relation(name: str) -> None:
     keys = {name_key(name), name_key(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name))}
     if keys.isdisjoint(DECLARED):
-        assert (POOL.canonical(name), POOL.inverted(name)) == (None, None)
+        assert (POOL.canonical(name), POOL.inverse_of(name)) == (None, None)
 
 
 def test_a_drug_that_treats_is_no_first_choice_and_a_finding_no_symptom() -> None:
-    assert POOL.inverted("treats") == "therapeutic drugs"
-    assert POOL.inverted("drug of choice") == "first choice for"
-    assert POOL.inverted("may be finding of disease") == "disease may have finding"
+    assert POOL.inverse_of("treats") == "therapeutic drugs"
+    assert POOL.inverse_of("drug of choice") == "first choice for"
+    assert POOL.inverse_of("may be finding of disease") == "disease may have finding"
 
 
 def test_names_hold_in_the_other_pools_but_for_that_of_mkj() -> None:
     for name in ("pretexttrans-disek", "tpeval", "origin"):
-        assert load_pool(name).inverted("treats") == "therapeutic drugs"
+        assert load_pool(name).inverse_of("treats") == "therapeutic drugs"
         assert load_pool(name).canonical("treated by") == "therapeutic drugs"
     mkj = load_pool("mkj")
     assert mkj.canonical("may be prevented by") == "may be prevented by"
-    assert (mkj.canonical("may be treated by"), mkj.inverted("treats")) == (None, None), "MKJ's predicates are its own"
+    assert (mkj.canonical("may be treated by"), mkj.inverse_of("treats")) == (None, None), "MKJ's predicates are its own"
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_a_turned_relation_that_stood_right_is_noticed_in_the_words_of_the_file(
     (note,) = (note for note in (*collection.notes, *notes) if "wrong way round" in note)
     assert f"such as “{first}”" in note
     relation = rows[0][1]
-    assert ("or say that the relation is" in note) is (POOL.inverted(relation) is not None)
+    assert ("or say that the relation is" in note) is (POOL.inverse_of(relation) is not None)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def test_a_turned_table_says_each_thing_once_and_nothing_both_ways(rows: list[tu
     ]
     turned = {triplet for triplet, _, is_turned in said if is_turned}
     assert all(sum(triplet == one for triplet, _, _ in said) == 1 for one in turned)
-    assert all(POOL.inverted(fact.relation) is None for fact in (*collection.facts, *collection.known.facts))
+    assert all(POOL.inverse_of(fact.relation) is None for fact in (*collection.facts, *collection.known.facts))
     stated = {(row[0], row[2]) for row in rows if row[3]}
     for head, tail in stated:  # what the file calls true stays known, whichever end it is said from
         contradicted = any({head, tail} == {row[0], row[2]} and not row[3] for row in rows)
@@ -459,4 +459,4 @@ def test_the_documents_list_all_relations_and_names_that_are_read_so() -> None:
     assert sorted(relation for relation, _, _ in listed) == sorted(POOL.relations)
     for relation, aliases, inverses in listed:
         assert {POOL.canonical(name) for name in filter(None, aliases.strip().split(", "))} <= {relation}, aliases
-        assert {POOL.inverted(name) for name in filter(None, inverses.strip().split(", "))} <= {relation}, inverses
+        assert {POOL.inverse_of(name) for name in filter(None, inverses.strip().split(", "))} <= {relation}, inverses

@@ -6,7 +6,7 @@ import pytest
 
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
-from medfact.prototypes.nearest import best_candidates, generic_sentences, nearest_hint, rank_relations
+from medfact.prototypes.nearest import best_candidates, entity_kind, generic_sentences, rank_relations, relation_hint
 from medfact.reviews.studio import EditedRelation, problems, with_denials
 
 POOL = load_pool("medfact")
@@ -35,6 +35,14 @@ def test_nothing_is_guessed_where_nothing_speaks_for_it() -> None:
     readings = rank_relations(POOL, [Fact("qqa", "zzz", "qqb")])
     assert best_candidates(readings) == []
     assert len(readings) == len(POOL.relations) + sum(bool(one.inverse) for one in POOL.relations.values()), "the list is whole"
+
+
+@pytest.mark.parametrize(
+    ("type_label", "kind"),
+    [("Diseases", "condition"), ("Neoplastic  Process", "condition"), ("body part", "site"), ("process", ""), ("", "")],
+)
+def test_kinds_of_entity_types_match_whole_terms(type_label: str, kind: str) -> None:
+    assert entity_kind(type_label) == kind
 
 
 BEGUN = [
@@ -92,6 +100,6 @@ def test_what_stands_before_the_verb_is_never_denied() -> None:
 
 
 def test_the_command_line_is_told_the_three_likeliest() -> None:
-    hint = nearest_hint(POOL, [Fact("Measles", "typical sign", "Koplik spots")])
+    hint = relation_hint(POOL, [Fact("Measles", "typical sign", "Koplik spots")])
     assert hint.startswith("If “typical sign” means symptoms, ")
     assert '--column "relation:typical sign==symptoms"' in hint

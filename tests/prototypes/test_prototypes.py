@@ -12,7 +12,7 @@ import yaml
 from medfact.datasets.text import read_yaml
 from medfact.errors import PoolError
 from medfact.facts import Fact
-from medfact.prototypes import fill, load_pool, pool_names
+from medfact.prototypes import fill_slots, load_pool, pool_names
 from medfact.prototypes.pool_files import read_pool
 from medfact.statements import IMPLICATIONS
 
@@ -161,7 +161,7 @@ def test_no_alias_belongs_to_two_relations() -> None:
     ],
 )
 def test_slots_are_filled_in_one_pass(head: str, tail: str, expected: str) -> None:
-    assert fill("[X] has [Y] in it.", head, tail) == expected
+    assert fill_slots("[X] has [Y] in it.", head, tail) == expected
 
 
 # ------------------------------------------------------------------------- broken pools

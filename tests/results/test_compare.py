@@ -26,7 +26,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.views.score_card import difference_in_words
+from medfact.views.score_card import describe_difference
 from medfact.web.evaluate.form import EvaluateShow
 from medfact.web.pages import Versioned, Visitor
 from medfact.web.pages.evaluate import view
@@ -178,7 +178,7 @@ def test_where_the_printed_interval_holds_zero_nothing_is_called_a_difference() 
         said = [
             verdict(at_odds, names),
             findings.of_differences([at_odds], names),
-            difference_in_words(at_odds, names),
+            describe_difference(at_odds, names),
             pair_cell(at_odds, names).under[-1],
         ]
         assert not any("more" in sentence.replace("no more", "") for sentence in said), said

@@ -22,7 +22,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
-from medfact.views.score_card import ScoreCard, card_of, difference_in_words
+from medfact.views.score_card import ScoreCard, describe_difference, make_score_card
 
 
 def asked(store: Store, *specs: RunSpec) -> list[str]:
@@ -48,7 +48,7 @@ def mkj(store: Store, tmp_path: Path) -> list[str]:
 def card(store: Store, runs: Sequence[str]) -> ScoreCard:
     records = [store.run(run) for run in runs]
     compared = comparison(sides_of(store, runs)) if len(runs) == 2 else None
-    return card_of(records, [report_of(store, record) for record in records], compared)
+    return make_score_card(records, [report_of(store, record) for record in records], compared)
 
 
 def texts(drawn: ScoreCard) -> list[str]:
@@ -70,8 +70,8 @@ def test_the_card_of_one_run(store: Store, runs: list[str]) -> None:
     assert "All eight rightthin line: a coin, 0.39%" in said
     assert "Not a measure of clinical competence. Not for clinical use." in said
     assert re.fullmatch(rf"\d+ \w+ \d{{4}}, medfact {re.escape(__version__)}", said[-1])
-    assert drawn.words in "".join(ElementTree.fromstring(drawn.svg).itertext()), "for those who cannot see it"
-    assert f"all eight right 50.0% ({100 * low:.1f}–{100 * high:.1f}%) of {report.joint_accuracy.n} facts" in drawn.words
+    assert drawn.alt_text in "".join(ElementTree.fromstring(drawn.svg).itertext()), "for those who cannot see it"
+    assert f"all eight right 50.0% ({100 * low:.1f}–{100 * high:.1f}%) of {report.joint_accuracy.n} facts" in drawn.alt_text
     alone = asked(store, replace(store.run(runs[0]).spec, negatives=0))
     assert "true and false ones" not in card(store, alone).about
 
@@ -94,10 +94,10 @@ def test_two_runs_and_their_paired_difference(store: Store, runs: list[str]) -> 
     names = dict(zip(runs, ("A", "B"), strict=True))
     unsure = replace(pair, difference=0.03, low=-0.02, high=0.08, low_all=-0.02, high_all=0.08, p_holm=0.2)
     told = f"No difference in facts with all answers right is shown: +3.0 points (−2.0 to +8.0) of {pair.n} facts"
-    assert difference_in_words(unsure, names) == told
-    worse = difference_in_words(replace(pair, difference=-0.3, low_all=-0.4, high_all=-0.2, p_holm=0.01), names)
+    assert describe_difference(unsure, names) == told
+    worse = describe_difference(replace(pair, difference=-0.3, low_all=-0.4, high_all=-0.2, p_holm=0.01), names)
     assert worse.startswith("B has 30.0 points more facts with all answers right than A (20.0 to 40.0)")
-    assert "too few diseases to say" in difference_in_words(replace(pair, low_all=None, high_all=None), names)
+    assert "too few diseases to say" in describe_difference(replace(pair, low_all=None, high_all=None), names)
     with pytest.raises(Mistake, match="one run or two, not 3"):
         card(store, [*runs, runs[0]])
 
@@ -155,7 +155,7 @@ def test_a_method_with_other_scores(store: Store, mkj: list[str], runs: list[str
         ("Acc_neg, false facts", (1.0, 75), 0.5),
         ("Acc_gap, the gap", (-1.0, 100), 0.0),
     ]
-    assert "Acc_gap, the gap −100.0 points (" in drawn.words
+    assert "Acc_gap, the gap −100.0 points (" in drawn.alt_text
     assert {"75.0%", "0.0%", "100.0%", "−100.0"} <= set(texts(drawn))
     # always false is right on 75 of 100 statements, always true on 25: 50 points
     assert "always says false has 50.0 points more right answers than always says true" in card(store, mkj).difference
@@ -163,7 +163,7 @@ def test_a_method_with_other_scores(store: Store, mkj: list[str], runs: list[str
     having = [[at is not None for at in row.estimates] for row in mixed.scores]
     assert having == [[True, False]] * 4 + [[False, True]] * 2
     assert mixed.difference == "", "no statement was asked of both"
-    assert mixed.words.count("Acc_pos") == 1
+    assert mixed.alt_text.count("Acc_pos") == 1
     assert texts(mixed)
 
 

@@ -19,7 +19,7 @@ from small_models import write_small_llama
 from waiting import wait_for_run, wait_until
 
 from medfact.errors import Mistake
-from medfact.limits import OWN_MACHINE
+from medfact.limits import PRIVATE_LIMITS
 from medfact.models import Placement
 from medfact.models.local.zero_gpu import FIRST_SECONDS, LONGEST_SECONDS, SHORTEST_SECONDS
 from medfact.results.compare import Comparisons
@@ -296,7 +296,7 @@ def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.Mo
     def press(owner: str) -> list[str]:
         return evaluate(services, owner, Setup(models=["baseline:random"], pairs=10), None)
 
-    made = [press("eager")[0] for _ in range(int(OWN_MACHINE.visitor.runs_going))]
+    made = [press("eager")[0] for _ in range(int(PRIVATE_LIMITS.visitor.runs_going))]
     with pytest.raises(Mistake, match="You have 24 unfinished runs"):
         press("eager")
     assert press("ada")

@@ -175,7 +175,7 @@ def test_another_site_signs_nobody_out(public: str, provider: OpenIDProvider) ->
 
 def test_who_has_signed_in_may_use_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    assert limits().quota_of(f"{SIGNED_IN}{'0' * 32}").runs_going > limits().quota_of("0" * 32).runs_going
+    assert limits().quota_for(f"{SIGNED_IN}{'0' * 32}").runs_going > limits().quota_for("0" * 32).runs_going
 
 
 def test_where_nobody_can_sign_in_there_is_no_such_address(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from medfact.errors import Mistake, ModelError
-from medfact.limits import FILE, OWN_MACHINE, REQUEST_KINDS, UNLIMITED, limits
+from medfact.limits import FILE, PRIVATE_LIMITS, REQUEST_KINDS, UNLIMITED, limits
 from medfact.models import check_spec
 from medfact.models.local.placement import HERE
 from medfact.models.local.repository import Repository, check_size, inspect_source
@@ -26,8 +26,8 @@ def with_file(monkeypatch: pytest.MonkeyPatch, file: Path, text: str) -> None:
 
 
 def test_ones_own_machine_has_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert limits() is OWN_MACHINE
-    assert (OWN_MACHINE.visitor.local_minutes_a_day, OWN_MACHINE.in_all.disk_megabytes, dict(OWN_MACHINE.rates)) == (
+    assert limits() is PRIVATE_LIMITS
+    assert (PRIVATE_LIMITS.visitor.local_minutes_a_day, PRIVATE_LIMITS.in_all.disk_megabytes, dict(PRIVATE_LIMITS.rates)) == (
         UNLIMITED,
         UNLIMITED,
         {},
@@ -43,7 +43,7 @@ def test_a_public_server_has_those_of_the_file(name: str, monkeypatch: pytest.Mo
         assert written[part] == {name: getattr(getattr(found, part), name) for name in written[part]}
         assert set(written[part]) == set(vars(getattr(found, part))), "the bundled file names every limit"
     assert set(found.rates) == set(written["rates"]) == set(REQUEST_KINDS)
-    assert found.quota_of("hf-0") == found.signed_in != found.visitor == found.quota_of("0" * 32)
+    assert found.quota_for("hf-0") == found.signed_in != found.visitor == found.quota_for("0" * 32)
 
 
 def test_another_file_replaces_it_and_what_it_leaves_out_is_free(

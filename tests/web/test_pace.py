@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medfact.limits import Rate, limits
+from medfact.limits import RateLimit, limits
 from medfact.web.clients import address_of
 from medfact.web.guard import is_used
 from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT, Buckets, Pace, kind_of
@@ -32,7 +32,7 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_so_many_at_once_and_then_so_many_a_second(clock: Clock) -> None:
-    buckets = Buckets(Rate(3, 2), clock)
+    buckets = Buckets(RateLimit(3, 2), clock)
     assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
     assert buckets.wait("b") == 0
     clock.now += 0.5
@@ -42,7 +42,7 @@ def test_so_many_at_once_and_then_so_many_a_second(clock: Clock) -> None:
 
 
 def test_a_flood_of_visitors_fills_no_memory(clock: Clock) -> None:
-    buckets = Buckets(Rate(1, 0), clock)
+    buckets = Buckets(RateLimit(1, 0), clock)
     for number in range(MOST_KEPT + 100):
         buckets.wait(str(number))
     assert len(buckets._left) == MOST_KEPT

@@ -33,7 +33,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from medfact.errors import ModelError, first_line
-from medfact.limits import hub_login, is_restricted, limits
+from medfact.limits import hub_token, is_restricted, limits
 from medfact.models.local.placement import Placement, in_bytes
 
 GGUF = ".gguf"
@@ -143,7 +143,7 @@ def inspect_source(source: Path | str, placement: Placement) -> Repository:
 def _text_of(source: str, folder: Path | None, name: str) -> str:
     """The text of a file of a repository; nothing where it cannot be read."""
     with suppress(OSError, ValueError, HfHubHTTPError, _HTTP_ERROR):
-        file = Path(hf_hub_download(source, name, token=hub_login())) if folder is None else folder / name
+        file = Path(hf_hub_download(source, name, token=hub_token())) if folder is None else folder / name
         return file.read_text(encoding="utf-8")
     return ""
 
@@ -197,7 +197,7 @@ def _downloaded(repository: Repository, patterns: Sequence[str], tell: Tell) -> 
             allow_patterns=list(patterns),
             ignore_patterns=["*/*"],
             tqdm_class=Progress,
-            token=hub_login(),
+            token=hub_token(),
         )
     except GatedRepoError as error:
         raise _gated(repository.source) from error
@@ -278,8 +278,8 @@ def _in_gguf(file: Path) -> Repository:
 
 def _on_hub(source: str) -> Contents:
     try:
-        info = HfApi().model_info(source, files_metadata=True, timeout=20, token=hub_login())
-        config = _config(source, Path(hf_hub_download(source, "config.json", token=hub_login())))
+        info = HfApi().model_info(source, files_metadata=True, timeout=20, token=hub_token())
+        config = _config(source, Path(hf_hub_download(source, "config.json", token=hub_token())))
     except GatedRepoError as error:
         raise _gated(source) from error
     except (HFValidationError, RepositoryNotFoundError) as error:

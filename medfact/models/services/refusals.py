@@ -286,9 +286,9 @@ def failure_from_error(
     if REQUEST_TOO_LARGE.search(words) and (status in (413, 429) or status >= 500):
         otherwise = Action.RETRY if status >= 500 else Action.FAIL_PROMPT
         return CallFailure(Action.CHANGE_PARAMETERS, reason, otherwise=otherwise, message=words, parameter=error.parameter)
-    may_pass = _may_pass(status, words)
-    fatal = None if may_pass and status != 429 else _fatal(status, error, words, endpoint)
-    if may_pass and fatal is None:
+    is_transient = _may_pass(status, words)
+    fatal = None if is_transient and status != 429 else _fatal(status, error, words, endpoint)
+    if is_transient and fatal is None:
         wait = retry_after(headers, words, error.waits)
         wait = wait if status == 429 or wait != inf else None
         passing = CallFailure(Action.RETRY, general, said=said, retry_after=wait)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from medfact.errors import ModelError
-from medfact.log_setup import masked
+from medfact.log_setup import mask_private_text
 from medfact.models.prompt import Completion, Prompt, Served
 from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.calls import Caller
@@ -321,7 +321,7 @@ class Schedule:
             seconds = UNREACHED_WAIT_SECONDS * calls
         else:
             seconds = wait_before(calls, overloaded=failure.overloaded, requested=failure.retry_after)
-        _log.debug("Call %d failed: %s; next try in %.1f s.", calls, masked(failure.kind), seconds)
+        _log.debug("Call %d failed: %s; next try in %.1f s.", calls, mask_private_text(failure.kind), seconds)
         return seconds
 
     async def _ends_within(self, seconds: float) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import MedfactError, ServiceDown, StoreError
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, PushesSaved, Started
 from medfact.runs.patience import never, patient
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
@@ -71,7 +71,7 @@ Ask = Callable[..., Iterator[Event]]
 def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None], **options: Any) -> None:
     """Asks a run to its end and reports every change, errors of medfact itself included. options: of `answer`."""
     try:
-        with named_if_missing():
+        with not_installed_errors():
             for event in ask(run, patient(store, options.get("stopped", never)), **options):
                 report(_update_of(event))
         return

@@ -56,7 +56,7 @@ def _of_owners_quota(ask: Ask, run: str, store: Store, **options: Any) -> Iterat
 
 def minutes_are_used_up(owner: str) -> Mistake:
     """What to say to an owner whose minutes of local models are used up."""
-    minutes = limits().quota_of(owner).local_minutes_a_day
+    minutes = limits().quota_for(owner).local_minutes_a_day
     return Mistake(
         f"You have used today's {minutes:,.0f} minutes of models on this server.",
         "Your answers are kept: go on after midnight (UTC), or choose a model behind a service.",
@@ -219,7 +219,7 @@ class Jobs:
 
     def local_minutes_left(self, owner: str) -> float:
         """Minutes that local models may still work for an owner today."""
-        return limits().quota_of(owner).local_minutes_a_day - self._lanes[LOCAL].used_today(owner) / 60
+        return limits().quota_for(owner).local_minutes_a_day - self._lanes[LOCAL].used_today(owner) / 60
 
     def _watch_local(self) -> None:
         """Kills the process of local models if its run gives no sign for long: a chat template may never end."""

@@ -16,7 +16,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from medfact.errors import MedfactError
-from medfact.limits import acting_for
+from medfact.limits import acting_as_host
 from medfact.models import HERE, Completion, Model, ModelInfo, Placement, Prompt, Served, check_spec, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
 from medfact.runs.racing import RacingRuns
@@ -99,7 +99,7 @@ class RunThreads:
             options["race"] = partial(self._racing, race, run)
 
         def ask() -> None:
-            with acting_for(host=for_host):
+            with acting_as_host(is_host=for_host):
                 ask_run(self._ask, run, self._store, lambda update: self._report(run, update), **options)
 
         threading.Thread(target=ask, daemon=True, name=f"run-{run}").start()

@@ -15,7 +15,7 @@ import psutil
 
 from medfact import log_setup
 from medfact.errors import MedfactError
-from medfact.extras import named_if_missing
+from medfact.extras import not_installed_errors
 from medfact.limits import is_public_server, restrict_by_default
 from medfact.models.local.memory import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
@@ -142,7 +142,7 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
 
 def _in_thread(work: Callable[[str], object], argument: str) -> None:
     def quietly() -> None:
-        with contextlib.suppress(MedfactError), named_if_missing():
+        with contextlib.suppress(MedfactError), not_installed_errors():
             work(argument)
 
     threading.Thread(target=quietly, daemon=True).start()

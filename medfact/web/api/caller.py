@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from medfact.concurrency import compute_slot
-from medfact.limits import acting_for
+from medfact.limits import acting_as_host
 from medfact.spec import LOCAL_OWNER
 from medfact.web.clients import address_of
 from medfact.web.host import is_host
@@ -43,7 +43,7 @@ class Caller:
         found: list[Any] = []
 
         def call() -> Any:
-            with acting_for(self.is_host), compute_slot(self.address):
+            with acting_as_host(self.is_host), compute_slot(self.address):
                 return function(services, self, **arguments)
 
         async def answer() -> None:

@@ -68,7 +68,7 @@ def statements(
     source = source_of(services, caller, data_set, rows)
     spec = asked_as_written(spec_of(source, limit=limit, protocol=protocol, seed=seed, shots=0), collection_of(source))
     decided = services.store.of(caller.owner).decisions.of_partners()
-    plan = planned(spec, source, decided, most=limits().quota_of(caller.owner).statements_a_run)
+    plan = planned(spec, source, decided, most=limits().quota_for(caller.owner).statements_a_run)
     return [marked(asked.statement) for asked in plan.statements if asked.draw == 0]
 
 
@@ -77,7 +77,7 @@ def _eight(fact: Fact) -> list[Statement]:
     if not (fact.head and fact.relation and fact.tail):
         raise Mistake("A fact needs a head, a relation and a tail.", "Give all three.")
     pool = load_pool(POOL)
-    if (known := pool.inverted(fact.relation)) is not None:
+    if (known := pool.inverse_of(fact.relation)) is not None:
         fact = fact.inverse(known)
     if not pool.states(fact):
         known = ", ".join(pool.relations)
@@ -142,7 +142,7 @@ def facts_about(head: str, relation: str, tail: str) -> Found:
     and tail. A relation may have any of its names, and one that is said from its other end is turned.
     """
     pool = load_pool(POOL)
-    if tail and (known := pool.inverted(relation)) is not None:
+    if tail and (known := pool.inverse_of(relation)) is not None:
         head, relation, tail = tail, known, head
     relation = pool.canonical(relation) or relation
     for name, collection, fact in _known():

@@ -48,7 +48,7 @@ def check_room(
     visitor's statements of this hour, or minutes of models on this server, are used up; or where a run has too many pairs or
     statements. models: of the runs, which begin at once; () to ask beforehand.
     """
-    _check_hour(services, owner, limits().quota_of(owner).statements_an_hour)
+    _check_hour(services, owner, limits().quota_for(owner).statements_an_hour)
     _check_counts(services, owner, more, models, pairs, statements)
 
 
@@ -56,14 +56,14 @@ def room_for(
     services: Services, owner: str, more: int, models: Sequence[str], pairs: int, statements: int
 ) -> AbstractContextManager[None]:
     """Room for so many more runs, which count as going while they are begun. Raises Mistake as `check_room` does."""
-    _check_hour(services, owner, limits().quota_of(owner).statements_an_hour)
+    _check_hour(services, owner, limits().quota_for(owner).statements_an_hour)
     check = partial(_check_counts, services, owner, more, models, pairs, statements)
     return services.beginnings.counted(owner, more, check)
 
 
 def _check_counts(services: Services, owner: str, more: int, models: Sequence[str], pairs: int, statements: int) -> None:
     """What can be checked without the database."""
-    share, going = limits().quota_of(owner), services.going(owner)
+    share, going = limits().quota_for(owner), services.going(owner)
     if going + more > share.runs_going:
         raise Mistake(
             f"You have {going} unfinished runs; this server allows {share.runs_going:,.0f}.",
@@ -99,7 +99,7 @@ def _check_hour(services: Services, owner: str, most: float) -> None:
 
 def _check_neighbours(services: Services, owner: str, more: int, models: Sequence[str]) -> None:
     """Raises Mistake where the visitors of one network address, whoever they say they are, have no room for more runs."""
-    share = limits().quota_of(owner)
+    share = limits().quota_for(owner)
     going, most = services.neighbours.going(owner, services.going), share.runs_going * ADDRESS_TIMES
     if going + more > most:
         raise Mistake(
@@ -118,7 +118,7 @@ def _check_neighbours(services: Services, owner: str, more: int, models: Sequenc
 
 def _minutes_used(services: Services, owner: str) -> float:
     left = services.jobs.local_minutes_left(owner)
-    return 0.0 if isinf(left) else limits().quota_of(owner).local_minutes_a_day - left
+    return 0.0 if isinf(left) else limits().quota_for(owner).local_minutes_a_day - left
 
 
 KeyOf = Callable[[RunSpec], str | None]

@@ -22,7 +22,7 @@ from medfact.datasets.sources import has_source
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.models import BUNDLED_MODEL
-from medfact.negatives import CLOSEST, RULES, closest_negative, explain
+from medfact.negatives import CLOSEST, RULES, closest_negative, count_exclusions
 from medfact.prototypes import Pool, is_inversion_note, orient_facts
 from medfact.prototypes.grammar import scope_prefix
 from medfact.prototypes.nearest import best_candidates, generic_sentences, rank_relations
@@ -247,7 +247,7 @@ def write_sentences(visitor: Visitor, show: EvaluateShow, action: Action) -> tup
     pool = editable(RunSpec.protocol).pool
     saved = edited(pool, visitor.services.store.of(visitor.owner).prototype_edits.log(pool.name)).get(action.about)
     likely = best_candidates(rank_relations(pool, facts))
-    begun = generic_sentences(action.about, likely[0].about if likely else "")
+    begun = generic_sentences(action.about, likely[0].head_kind if likely else "")
     texts = [saved.sentences.get(form, "") for form in SENTENCES.values()] if saved else begun
     texts = [text.replace("{is|are}", "is").replace("{has|have}", "has") for text in texts]
     return changed(visitor, show, worded=action.about, **dict(zip(SENTENCES, texts, strict=True))), Message()
@@ -377,8 +377,8 @@ def _commonest(types: Counter[str]) -> str:
 def _without_partner(selection: Selection, collection: Collection) -> Iterator[str]:
     """A few of the facts that got no false partner, and why."""
     for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
-        found = explain(fact, collection.known)
-        reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.removed.items())
+        found = count_exclusions(fact, collection.known)
+        reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.excluded.items())
         said = f"{scope_prefix(fact)}{fact.head} — {fact.relation} → {fact.tail}"
         yield f"{said}: of {found.candidates} other findings, {reasons or 'none is left'}."
 

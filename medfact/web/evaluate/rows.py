@@ -14,7 +14,7 @@ from itertools import groupby
 from medfact.answers import make_prompt
 from medfact.concurrency import slot_released
 from medfact.errors import MedfactError, Mistake
-from medfact.limits import acting_for, is_restricted, limits
+from medfact.limits import acting_as_host, is_restricted, limits
 from medfact.models import REPLY_TOKENS, Completion, Model, ServiceSettings, load_model, provider_of, service_of, takes_messages
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.named import NamedService, service_named
@@ -134,7 +134,7 @@ class LocalServices:
     def _look(self) -> None:
         for prefix in LOOKED_FOR:
             if service := service_named(prefix):
-                with suppress(ImportError), acting_for(host=True):  # this install may ask no service
+                with suppress(ImportError), acting_as_host(is_host=True):  # this install may ask no service
                     self._found[prefix] = names_at(ServiceSettings(base_url=service.address))
 
 
@@ -314,7 +314,7 @@ def tried_rows(services: Services, owner: str, setup: Setup) -> str:
 
 def _tried_or_not(services: Services, owner: str, row: ModelRow, host: bool) -> Trial:
     try:
-        with acting_for(host):
+        with acting_as_host(host):
             return tried_row(services, owner, row)
     except MedfactError as error:  # others are tried just now
         return Trial(error.public)

@@ -182,7 +182,7 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     reviewers: whose verdicts confirm facts, () for everybody's.
     """
     own_pool = edited_of(services, owner, setup)
-    specs, most = specs_of(services, owner, setup, own_pool), limits().quota_of(owner).statements_a_run
+    specs, most = specs_of(services, owner, setup, own_pool), limits().quota_for(owner).statements_a_run
     if not setup.sets:
         source, decided = source_of(services, owner, setup), services.store.of(owner).decisions.of_partners()
         held = services.held(reviewers) if setup.reviewed else {}
@@ -202,7 +202,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.writing(name).run
-    most = limits().quota_of(owner).statements_a_run
+    most = limits().quota_for(owner).statements_a_run
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
     plan = as_decided(plan, services.store.of(owner).decisions.of_partners())
     if len(plan.statements) > most:

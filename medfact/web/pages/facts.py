@@ -20,7 +20,7 @@ from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.languages import Name, name_in, names_in
-from medfact.negatives import RULES, explain
+from medfact.negatives import RULES, count_exclusions
 from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
 from medfact.results.wording import checked_by_nobody, in_plain_words
 from medfact.reviews.text import reviewed_in_words
@@ -135,7 +135,7 @@ def _stated(visitor: Visitor, show: FactsShow, kept: Setup) -> tuple[Collection,
 
 def _page(visitor: Visitor, show: FactsShow, kept: Setup) -> View:
     collection, pool = _stated(visitor, show, kept)
-    askable = pool.statable(collection.facts)
+    askable = pool.statable_facts(collection.facts)
     listed = paged(list(_matching(askable, collection.known, pool, show)), show.page, FACTS_A_PAGE)
     show = show.model_copy(update={"page": listed.page})
     lines = _lines(visitor, show, collection, pool, listed.part)
@@ -168,7 +168,7 @@ def _lines(visitor: Visitor, show: FactsShow, collection: Collection, pool: Pool
     group = grouping(collection, protocol.negatives, RunSpec.seed, protocol.negative_difficulty, decided, pool.canonical)
     lines, lost = [], lost_partner_in(collection, protocol.negatives)
     for fact, *partners in map(group, facts):
-        ways = len({statement.variant for statement in pool.statements(pool.statable([fact, *partners]))})
+        ways = len({statement.variant for statement in pool.statements(pool.statable_facts([fact, *partners]))})
         opened = None
         if fact.fact_id == show.fact:
             opened = _opened(visitor, show, collection, pool, decided, [fact, *partners])
@@ -293,9 +293,9 @@ def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, dec
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
     if not fact.positive or (partners and all(partner.negative_of is None for partner in partners)):
         return []
-    found = explain(fact, known, decided.rejected_tails(fact, known))
-    first = f"{found.candidates:,} other findings of the same type; {found.left:,} of them are safe to call false."
-    return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
+    found = count_exclusions(fact, known, decided.rejected_tails(fact, known))
+    first = f"{found.candidates:,} other findings of the same type; {found.safe:,} of them are safe to call false."
+    return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.excluded.items())]
 
 
 def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:

@@ -105,7 +105,7 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     collection = orient_facts(read, pool)
     protocol = PROTOCOLS[spec.protocol]
     group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
-    groups = [pool.statable(group(fact)) for fact in collection.facts if fact.positive and pool.states(fact)]
+    groups = [pool.statable_facts(group(fact)) for fact in collection.facts if fact.positive and pool.states(fact)]
     parts = ([members for members in groups if members and has_source(members[0]) is stated] for stated in (False, True))
     return tuple(
         fact for part in parts for fact in at_random([one for members in part for one in members if pool.states(one)], SEED)

@@ -146,7 +146,7 @@ def view(visitor: Visitor, show: StudioShow) -> View:
 
 def _listed(desk: Desk, name: str, new: bool) -> str:
     """A relation in the list, and what there is of it where the pool has no sentences."""
-    turned = desk.base.inverted(name)
+    turned = desk.base.inverse_of(name)
     without = f"read as “{turned}”, the other way round" if turned else "new: no sentences yet"
     added = "added" if name in desk.relations else without
     return f"{name} ({added})" if new else name

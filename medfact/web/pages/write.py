@@ -14,7 +14,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
 from medfact.models import key_for
 from medfact.models.services.addresses import parsed_address
-from medfact.prototypes import fill
+from medfact.prototypes import fill_slots
 from medfact.results.wording import STATES, counted, date, duration, model_name, pool_title
 from medfact.runs.costs import costs
 from medfact.spec import PROTOCOLS, RunSpec
@@ -166,7 +166,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
-    most = limits().quota_of(visitor.owner).statements_a_run
+    most = limits().quota_for(visitor.owner).statements_a_run
     return PlannedRun(
         *planned_writing(
             show.kind,
@@ -350,7 +350,7 @@ def _card(draft: Draft, decision: DraftDecision | None, forms: tuple[str, ...], 
     about = draft.example.head, draft.example.tail or ""
     return DraftCard(
         draft,
-        tuple((VARIANTS[form], text := sentences.get(form, ""), fill(text, *about) if text else "") for form in forms),
+        tuple((VARIANTS[form], text := sentences.get(form, ""), fill_slots(text, *about) if text else "") for form in forms),
         _problem_in_words(problem_of(draft.relation, sentences, forms), forms),
         "undecided" if decision is None else "accepted" if decision.accepted else "refused",
         date(decision.decided_at) if decision else "",
