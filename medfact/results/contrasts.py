@@ -15,6 +15,7 @@ from medfact.results.evidence import changes
 from medfact.results.report import Side
 from medfact.results.wording import TOO_FEW
 from medfact.store import Run
+from medfact.words import say
 
 ABOUT = (
     "Each row is the first less the second, over the facts answered in all ways of both. Intervals are clustered by disease "
@@ -25,7 +26,7 @@ ABOUT = (
 def decision_in_words(found: Bounded, family: str = "comparisons") -> str:
     """The decision by the interval that is printed, which holds for all comparisons of the family."""
     if found.is_open:
-        return f"open: 0 lies just inside the interval for all {family}"
+        return say("comparison.open", family=family)
     return TOO_FEW if found.low_all is None else "shown" if found.is_shown else "not shown"
 
 

@@ -19,6 +19,7 @@ FLOORS = [
         "errors",
         "log_setup",
         "assets",
+        "words",
         "extras",
         "setting",
         "limits",

@@ -1,0 +1,100 @@
+"""Sentences for people in `assets/words.yaml`: each is used, with its slots, and can be read in one breath."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import medfact
+from medfact.words import say, sayings, sentences
+
+PACKAGE = Path(medfact.__file__).parent
+LONGEST = 25
+"""Words of a sentence."""
+
+TRANSLATED = (
+    "whoever", "one that", "those who", "is told", "are told", "is said", "of which", "of whom", "let go of", "somebody",
+)  # fmt: skip
+"""Turns of phrase that stand in for a plain sentence."""
+
+
+def slots_of(sentence: str) -> set[str]:
+    return {name.split(".")[0].split("[")[0] for _, name, _, _ in Formatter().parse(sentence) if name}
+
+
+def uses() -> Iterator[tuple[str, str, str, set[str] | None]]:
+    """(place, function, name of a sentence or a pattern of names, slots or None where they are not written out)."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        imported = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "medfact.words"
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in imported and node.args:
+                slots = None if any(word.arg is None for word in node.keywords) else {str(word.arg) for word in node.keywords}
+                for pattern in _patterns(node.args[0]):
+                    yield f"{file.relative_to(PACKAGE)}:{node.lineno}", node.func.id, pattern, slots
+
+
+def _patterns(node: ast.expr) -> list[str]:
+    """The names that an expression may give: a text, an f-string with a * for each value, or either of two."""
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values)]
+    if isinstance(node, ast.IfExp):
+        return _patterns(node.body) + _patterns(node.orelse)
+    return ["*"]
+
+
+USES = list(uses())
+
+
+def matching(function: str, pattern: str) -> list[str]:
+    return [name for name in sentences() if fnmatch(name, pattern if function == "say" else f"{pattern}.*")]
+
+
+def test_each_use_names_a_sentence_and_fills_its_slots() -> None:
+    wrong = []
+    for place, function, pattern, slots in USES:
+        assert pattern != "*", f"{place}: the name begins with text, so that it can be found"
+        names = matching(function, pattern)
+        wrong += [] if names else [f"{place}: no sentence is called {pattern}"]
+        wrong += [
+            f"{place}: {name} has the slots {slots_of(sentences()[name])}, not {slots}"
+            for name in names
+            if slots is not None and function == "say" and not slots_of(sentences()[name]) <= slots
+        ]
+    assert wrong == []
+
+
+def test_each_sentence_is_used() -> None:
+    used = {name for _, function, pattern, _ in USES for name in matching(function, pattern)}
+    assert sorted(sentences().keys() - used) == []
+
+
+@pytest.mark.parametrize("name", sentences())
+def test_a_sentence_is_rendered_and_can_be_read_at_once(name: str) -> None:
+    sentence = sentences()[name]
+    text = say(name, **dict.fromkeys(slots_of(sentence), 2))
+    assert text.strip() == text
+    assert "{" not in text
+    parts = [part for part in text.replace("? ", ". ").replace("! ", ". ").replace("\n", ". ").split(". ") if part]
+    assert [part for part in parts if len(part.split()) > LONGEST] == []
+    assert [phrase for phrase in TRANSLATED if phrase in text.casefold()] == []
+
+
+def test_a_slot_that_is_missing_is_an_error() -> None:
+    with pytest.raises(KeyError, match="family"):
+        say("comparison.open")
+    with pytest.raises(KeyError, match=r"comparison\.nothing"):
+        say("comparison.nothing")
+    assert sayings("comparison")["open"] == sentences()["comparison.open"]
