@@ -704,7 +704,7 @@ def test_a_connection_that_a_server_has_dropped_is_made_anew(server: PostgresSer
 
 @pytest.mark.parametrize("needed", [False, True])
 def test_tests_of_a_server_are_left_out_only_where_it_is_not_needed(needed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "programs", lambda: None)
+    monkeypatch.setattr(postgres, "find_programs", lambda: None)
     monkeypatch.setenv(postgres.REQUIRED_VARIABLE, "1" if needed else "")
     with pytest.raises(pytest.fail.Exception if needed else pytest.skip.Exception, match="install it"), postgres.run_server():
         pass
