@@ -10,7 +10,7 @@ from medfact.results import wording
 from medfact.results.blocks import Note, Table
 from medfact.results.report import Report
 from medfact.results.sections import PAPER, Figures, sections_of
-from medfact.results.wording import false_on_purpose, how_it_ended, remarks
+from medfact.results.wording import describe_ending, false_on_purpose, remarks
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -48,7 +48,7 @@ def _about_all(reports: Mapping[str, Report]) -> str:
     asked = {name: f"{report.method} on {report.dataset}" for name, report in reports.items()}
     alike = len(set(asked.values())) == 1
     how = next(iter(asked.values())) if alike else "; ".join(f"{name}: {one}" for name, one in asked.items())
-    ended = {name: how_it_ended(report.state, report.reason) for name, report in reports.items()}
+    ended = {name: describe_ending(report.state, report.reason) for name, report in reports.items()}
     endings = "".join(f" {name}: {text}" for name, text in ended.items() if text)
     endings += "".join(f" {name}: {note}" for name, report in reports.items() for note in remarks(report))
     about = f"{wording.about_intervals(list(reports.values()))} {false_on_purpose(reports.values())}"

@@ -19,8 +19,8 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    describe_ending,
     false_on_purpose,
-    how_it_ended,
     label_of,
     marked,
     model_of,
@@ -47,7 +47,7 @@ def report_text(report: Report, danger: Danger | None = None, name: str = "") ->
         f"{report.shots} shots, seed {report.seed}",
         f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
-        *filter(None, [how_it_ended(report.state, report.reason)]),
+        *filter(None, [describe_ending(report.state, report.reason)]),
         *filter(None, [verdict({name: report})]),
         *(line for section in sections_of(figures, TERMINAL) for line in lines_of(section)),
         "",
@@ -64,7 +64,7 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], beside: B
     names = beside.names
     of = "" if {*comparison.facts_of} == {comparison.shared_facts} else f", of {', '.join(map(str, comparison.facts_of))}"
     lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs{of}."]
-    lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
+    lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := describe_ending(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
     named = {names[report.run]: report for report in reports}

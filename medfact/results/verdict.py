@@ -25,6 +25,7 @@ from medfact.results.report import Report, size_of_defect
 from medfact.results.wording import (
     TOO_FEW,
     counted,
+    describe_unchecked,
     first_scores,
     in_draws,
     model_name,
@@ -32,7 +33,6 @@ from medfact.results.wording import (
     score,
     share_of_failing,
     signed_share,
-    unchecked_in_words,
 )
 
 Clause = tuple[str, str, str]
@@ -180,7 +180,7 @@ def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLan
     elif evidence := report.evidence:
         held = f"held the fact for {percent(evidence.recall.value)} of statements about true facts"
         texts.append(f"passages {held if evidence.setting == READ else 'that do not contain the answer were shown'}")
-    texts += unchecked_in_words(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
+    texts += describe_unchecked(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
     clauses = [f"{{it}}: {text[:1].lower()}{text[1:].rstrip('.')}" for text in texts]
     yield from ((clause, clause, "") for clause in clauses)
 

@@ -25,7 +25,7 @@ from medfact.results.report import MOST, Report, Side, board_of, report_of, side
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.verdict import verdict
-from medfact.results.wording import FATES, Fate, false_on_purpose, fate, how_it_ended, remarks, state_in_words
+from medfact.results.wording import FATES, Fate, describe_ending, describe_state, false_on_purpose, fate, remarks
 from medfact.reviews.text import Summary, summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
@@ -124,9 +124,9 @@ def _summary_lines(parts: Sequence[RunPart], comparison: Beside | None) -> list[
     lines = [verdict(reports, *compared) if compared else verdict(reports)]
     for part in parts:
         if (state := part.run.state) != COMPLETE:
-            described = state_in_words(state, part.run.reason)
+            described = describe_state(state, part.run.reason)
             line = f"{part.name}: the run is not complete ({described}): its figures are of what was answered."
-            lines.append(f"{line} {how_it_ended(state, part.run.reason)}".rstrip())
+            lines.append(f"{line} {describe_ending(state, part.run.reason)}".rstrip())
     return list(filter(None, lines)) or ["Nothing has been answered yet."]
 
 

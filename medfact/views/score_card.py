@@ -21,6 +21,7 @@ from medfact.results.wording import (
     Score,
     counted,
     date,
+    describe_state,
     headlines,
     marked,
     names_of_runs,
@@ -28,7 +29,6 @@ from medfact.results.wording import (
     share,
     shortened,
     signed_share,
-    state_in_words,
     ways_of,
 )
 from medfact.spec import PROTOCOLS
@@ -168,7 +168,7 @@ def _incomplete_remarks(names: Sequence[str], records: Sequence[Run], reports: S
     remarks = []
     for name, record, report in zip(names, records, reports, strict=True):
         if record.state != COMPLETE:
-            answered, state = report.answered + report.failed, state_in_words(record.state, record.reason)
+            answered, state = report.answered + report.failed, describe_state(record.state, record.reason)
             remarks.append(f"{name}: {state}, {answered:,} of {counted(report.statements, 'statement')} asked")
         elif report.failed:
             remarks.append(f"{name}: {counted(report.failed, 'call')} failed, not counted")

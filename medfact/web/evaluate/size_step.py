@@ -19,7 +19,7 @@ from medfact.models import LOCAL, provider_of
 from medfact.models.local import zero_gpu
 from medfact.models.pressure import calls_of, most_pushes
 from medfact.results.power import points_in_words
-from medfact.results.wording import count, counted, duration, in_plain_words
+from medfact.results.wording import count, counted, duration, with_plain_columns
 from medfact.runs.costs import costs, dollars
 from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec
@@ -160,7 +160,7 @@ def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         try:
             facts, takes = _asked(visitor, setup)
         except MedfactError as error:
-            problem = in_plain_words(error.public)
+            problem = with_plain_columns(error.public)
     asks = consents(visitor, setup)
     return render(
         "go",
