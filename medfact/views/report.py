@@ -16,16 +16,15 @@ from medfact.metrics.diagnosis import meaning
 from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
-from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.fact_table import fact_table
-from medfact.results.methods_paragraph import methods_paragraph
+from medfact.results.methods import bibtex, methods_paragraph, plain_citations
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.verdict import verdict
-from medfact.results.wording import FATES, Fate, describe_ending, describe_state, false_on_purpose, fate, remarks
+from medfact.results.wording import FATES, Fate, describe_ending, describe_state, fate
 from medfact.reviews.text import summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
@@ -54,11 +53,6 @@ class RunPart:
     reviews: tuple[str, ...]
 
     @property
-    def members(self) -> dict[int, tuple[int, ...]]:
-        """True fact, by its identity across runs → numbers of the facts of its pair in this run."""
-        return {int(self.board.sheet.identity[numbers[0]]): numbers for numbers in self.pairs.members}
-
-    @property
     def command(self) -> str:
         """Command that repeats the run."""
         return repeat_command(replace(portable(self.run.spec), model=shown_model(self.run.model)))
@@ -67,7 +61,7 @@ class RunPart:
     def notes(self) -> list[str]:
         """Notes, remarks, costs and reviews of the run."""
         bill = bill_in_words(dict(self.report.service)) if self.report.service else ()
-        return [*self.run.notes, *remarks(self.report), *bill, *cut_in_words(self.report.cut), *self.reviews]
+        return [*self.run.notes, *wording.remarks(self.report), *bill, *cut_in_words(self.report.cut), *self.reviews]
 
 
 def html_report(
@@ -89,13 +83,11 @@ def html_report(
     if not 1 <= len(set(run_ids)) <= MOST:
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
-    names, reviews = wording.names_of_runs(runs), [summary(store, run.run, owners) for run in runs]
-    parts = []
-    for index, (name, run) in enumerate(zip(names, runs, strict=True)):
-        report, board = report_of(store, run, estimand), board_of(store, run.run)
-        lines = tuple(filter(None, summary_lines(reviews[index], reviews[:index])))
-        parts.append(RunPart(name, run, board, pairs_of_run(board), report, lines))
-    reports = {part.name: part.report for part in parts}
+    names, boards = wording.names_of_runs(runs), [board_of(store, run.run) for run in runs]
+    reports = {name: report_of(store, run, estimand) for name, run in zip(names, runs, strict=True)}
+    reviews = [summary(store, run.run, owners) for run in runs]
+    lines = [tuple(filter(None, summary_lines(review, reviews[:index]))) for index, review in enumerate(reviews)]
+    parts = list(map(RunPart, names, runs, boards, map(pairs_of_run, boards), reports.values(), lines))
     verdicts = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
     named = dict(zip([run.run for run in runs], names, strict=True))
@@ -109,7 +101,7 @@ def html_report(
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
         headlines=_summary_lines(parts, comparison),
-        false_on_purpose=false_on_purpose(reports.values()),
+        false_on_purpose=wording.false_on_purpose(reports.values()),
         sections=render("blocks", sections=sections_of(Figures(reports, dangers, comparison), REPORT), plot=None, svg=svg),
         about_intervals=wording.about_intervals(list(reports.values())),
         methods=plain_citations(methods, runs),
@@ -143,7 +135,9 @@ MissedFact = tuple[Fact, list[str], list[tuple[Statement, list[tuple[Fate, str]]
 def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[list[MissedFact]]:
     """Finds the pairs of facts that the runs miss most, worst first."""
     table = fact_table([Side(part.run, part.board) for part in parts])
-    facts, members = [store.answers.facts(part.run.run) for part in parts], [part.members for part in parts]
+    facts = [store.answers.facts(part.run.run) for part in parts]
+    # of each run: true fact, by its identity across runs → numbers of the facts of its pair
+    members = [{int(part.board.sheet.identity[pair[0]]): pair for pair in part.pairs.members} for part in parts]
     true_facts = [{number: true_fact for true_fact, pair in by_fact.items() for number in pair} for by_fact in members]
     first_runs = (table.number >= 0).argmax(axis=0).tolist()
     numbers = [(run, int(table.number[run, row])) for row, run in enumerate(first_runs)]
