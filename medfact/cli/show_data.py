@@ -31,7 +31,7 @@ from medfact.facts import Fact
 from medfact.models import takes_messages
 from medfact.negatives import RULES, count_exclusions
 from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
-from medfact.results.wording import checked_by_nobody, counted
+from medfact.results.wording import counted, describe_unchecked_facts
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
 from medfact.runs.pool import asked_as_written, pool_of
@@ -78,7 +78,7 @@ def facts(options: argparse.Namespace) -> int:
     pool = pool_of(spec, collection)
     collection = orient_facts(collection, pool)
     selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, decided, held_in(options))
-    print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool), *checked_by_nobody(selection.test)))
+    print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool), *describe_unchecked_facts(selection.test)))
     explanation = _explainer(selection, collection, decided) if options.explain else lambda _: {}
     chosen = (*selection.test, *selection.shots)
     roles = ["test"] * len(selection.test) + ["shots"] * len(selection.shots)
@@ -130,7 +130,7 @@ def _explainer(selection: Selection, collection: Collection, decided: PartnerDec
 def statements(options: argparse.Namespace) -> int:
     """Lists the statements of the facts under test."""
     planned = plan(*opened(options), decisions(options), held_in(options))
-    print_notes((*planned.notes, *checked_by_nobody(planned.facts)))
+    print_notes((*planned.notes, *describe_unchecked_facts(planned.facts)))
     return emit(statement_rows([item.statement for item in planned.statements if item.draw == 0]), options.output)
 
 

@@ -21,7 +21,7 @@ from medfact.models import provider_of
 from medfact.models.hub import BUNDLED_FOLDERS
 from medfact.results.model_card import figures_of
 from medfact.results.report import Report
-from medfact.results.wording import how_it_ended, state_in_words
+from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.prompts import Demonstrations, prompt_text
 from medfact.store import Answer, Asked, Run, Store
 from medfact.tasks import TASK
@@ -117,8 +117,8 @@ def _texts(details: Mapping[str, object]) -> dict[str, str]:
 def _about(run: Run, report: Report) -> dict[str, object]:
     return {
         "run": run.run,
-        "ended": state_in_words(run.state, run.reason),
-        "why": how_it_ended(run.state, run.reason),
+        "ended": describe_state(run.state, run.reason),
+        "why": describe_ending(run.state, run.reason),
         "imported": run.imported,
         "method": report.method,
         "pool": run.pool,

@@ -15,7 +15,7 @@ from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
 from medfact.results.report import Report
-from medfact.results.wording import state_in_words
+from medfact.results.wording import describe_state
 from medfact.store import COMPLETE, Published, Run, Sheet
 
 RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}
@@ -159,7 +159,7 @@ def marks(run: Run, report: Report) -> tuple[str, ...]:
     state = run.state
     asked = f"{report.answered + report.failed:,} of {wording.counted(report.statements, 'statement')} asked"
     found = {
-        f"{state_in_words(state, run.reason)}, {asked}: no place": state != COMPLETE,
+        f"{describe_state(state, run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
         wording.FROM_FILE: run.imported,
     }

@@ -12,7 +12,7 @@ from typing import Any
 from medfact.datasets.text import escape_control_characters
 from medfact.exchange.rows import portable, shown_model, statement_row
 from medfact.results.report import Report
-from medfact.results.wording import how_it_ended, state_in_words
+from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
 from medfact.version import VERSION
@@ -58,7 +58,7 @@ def _lm_eval(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
     text, target = prompt_text(run, item, demonstrations), _word(item.statement.label)
     doc = {**statement_row(item.statement), "shot_draw": item.draw, "p_true": answer.p_true, "failure": answer.failure}
     doc["run_imported"] = run.imported
-    doc["run_ended"] = state_in_words(run.state, run.reason)
+    doc["run_ended"] = describe_state(run.state, run.reason)
     return {
         "doc_id": number,
         "doc": doc,
@@ -100,8 +100,8 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
                 "dataset_fingerprint": run.dataset_fingerprint,
                 "pool": run.pool,
                 "imported": run.imported,
-                "ended": state_in_words(run.state, run.reason),
-                "why": how_it_ended(run.state, run.reason),
+                "ended": describe_state(run.state, run.reason),
+                "why": describe_ending(run.state, run.reason),
             },
         },
         "plan": {"name": "plan", "steps": []},

@@ -12,7 +12,7 @@ from medfact.datasets.text import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
-from medfact.results.wording import FROM_FILE, counted, false_on_purpose, how_it_ended, model_of, share, signed_share
+from medfact.results.wording import FROM_FILE, counted, describe_ending, false_on_purpose, model_of, share, signed_share
 from medfact.spec import PROTOCOLS
 from medfact.store import Run
 from medfact.version import VERSION
@@ -93,7 +93,7 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
         yield "|---|---|---|"
         for name, title, of, figure in figures_of(report):
             yield f"| {title} | {share_or_points(name, figure)} | {counted(figure.n, of)} |"
-        if ended := how_it_ended(report.state, report.reason):
+        if ended := describe_ending(report.state, report.reason):
             yield ""
             yield _cell(ended)
     yield ""
@@ -153,5 +153,5 @@ def _notes(report: Report) -> str:
     asked = (
         f"{report.method}, pool {report.pool}, {counted(report.shots, 'demonstration')}, seed {report.seed}, run {report.run}"
     )
-    ended = filter(None, (FROM_FILE if report.imported else "", how_it_ended(report.state, report.reason)))
+    ended = filter(None, (FROM_FILE if report.imported else "", describe_ending(report.state, report.reason)))
     return one_line("; ".join([f"{model_of(report)} on {report.dataset}", *figures, asked, f"medfact {VERSION}", *ended]))

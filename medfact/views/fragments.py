@@ -63,7 +63,7 @@ def environment() -> Environment:
         "about_source": about_source,
         "links_of": links_of,
         "bounds_before": scope_prefix,
-        "label_in_words": wording.label_in_words,
+        "describe_label": wording.describe_label,
         "named": _localized_name,
         "name_in": name_in,
         "ENGLISH": ENGLISH,

@@ -16,17 +16,16 @@ from medfact.metrics.diagnosis import meaning
 from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
-from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.fact_table import fact_table
-from medfact.results.methods_paragraph import methods_paragraph
+from medfact.results.methods import bibtex, methods_paragraph, plain_citations
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
 from medfact.results.verdict import verdict
-from medfact.results.wording import FATES, Fate, false_on_purpose, fate, how_it_ended, remarks, state_in_words
-from medfact.reviews.text import Summary, summary, summary_lines
+from medfact.results.wording import FATES, Fate, describe_ending, describe_state, fate
+from medfact.reviews.text import summary, summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.board import Board
 from medfact.runs.costs import bill_in_words, cut_in_words
@@ -36,11 +35,9 @@ from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.version import VERSION
 from medfact.views.charts import svg
 from medfact.views.fragments import render
+from medfact.words import say
 
-_FACTS = {"dataset", "facts", "columns"}
-"""Fields of a spec that describe the facts, not the settings, of a call in a notebook."""
-
-_MAX_WORST = 10
+MAX_WORST = 10
 """True facts, each with its false partners, whose sentences a report lists: few enough to read on paper."""
 
 
@@ -53,21 +50,18 @@ class RunPart:
     board: Board
     pairs: Pairs
     report: Report
-    failed: int  # number of pairs that are not mastered
-    command: str
     reviews: tuple[str, ...]
-    labels: list[str]
-    bill: tuple[str, ...]
 
     @property
-    def pair_indices(self) -> dict[int, int]:
-        """True fact, by its identity across runs → index of its pair in this run."""
-        return {int(self.board.sheet.identity[members[0]]): index for index, members in enumerate(self.pairs.members)}
+    def command(self) -> str:
+        """Command that repeats the run."""
+        return repeat_command(replace(portable(self.run.spec), model=shown_model(self.run.model)))
 
     @property
-    def true_facts(self) -> dict[int, int]:
-        """Number of a fact in this run → the true fact of its pair, by its identity across runs."""
-        return {number: int(self.board.sheet.identity[members[0]]) for members in self.pairs.members for number in members}
+    def notes(self) -> list[str]:
+        """Notes, remarks, costs and reviews of the run."""
+        bill = bill_in_words(dict(self.report.service)) if self.report.service else ()
+        return [*self.run.notes, *wording.remarks(self.report), *bill, *cut_in_words(self.report.cut), *self.reviews]
 
 
 def html_report(
@@ -89,14 +83,16 @@ def html_report(
     if not 1 <= len(set(run_ids)) <= MOST:
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
-    names = wording.names_of_runs(runs)
+    names, boards = wording.names_of_runs(runs), [board_of(store, run.run) for run in runs]
+    reports = {name: report_of(store, run, estimand) for name, run in zip(names, runs, strict=True)}
     reviews = [summary(store, run.run, owners) for run in runs]
-    parts = [_run_part(store, names[index], run, reviews[: index + 1], estimand) for index, run in enumerate(runs)]
-    reports = {part.name: part.report for part in parts}
+    lines = [tuple(filter(None, summary_lines(review, reviews[:index]))) for index, review in enumerate(reviews)]
+    parts = list(map(RunPart, names, runs, boards, map(pairs_of_run, boards), reports.values(), lines))
     verdicts = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, verdicts) for name, run in zip(names, runs, strict=True)}
     named = dict(zip([run.run for run in runs], names, strict=True))
     comparison = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
+    methods = methods_paragraph(runs, list(reports.values()))
     return render(
         "report",
         made_at=made_at,
@@ -105,14 +101,14 @@ def html_report(
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
         headlines=_summary_lines(parts, comparison),
-        false_on_purpose=false_on_purpose(reports.values()),
+        false_on_purpose=wording.false_on_purpose(reports.values()),
         sections=render("blocks", sections=sections_of(Figures(reports, dangers, comparison), REPORT), plot=None, svg=svg),
         about_intervals=wording.about_intervals(list(reports.values())),
-        methods=plain_citations(text := methods_paragraph(runs, list(reports.values())), runs),
-        bibtex=bibtex(text, runs),
+        methods=plain_citations(methods, runs),
+        bibtex=bibtex(methods, runs),
         title=wording.title_of_runs(runs),
         worst=worst_facts(store, parts),
-        missed=max(part.failed for part in parts),
+        missed=max(len(part.pairs.chosen("missed")) for part in parts),
         setups=[_setup_rows(part) for part in parts],
     )
 
@@ -120,98 +116,62 @@ def html_report(
 def _summary_lines(parts: Sequence[RunPart], comparison: Beside | None) -> list[str]:
     """Lines above the results: the verdict, and one for each incomplete run."""
     reports = {part.name: part.report for part in parts}
-    compared = comparison and (comparison.pairs, comparison.changes, comparison.languages)
-    lines = [verdict(reports, *compared) if compared else verdict(reports)]
+    compared = (comparison.pairs, comparison.changes, comparison.languages) if comparison else ()
+    lines = [verdict(reports, *compared)]
     for part in parts:
-        if (state := part.run.state) != COMPLETE:
-            described = state_in_words(state, part.run.reason)
-            line = f"{part.name}: the run is not complete ({described}): its figures are of what was answered."
-            lines.append(f"{line} {how_it_ended(state, part.run.reason)}".rstrip())
-    return list(filter(None, lines)) or ["Nothing has been answered yet."]
-
-
-def _run_part(store: Store, name: str, run: Run, reviews: Sequence[Summary], estimand: str) -> RunPart:
-    """Collects the part of a run. reviews: summaries of the runs above it and, last, of this run."""
-    report, board = report_of(store, run, estimand), board_of(store, run.run)
-    pairs = pairs_of_run(board)
-    return RunPart(
-        name=name,
-        run=run,
-        board=board,
-        pairs=pairs,
-        report=report,
-        failed=len(pairs.chosen("missed")),
-        command=repeat_command(replace(portable(run.spec), model=shown_model(run.model))),
-        reviews=tuple(filter(None, summary_lines(reviews[-1], reviews[:-1]))),
-        labels=remarks(report),
-        bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
-    )
+        state, reason = part.run.state, part.run.reason
+        if state != COMPLETE:
+            line = say("report.incomplete", name=part.name, state=describe_state(state, reason))
+            lines.append(f"{line} {describe_ending(state, reason)}".rstrip())
+    return list(filter(None, lines)) or [say("report.empty")]
 
 
 # ------------------------------------------------------------------------------------------------ facts missed most
 
-
-@dataclass(frozen=True)
-class StatementOutcomes:
-    """A statement with the outcome and answer of each run; the answer is "" if it is unreadable or missing."""
-
-    statement: Statement
-    answers: tuple[tuple[Fate, str], ...]
+MissedFact = tuple[Fact, list[str], list[tuple[Statement, list[tuple[Fate, str]]]]]
+"""Fact, interpretations of the answers to it, and its statements with the outcome and answer of each run."""
 
 
-@dataclass(frozen=True)
-class MissedFact:
-    """A fact with the outcomes of its statements, and a line for each interpretation of its answers."""
-
-    fact: Fact
-    meanings: tuple[str, ...]
-    sentences: tuple[StatementOutcomes, ...]
-
-
-def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[tuple[MissedFact, ...]]:
+def worst_facts(store: Store, parts: Sequence[RunPart]) -> list[list[MissedFact]]:
     """Finds the pairs of facts that the runs miss most, worst first."""
     table = fact_table([Side(part.run, part.board) for part in parts])
-    facts, true_facts = [store.answers.facts(part.run.run) for part in parts], [part.true_facts for part in parts]
+    facts = [store.answers.facts(part.run.run) for part in parts]
+    # of each run: true fact, by its identity across runs → numbers of the facts of its pair
+    members = [{int(part.board.sheet.identity[pair[0]]): pair for pair in part.pairs.members} for part in parts]
+    true_facts = [{number: true_fact for true_fact, pair in by_fact.items() for number in pair} for by_fact in members]
     first_runs = (table.number >= 0).argmax(axis=0).tolist()
     numbers = [(run, int(table.number[run, row])) for row, run in enumerate(first_runs)]
     ordered = (numbers[row] for row in table.worst([facts[run][number] for run, number in numbers]))
-    worst = list(dict.fromkeys(true_facts[run][number] for run, number in ordered))[:_MAX_WORST]
-    indices = [part.pair_indices for part in parts]
-    return [tuple(_missed_pair(store, parts, [by_fact.get(fact) for by_fact in indices])) for fact in worst]
+    worst = list(dict.fromkeys(true_facts[run][number] for run, number in ordered))[:MAX_WORST]
+    return [list(_missed_pair(store, parts, [by_fact.get(true_fact, ()) for by_fact in members])) for true_fact in worst]
 
 
-def _missed_pair(store: Store, parts: Sequence[RunPart], indices: Sequence[int | None]) -> Iterator[MissedFact]:
-    """Yields the facts of a pair. indices: index of the pair in each run, None if the run lacks it."""
-    statements: dict[str, Statement] = {}
+def _missed_pair(store: Store, parts: Sequence[RunPart], members: Sequence[Sequence[int]]) -> Iterator[MissedFact]:
+    """Yields the facts of a pair. members: their numbers in each run, none if the run lacks the pair."""
     by_run: list[dict[str, Asked]] = []
-    meanings: dict[str, dict[str, list[str]]] = {}
-    for part, index in zip(parts, indices, strict=True):
-        members = [] if index is None else list(part.pairs.members[index])
-        items = [item for item in store.answers.asked(part.run.run, facts=members) if item.draw == 0] if members else []
-        by_run.append({item.statement.statement_id: item for item in items})
-        statements |= {item.statement.statement_id: item.statement for item in items}
-        for number, fact in {item.fact: item.statement.fact for item in items}.items():
-            if diagnosis := part.pairs.diagnosis(number):
-                text = meaning(diagnosis, fact.positive)
-                meanings.setdefault(fact.fact_id, {}).setdefault(text, []).append(part.name)
+    for part, numbers in zip(parts, members, strict=True):
+        answered = store.answers.asked(part.run.run, facts=list(numbers)) if numbers else ()
+        by_run.append({item.statement.statement_id: item for item in answered if item.draw == 0})
+    statements = {key: item.statement for items in by_run for key, item in items.items()}
     for fact in {statement.fact.fact_id: statement.fact for statement in statements.values()}.values():
-        lines = (
-            f"{' and '.join(names)}: {text}" if len(parts) > 1 else text
-            for text, names in meanings.get(fact.fact_id, {}).items()
-        )
-        sentences = (
-            StatementOutcomes(statement, tuple(_outcome_and_answer(items.get(statement_id)) for items in by_run))
-            for statement_id, statement in statements.items()
+        names: dict[str, list[str]] = {}
+        for part, items in zip(parts, by_run, strict=True):
+            number = next((item.fact for item in items.values() if item.statement.fact.fact_id == fact.fact_id), None)
+            if number is not None and (diagnosis := part.pairs.diagnosis(number)):
+                names.setdefault(meaning(diagnosis, fact.positive), []).append(part.name)
+        lines = [f"{' and '.join(runs)}: {text}" if len(parts) > 1 else text for text, runs in names.items()]
+        sentences = [
+            (statement, [_outcome_and_answer(items.get(key)) for items in by_run])
+            for key, statement in statements.items()
             if statement.fact.fact_id == fact.fact_id
-        )
-        yield MissedFact(fact, tuple(lines), tuple(sentences))
+        ]
+        yield fact, lines, sentences
 
 
 def _outcome_and_answer(item: Asked | None) -> tuple[Fate, str]:
-    if item is None:
-        return FATES[ABSENT], ""
-    answer = item.answer.answer if item.answer else None
-    return fate(item), "" if answer is None else "true" if answer else "false"
+    """Outcome of a statement and the answer; "" if it is unreadable or missing."""
+    answer = item.answer.answer if item and item.answer else None
+    return fate(item) if item else FATES[ABSENT], "" if answer is None else "true" if answer else "false"
 
 
 # ------------------------------------------------------------------------------------------------ set-up of the runs
@@ -245,9 +205,7 @@ def repeat_command(spec: RunSpec) -> str:
     """
     if spec.model.startswith(FUNCTION):
         return _notebook_call(spec)
-    values: list[str] = []
-    switches: list[str] = []
-    lists: list[str] = []
+    values, switches, lists = list[str](), list[str](), list[str]()
     for _, value, setting in reproducing_settings(spec):
         if isinstance(value, bool):
             switches.append(setting.flag)
@@ -262,11 +220,11 @@ def _notebook_call(spec: RunSpec) -> str:
     """Notebook call that repeats the run of a function."""
     name = spec.model.removeprefix(FUNCTION)
     function = name if name.isidentifier() and name != "lambda" else "my_model"
-    facts = repr(spec.facts or spec.dataset)
-    if spec.facts and PurePath(spec.facts).name.startswith("data-frame-"):  # the name of a table of `medfact.notebook`
-        facts = "table"
+    is_table = spec.facts and PurePath(spec.facts).name.startswith("data-frame-")  # the name of a table of `medfact.notebook`
+    facts = "table" if is_table else repr(spec.facts or spec.dataset)
     if spec.columns:
         columns = [f"{name}={column!r}" for name, column in spec.columns if name.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
-    settings = [f"{name}={value!r}" for name, value, _ in reproducing_settings(spec) if name not in _FACTS]
+    facts_fields = {"dataset", "facts", "columns"}
+    settings = [f"{name}={value!r}" for name, value, _ in reproducing_settings(spec) if name not in facts_fields]
     return f"medfact.evaluate({', '.join([function, facts, *settings])})"

@@ -21,6 +21,7 @@ from medfact.results.wording import (
     Score,
     counted,
     date,
+    describe_state,
     headlines,
     marked,
     names_of_runs,
@@ -28,29 +29,25 @@ from medfact.results.wording import (
     share,
     shortened,
     signed_share,
-    state_in_words,
     ways_of,
 )
 from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Run
 from medfact.version import VERSION
 from medfact.views.fragments import render
+from medfact.words import say
 
 MAX_RUNS = 2
-NOT_COMPETENCE = "Not a measure of clinical competence. Not for clinical use"
 
-_LINE_WIDTH, _LINE_LETTERS, _MAX_LINES = 1072, 100, 4
-"""Lines at the foot of the card: width in pixels and in letters at 20 pixels, and maximum number."""
+_LINE_WIDTH, _LINE_LETTERS, _MAX_LINES = 1072, 100, 4  # of lines at the foot: pixels, letters at 20 pixels, number of lines
 
 
 class CardRow(NamedTuple):
     """One score with its estimate for each run on the card."""
 
     score: Score
-    estimates: tuple[Estimate | None, ...]
-    """One for each run; None if its method has no such score."""
-    chance: float | None
-    """Expected score of a fair coin; None if it is unknown, or differs between the runs."""
+    estimates: tuple[Estimate | None, ...]  # one for each run; None if its method has no such score
+    chance: float | None  # expected score of a fair coin; None if it is unknown, or differs between the runs
 
 
 @dataclass(frozen=True)
@@ -60,27 +57,24 @@ class ScoreCard:
     names: tuple[str, ...]
     about: str
     scores: tuple[CardRow, ...]
-    falls: tuple[tuple[Estimate, ...], ...]
-    """Share of facts still right after one way of asking, two, …, for each run; empty with one statement a fact."""
-    difference: str
-    """Paired difference of two runs, in a sentence; "" for one run."""
+    falls: tuple[tuple[Estimate, ...], ...]  # by run: share of facts still right after one way of asking, two, …
+    difference: str  # paired difference of two runs, in a sentence; "" for one run
     remarks: tuple[str, ...]
     date_line: str
 
     @property
     def alt_text(self) -> str:
         """The content as text, for screen readers."""
-        scores = [
-            f"{name}: "
-            + "; ".join(
+        sentences = [self.about]
+        for index, name in enumerate(self.names):
+            scores = [
                 f"{metric.heading} {(signed_share if metric.signed else share)(at)} of {counted(at.n, metric.of)}"
                 for metric, estimates, _ in self.scores
                 if (at := estimates[index])
-            )
-            for index, name in enumerate(self.names)
-        ]
-        falls = [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
-        sentences = (self.about, *scores, *falls, self.difference, *self.remarks, NOT_COMPETENCE, self.date_line)
+            ]
+            sentences.append(f"{name}: {'; '.join(scores)}")
+        sentences += [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
+        sentences += [self.difference, *self.remarks, say("card.limits"), self.date_line]
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
     @property
@@ -92,7 +86,7 @@ class ScoreCard:
         sizes = {text: round(min(50, _LINE_WIDTH / _estimate_ems(text)), 1) for text in (*self.names, self.about, *foot)}
         small = min([20, *map(sizes.__getitem__, foot)])
         values = {"card": self, "sizes": sizes, "foot": foot, "foot_size": small, "colours": COLOURS}
-        return render("score_card", not_competence=NOT_COMPETENCE, **values)
+        return render("score_card", not_competence=say("card.limits"), **values)
 
 
 def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared: Comparison | None = None) -> ScoreCard:
@@ -106,16 +100,23 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
     ]
     sentence, remarks = "", _incomplete_remarks(names, records, reports)
     if compared is not None:
-        of_all = all(MASTERY in PROTOCOLS[report.protocol].summary_metrics for report in reports)
-        pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if of_all else "average_accuracy"))
+        has_mastery = all(MASTERY in PROTOCOLS[report.protocol].summary_metrics for report in reports)
+        pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if has_mastery else "average_accuracy"))
         by_run = {record.run: name for record, name in zip(records, names, strict=True)}
         sentence = describe_difference(pair, by_run) if pair.n else ""
-        remarks += [f"The runs also differ in: {', '.join(compared.differs)}"] if compared.differs else []
+        remarks += [say("card.settings", names=", ".join(compared.differs))] if compared.differs else []
+    rows = []
+    for name in headlines(reports):
+        having = [report for report in reports if name in PROTOCOLS[report.protocol].summary_metrics]
+        metric = score(name, ways_of(having))
+        estimates = tuple(report.measure(name) if report in having else None for report in reports)
+        chances = {metric.of_coin(report.chance) for report in having}
+        rows.append(CardRow(metric, estimates, chances.pop() if len(chances) == 1 else None))
     ended = max(record.finished_at or record.started_at for record in records)
     return ScoreCard(
         tuple(names),
         _description(records, reports),
-        tuple(_card_row(name, reports) for name in headlines(reports)),
+        tuple(rows),
         tuple(report.curves.joint_any_order for report in reports),
         sentence,
         tuple(remarks),
@@ -125,12 +126,8 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
 
 def describe_difference(pair: Pair, names: Mapping[str, str]) -> str:
     """Describes the paired difference of two runs in a sentence. names: run → name."""
-    sentence, unit = of_differences([pair], names), "facts" if pair.metric == MASTERY else "statements"
-    return (
-        f"{sentence}, of {pair.n:,} {unit} that both answered"
-        if pair.is_shown
-        else f"{sentence}: {difference(pair)} of {pair.n:,} {unit}"
-    )
+    finding, total = of_differences([pair], names), counted(pair.n, "fact" if pair.metric == MASTERY else "statement")
+    return say("card.shown" if pair.is_shown else "card.open", finding=finding, total=total, difference=difference(pair))
 
 
 def _displayable_name(name: str) -> str:
@@ -147,29 +144,25 @@ def _estimate_ems(text: str) -> float:
 
 
 def _description(records: Sequence[Run], reports: Sequence[Report]) -> str:
-    datasets = " and ".join(dict.fromkeys(shortened(_displayable_name(record.dataset), 30) for record in records))
-    facts = " and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records))
-    methods = " and ".join(dict.fromkeys(report.method for report in reports))
     ways = max(len(report.by_variant) for report in reports)
-    in_ways = "asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet"
-    false_ones = ", true and false ones" if any(report.negative_accuracy.n for report in reports) else ""
-    return f"{datasets}: {facts}{false_ones}, {in_ways}. Method: {methods}."
-
-
-def _card_row(name: str, reports: Sequence[Report]) -> CardRow:
-    having = [report for report in reports if name in PROTOCOLS[report.protocol].summary_metrics]
-    metric = score(name, ways_of(having))
-    chances = {metric.of_coin(report.chance) for report in having}
-    estimates = tuple(report.measure(name) if report in having else None for report in reports)
-    return CardRow(metric, estimates, chances.pop() if len(chances) == 1 else None)
+    has_false = any(report.negative_accuracy.n for report in reports)
+    return say(
+        "card.about",
+        datasets=" and ".join(dict.fromkeys(shortened(_displayable_name(record.dataset), 30) for record in records)),
+        facts=" and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records)),
+        false=", true and false ones" if has_false else "",
+        ways="asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet",
+        methods=" and ".join(dict.fromkeys(report.method for report in reports)),
+    )
 
 
 def _incomplete_remarks(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report]) -> list[str]:
     remarks = []
     for name, record, report in zip(names, records, reports, strict=True):
         if record.state != COMPLETE:
-            answered, state = report.answered + report.failed, state_in_words(record.state, record.reason)
-            remarks.append(f"{name}: {state}, {answered:,} of {counted(report.statements, 'statement')} asked")
+            answered, state = f"{report.answered + report.failed:,}", describe_state(record.state, record.reason)
+            statements = counted(report.statements, "statement")
+            remarks.append(say("card.incomplete", name=name, state=state, answered=answered, statements=statements))
         elif report.failed:
-            remarks.append(f"{name}: {counted(report.failed, 'call')} failed, not counted")
+            remarks.append(say("card.failed", name=name, calls=counted(report.failed, "call")))
     return remarks

@@ -21,7 +21,7 @@ from medfact.exchange import export_run, import_run
 from medfact.results.compare import comparison, sides_of
 from medfact.results.latex import latex_tables
 from medfact.results.report import report_of
-from medfact.results.wording import FROM_FILE, names_of_runs, run_name, short_name
+from medfact.results.wording import FROM_FILE, names_of_runs, run_name
 from medfact.runs.run import run as ask
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -73,10 +73,10 @@ def lines_with(text: str, *words: str) -> list[str]:
 
 def test_every_name_ends_with_the_mark_and_no_name_hides_it(two: Two) -> None:
     own, forged = two.store.run(two.own), two.store.run(two.forged)
-    for name in (run_name(forged), short_name(forged), names_of_runs([own, forged])[1], names_of_runs([forged])[0]):
+    for name in (run_name(forged), run_name(forged, 60), names_of_runs([own, forged])[1], names_of_runs([forged])[0]):
         assert name.endswith(f" ({FROM_FILE})")
         assert name.isprintable()
-    assert len(short_name(forged)) < 80
+    assert len(run_name(forged, 60)) < 80
     assert FROM_FILE not in run_name(own) + names_of_runs([own, forged])[0]
 
 

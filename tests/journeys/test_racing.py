@@ -23,7 +23,7 @@ from medfact.results.compare import race_curve, races_of, sides_of
 from medfact.results.plots import plot_of
 from medfact.results.report import report_of
 from medfact.results.text import report_text
-from medfact.results.wording import how_it_ended
+from medfact.results.wording import describe_ending
 from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished
@@ -237,7 +237,7 @@ def test_a_person_who_stops_a_race_is_named_and_it_goes_on(many: Path, store: St
     models, states, _ = raced(runs, store, (0.8, 0.8), stopped=lambda: store.answers.news(runs[1].run).position.size > 100)
     assert set(states) == {STOPPED}
     assert any(
-        "A person stopped this run" in how_it_ended(run.state, run.reason) for run in map(store.run, [r.run for r in runs])
+        "A person stopped this run" in describe_ending(run.state, run.reason) for run in map(store.run, [r.run for r in runs])
     )
     before = [len(model.prompts) for model in models]
     models, states, _ = raced([store.run(run.run) for run in runs], store, (0.8, 0.8))

@@ -19,7 +19,7 @@ from waiting import wait_until
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
-from medfact.results.methods_paragraph import methods_paragraph
+from medfact.results.methods import methods_paragraph
 from medfact.results.plots import COLOURS, plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures

@@ -11,10 +11,10 @@ from medfact.facts import Fact
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
 from medfact.results.power import (
+    describe_power,
     expected_error,
     least_difference,
     least_mastery_difference,
-    points_in_words,
     power,
 )
 
@@ -54,15 +54,15 @@ def test_in_words_they_are_points() -> None:
     error = expected_error(Clusters(np.arange(200) // 2, np.arange(200)), 8)
     found = 100 * least_difference(error), 100 * least_mastery_difference(Clusters(np.arange(200) // 2))
     said = "finds {:.0f} points in right answers, {:.0f} in facts all right, 4 times in 5".format(*found)
-    assert points_in_words(facts, 8) == said
-    assert points_in_words(facts[:18], 8) == "too few diseases for an interval"
+    assert describe_power(facts, 8) == said
+    assert describe_power(facts[:18], 8) == "too few diseases for an interval"
     # of one statement a fact, right answers are facts all right
-    assert points_in_words(facts, 1).count("points") == 1
+    assert describe_power(facts, 1).count("points") == 1
     pairs = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(120)]
-    assert points_in_words(pairs, 8) == "finds 9 points in right answers, 17 in facts all right, 4 times in 5"
+    assert describe_power(pairs, 8) == "finds 9 points in right answers, 17 in facts all right, 4 times in 5"
     # 20 times as many facts: a whole point would be a quarter too much or too little
     pairs = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(2400)]
-    assert points_in_words(pairs, 8) == "finds 2.0 points in right answers, 3.7 in facts all right, 4 times in 5"
+    assert describe_power(pairs, 8) == "finds 2.0 points in right answers, 3.7 in facts all right, 4 times in 5"
 
 
 def test_the_named_differences_of_sixty_pairs_are_found_four_times_in_five() -> None:

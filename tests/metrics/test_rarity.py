@@ -237,7 +237,7 @@ def test_types_are_those_of_the_report(world: World) -> None:
         assert of.accuracy.value == pytest.approx(sum(p.right for p in own) / sum(p.answered for p in own))
     assert means == sorted(means)
     assert made.types_line.slope == (None, None, None, 5)
-    assert "across types, for a tenfold frequency: 5 types are too few for a line" in rarity_text(made)
+    assert "across types, for a tenfold frequency: 5 types: too few for a line" in rarity_text(made)
 
 
 def test_names_without_a_frequency_are_left_out_and_counted(world: World) -> None:
@@ -617,7 +617,7 @@ def test_the_text_names_each_slope_with_its_n(view: tuple[Rarity, list[FactPoint
     text = rarity_text(view[0])
     assert f"of {view[0].facts} facts" in text
     assert "no value: too few facts with different frequencies" in text  # of heads
-    assert "A slope is no cause" in text
+    assert "A slope does not prove a cause" in text
 
 
 def test_the_figure_shows_facts_types_line_and_band(

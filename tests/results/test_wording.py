@@ -106,10 +106,10 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
 
 def test_a_check_that_ended_early_is_no_race() -> None:
     reason = "The check was decided after 72 of 295 facts: fail."
-    assert wording.state_in_words(DECIDED, reason) == "stopped early: the check was decided"
+    assert wording.describe_state(DECIDED, reason) == "stopped early: the check was decided"
     assert (
-        wording.state_in_words(DECIDED, "Decided after 4 of 9 diseases: a masters more facts than b.")
+        wording.describe_state(DECIDED, "Decided after 4 of 9 diseases: a masters more facts than b.")
         == "stopped early: decided"
     )
-    assert "race" not in wording.how_it_ended(DECIDED, reason)
-    assert "the bounds of the check alone" in wording.how_it_ended(DECIDED, reason)
+    assert "race" not in wording.describe_ending(DECIDED, reason)
+    assert "the bounds of the check alone" in wording.describe_ending(DECIDED, reason)

@@ -13,7 +13,7 @@ from medfact.results.findings import Reports
 from medfact.results.report import Report
 from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import Figures, section
-from medfact.results.wording import count, counted, percent, plain_value, source_in_words
+from medfact.results.wording import count, counted, describe_source, percent, plain_value
 from medfact.statements import VARIANTS
 
 
@@ -93,7 +93,7 @@ def _off_by(name: str, report: Report, drawn: bool) -> str:
     found = report.calibration
     if not found.n:
         return f"{name} has no probabilities of True and False, so there is nothing to draw."
-    source = source_in_words(report.p_true_source)
+    source = describe_source(report.p_true_source)
     if not drawn:
         return f"{name} is not drawn: its probabilities are {source}, which does not compare."
     return (
@@ -139,7 +139,7 @@ def _left_out(reports: Reports) -> tuple[Note, ...]:
     drawn = of_one_source(reports)
     others = {name: report for name, report in reports.items() if report.calibration.n and name not in drawn}
     lines = (
-        f"{name} is not drawn: its probabilities are {source_in_words(one.p_true_source)}." for name, one in others.items()
+        f"{name} is not drawn: its probabilities are {describe_source(one.p_true_source)}." for name, one in others.items()
     )
     return (Note(lines=tuple(lines)),) if others else ()
 
@@ -187,7 +187,7 @@ def good_for(figures: Figures) -> Section | None:
     found = _probabilities(figures.reports)
     if not found:
         return None
-    sources = {run: Cell(text=source_in_words(figures.reports[run].p_true_source)) for run in found}
+    sources = {run: Cell(text=describe_source(figures.reports[run].p_true_source)) for run in found}
     rows = [Row("where the probabilities come from", sources)]
     asked = [("overall", "all statements"), ("affirmed", "affirmed statements alone")]
     if all(one.affirmed is None or one.affirmed.n == one.overall.n for one in found.values()):

@@ -14,7 +14,7 @@ from medfact.exchange.rows import statement_row
 from medfact.facts import Fact, core_name, fold_text, name_key
 from medfact.limits import limits
 from medfact.prototypes import load_pool
-from medfact.results.wording import counted, label_in_words
+from medfact.results.wording import counted, describe_label
 from medfact.runs.pool import asked_as_written
 from medfact.statements import Statement
 from medfact.web.api.caller import Caller
@@ -92,7 +92,7 @@ def marked(statement: Statement) -> Row:
 
 def mark(statement: Statement) -> str:
     """The mark of a statement that is false; "" for a true one."""
-    return "" if statement.label else label_in_words(False, statement.fact.presumed)
+    return "" if statement.label else describe_label(False, statement.fact.presumed)
 
 
 # ------------------------------------------------------------------------------------------------ one sentence
@@ -175,4 +175,4 @@ def _names_one(words: str, names: Iterable[str]) -> bool:
 def _row(name: str, fact: Fact) -> Row:
     told = {one: getattr(fact, one) for one in ("head", "relation", "tail", "source", "source_id", "as_of")}
     bound = {one: value for one in ("until", "region", "population") if (value := getattr(fact, one))}
-    return {"data_set": name, **told, **bound, "mark": "" if fact.positive else label_in_words(False)}
+    return {"data_set": name, **told, **bound, "mark": "" if fact.positive else describe_label(False)}

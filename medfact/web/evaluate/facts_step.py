@@ -26,7 +26,7 @@ from medfact.negatives import CLOSEST, RULES, closest_negative, count_exclusions
 from medfact.prototypes import Pool, is_inversion_note, orient_facts
 from medfact.prototypes.grammar import scope_prefix
 from medfact.prototypes.nearest import best_candidates, generic_sentences, rank_relations
-from medfact.results.wording import checked_by_nobody, in_plain_words
+from medfact.results.wording import describe_unchecked_facts, with_plain_columns
 from medfact.reviews.studio import EditedRelation, editable, edited, edits, with_denials
 from medfact.runs.plan import select_facts
 from medfact.runs.pool import pool_of
@@ -83,7 +83,7 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         source = source_of(visitor.services, visitor.owner, setup)
         collection, pool = _stated(visitor, setup, source)
     except MedfactError as error:
-        return render("message", message=Message(in_plain_words(error.public), "warn"))
+        return render("message", message=Message(with_plain_columns(error.public), "warn"))
     positive = sum(fact.positive for fact in collection.facts)
     problems, turned = summary(collection.problems), _read_turned(collection)
     unknown = _unknown_relations(setup, pool, collection) if pool else []
@@ -107,12 +107,12 @@ def facts_in_use(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
         notes=[
-            in_plain_words(note)
+            with_plain_columns(note)
             for note in (*collection.notes, *notes)
             if not (says_columns(note) or note in told or note.startswith(unsaid))
         ],
         alone=alone,
-        problems=list(map(in_plain_words, problems[:SHOWN_PROBLEMS])),
+        problems=list(map(with_plain_columns, problems[:SHOWN_PROBLEMS])),
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
         unknown=unknown if "facts" in source else [],
@@ -291,7 +291,7 @@ def _preview(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         facts = [fact for fact in plan.facts if fact.positive]
         if facts:
             place = show.first % len(facts)
-            card, unchecked = _card_of(plan, facts[place]), checked_by_nobody(plan.facts)
+            card, unchecked = _card_of(plan, facts[place]), describe_unchecked_facts(plan.facts)
             shown = render("facts_preview", card=card, place=place, of=len(facts), unchecked=unchecked)
             return shown + _difficulty(visitor, setup, facts[place], plan)
     return Markup()
@@ -378,7 +378,7 @@ def _without_partner(selection: Selection, collection: Collection) -> Iterator[s
     """A few of the facts that got no false partner, and why."""
     for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
         found = count_exclusions(fact, collection.known)
-        reasons = "; ".join(f"{number} {in_plain_words(RULES[rule])}" for rule, number in found.excluded.items())
+        reasons = "; ".join(f"{number} {with_plain_columns(RULES[rule])}" for rule, number in found.excluded.items())
         said = f"{scope_prefix(fact)}{fact.head} — {fact.relation} → {fact.tail}"
         yield f"{said}: of {found.candidates} other findings, {reasons or 'none is left'}."
 

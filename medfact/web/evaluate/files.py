@@ -21,7 +21,7 @@ from medfact.datasets.isolated import count_passages, fails_again, guess_isolate
 from medfact.errors import MedfactError, MissingColumns, Mistake
 from medfact.languages import language_of
 from medfact.prototypes import check_relations, load_pool
-from medfact.results.wording import counted, in_plain_words
+from medfact.results.wording import counted, with_plain_columns
 from medfact.spec import NO_RETRIEVAL
 from medfact.views.fragments import render
 from medfact.web.evaluate import facts_step
@@ -141,10 +141,10 @@ def take_file(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eva
             return changed(visitor, show, **waiting_for(file, headers, personal=guess.personal)), Message()
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except MissingColumns as error:
-        return changed(visitor, show, **waiting_for(file, error.columns)), Message(in_plain_words(error.public), "warn")
+        return changed(visitor, show, **waiting_for(file, error.columns)), Message(with_plain_columns(error.public), "warn")
     except MedfactError as error:
         _log.debug("A facts file was refused.", exc_info=True)
-        said = Message(in_plain_words(error.public), "warn")
+        said = Message(with_plain_columns(error.public), "warn")
         return changed(visitor, show, mapping=None, pending=f"{file.name} is not in use."), said
 
 

@@ -18,8 +18,8 @@ from medfact.facts import Fact
 from medfact.models import LOCAL, provider_of
 from medfact.models.local import zero_gpu
 from medfact.models.pressure import calls_of, most_pushes
-from medfact.results.power import points_in_words
-from medfact.results.wording import count, counted, duration, in_plain_words
+from medfact.results.power import describe_power
+from medfact.results.wording import count, counted, duration, with_plain_columns
 from medfact.runs.costs import costs, dollars
 from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec
@@ -80,7 +80,7 @@ def _listed(visitor: Visitor, setup: Setup) -> list[Size]:
             value,
             count := _positive(facts),
             " · ".join(_takes(visitor, runs, count / pairs, round(draws * count))),
-            points_in_words(facts, ways),
+            describe_power(facts, ways),
         )
         for value, facts in facts_of.items()
         if value == MOST_PAIRS or _positive(facts) == value
@@ -160,7 +160,7 @@ def bar(visitor: Visitor, show: EvaluateShow, setup: Setup) -> Markup:
         try:
             facts, takes = _asked(visitor, setup)
         except MedfactError as error:
-            problem = in_plain_words(error.public)
+            problem = with_plain_columns(error.public)
     asks = consents(visitor, setup)
     return render(
         "go",

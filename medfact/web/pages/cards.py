@@ -133,7 +133,7 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     raw = "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)"
     prompt = prompt_text(run, item, _demonstrations(services, run.run))
     fate = wording.fate(item)
-    said = wording.verdict(item), wording.probability(answer, run.p_true_source)
+    said = wording.describe_answer(item), wording.describe_probability(answer, run.p_true_source)
     return Reply(name, fate.name, fate.glyph, *said, prompt, raw, item.passages)
 
 

@@ -22,7 +22,7 @@ from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.languages import Name, name_in, names_in
 from medfact.negatives import RULES, count_exclusions
 from medfact.prototypes import Pool, load_pool, orient_facts, pool_names
-from medfact.results.wording import checked_by_nobody, in_plain_words
+from medfact.results.wording import describe_unchecked_facts, with_plain_columns
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.pool import pool_of
@@ -207,13 +207,13 @@ def _own_file(visitor: Visitor, collection: Collection, show: FactsShow, kept: S
     """That the visitor's own file is shown, and what is wrong with it."""
     if show.data != OWN_DATA:
         return Markup()
-    notes = [in_plain_words(note) for note in collection.notes if not says_columns(note)]
+    notes = [with_plain_columns(note) for note in collection.notes if not says_columns(note)]
     return render(
         "facts_own",
         name=collection.name,
         notes=notes,
         problems=summary(collection.problems)[:SHOWN_PROBLEMS],
-        unchecked=checked_by_nobody(facts_asked(visitor, kept)),
+        unchecked=describe_unchecked_facts(facts_asked(visitor, kept)),
     )
 
 

@@ -116,7 +116,7 @@ def _replies(item: Asked, answer: bool | None) -> tuple[tuple[str, str, str], ..
     """The person's reply and the model's: fate, its glyph, and words."""
     fate = FATES[UNREADABLE] if answer is None else FATES[int(answer == item.statement.label)]
     words = "no answer, counted as wrong" if answer is None else f"says {'true' if answer else 'false'}: {fate.name}"
-    return (fate.name, fate.glyph, words), (wording.fate(item).name, wording.fate(item).glyph, wording.verdict(item))
+    return (fate.name, fate.glyph, words), (wording.fate(item).name, wording.fate(item).glyph, wording.describe_answer(item))
 
 
 PAGE = Page(

@@ -45,7 +45,7 @@ def keeping(own: Sequence[Run]) -> Markup:
         text = "This server keeps runs as long as its host does. Export yours to keep it:"
     else:
         text = f"This server keeps runs for {days:,.0f} days. Export yours to keep it:"
-    named = [(run.run, wording.short_name(run)) for run in ended[:MOST_LINKS]]
+    named = [(run.run, wording.run_name(run, 60)) for run in ended[:MOST_LINKS]]
     return render("keeping", text=text, runs=named)
 
 

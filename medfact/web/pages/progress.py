@@ -9,7 +9,7 @@ from medfact.models import provider_of
 from medfact.results import wording
 from medfact.results.compare import race_in_words
 from medfact.results.live import Live
-from medfact.results.wording import how_it_ended, state_in_words
+from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.racing import of_one_race
 from medfact.store import RUNNING, WAITING
 from medfact.web.services import Services
@@ -56,7 +56,7 @@ def state_of(lives: Mapping[str, Live]) -> str:
     done, total = sum(map(done_of, lives.values())), sum(live.report.statements for live in lives.values())
     names: dict[str, list[str]] = {}
     for name, live in lives.items():
-        names.setdefault(state_in_words(live.state, live.run.reason), []).append(name)
+        names.setdefault(describe_state(live.state, live.run.reason), []).append(name)
     told = list(names) if len(names) == 1 else [f"{' and '.join(of)}: {state}" for state, of in names.items()]
     if len(lives) == 1 and (only := next(iter(lives.values()))).going:
         told = list(filter(None, _how_it_goes(only, done)))
@@ -65,7 +65,7 @@ def state_of(lives: Mapping[str, Live]) -> str:
 
 def endings(lives: Mapping[str, Live]) -> list[str]:
     """How runs ended that did not ask everything."""
-    ended = {name: how_it_ended(live.state, live.run.reason) for name, live in lives.items()}
+    ended = {name: describe_ending(live.state, live.run.reason) for name, live in lives.items()}
     return [f"{name}: {text}" for name, text in ended.items() if text]
 
 
@@ -82,7 +82,7 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
     if live.state == WAITING:
         return [_turn(live)]
     if live.state != RUNNING:
-        return [state_in_words(live.state, live.run.reason)]
+        return [describe_state(live.state, live.run.reason)]
     if live.job is None:
         return ["another program on this machine asks"]
     if live.job.loading:  # the model, or what comes after the answers

@@ -15,7 +15,7 @@ from medfact.results import plots
 from medfact.results.findings import of_rarity
 from medfact.results.live import Live, Version
 from medfact.results.rarity import FactPoint, Rarity, rarity_of
-from medfact.results.text import RARITY_OF, slope_in_words
+from medfact.results.text import RARITY_OF, describe_slope
 from medfact.results.wording import counted
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Visitor
@@ -40,7 +40,7 @@ def rarity(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
         problem=problem,
         sections=sections,
         fits={name: title for name, title in RARITY_OF.items() if not name.startswith("by_together")},  # a table cannot tell
-        slope=slope_in_words,
+        slope=describe_slope,
         run=next(iter(lives.values())).run.run,
     )
 

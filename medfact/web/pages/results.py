@@ -362,7 +362,7 @@ def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
         text = f"{wording.counted(count, 'fact')} {'is' if count == 1 else 'are'} shared by all, of "
         text += f"{', '.join(f'{n:,}' for n in of)}."
     others = ", ".join(
-        dict.fromkeys(wording.state_in_words(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
+        dict.fromkeys(wording.describe_state(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
     )
     return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
 

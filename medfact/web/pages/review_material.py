@@ -15,7 +15,7 @@ from medfact.facts import Fact
 from medfact.models import provider_of
 from medfact.prototypes import orient_facts
 from medfact.results.fact_table import against_in_words
-from medfact.results.wording import short_name
+from medfact.results.wording import run_name
 from medfact.reviews.invitations import OWNERS, invited_by
 from medfact.reviews.queues import at_random, contested, contradicted
 from medfact.reviews.verdicts import REVIEWER, Opinion, opinions
@@ -180,7 +180,7 @@ def answers_as_held(
 ) -> list[tuple[str, int, int]]:
     """Model, answers that equal the truth, and statements with a truth, of each run that asked them. Unreadable ones differ."""
     held = {statement.statement_id: holds for statement in statements if (holds := truth(statement)) is not None}
-    answered = [(short_name(run), answers_of(visitor.services, run.run, run.changed)) for run in runs]
+    answered = [(run_name(run, 60), answers_of(visitor.services, run.run, run.changed)) for run in runs]
     same = [(model, [answers[name] is held[name] for name in held if name in answers]) for model, answers in answered]
     return [(model, sum(rows), len(rows)) for model, rows in same if rows]
 
@@ -213,7 +213,7 @@ def outcome(visitor: Visitor, material: Material, packet: Sequence[Fact], said: 
         facts.append(JudgedFact(number, fact, by_id.get(fact.negative_of or ""), opinion, agrees, voices, answers))
     log, version = visitor.services.store.verdicts.version(), visitor.services.reports.version
     summaries = [
-        (short_name(run), run.run, summary_of(visitor.services, run.run, visitor.reviewers, log, version(run.run)))
+        (run_name(run, 60), run.run, summary_of(visitor.services, run.run, visitor.reviewers, log, version(run.run)))
         for run in runs.values()
     ]
     return {"facts": facts, "models": models, "differences": differences, "summaries": [one for one in summaries if one[2]]}

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from medfact.caching import shared_cache
 from medfact.errors import MedfactError
 from medfact.results import wording
-from medfact.results.wording import state_in_words as in_words
+from medfact.results.wording import describe_state
 from medfact.runs.plan import changes
 from medfact.store import (
     COMPLETE,
@@ -52,9 +52,9 @@ EVENTS = {
 """What happened to a run → what a person reads."""
 
 
-def state_in_words(state: str, reason: str | None) -> tuple[str, str]:
+def explain_state(state: str, reason: str | None) -> tuple[str, str]:
     """A state in a word or two, and what there is to say of it in general."""
-    word, _, why = in_words(state, reason).partition(": ")
+    word, _, why = describe_state(state, reason).partition(": ")
     return word, why
 
 
@@ -66,7 +66,7 @@ def run_story(visitor: Visitor, run: Run, opened: str) -> Markup:
     events = store.events(run.run, most=SHOWN_EVENTS)
     told = [(one.at, _event(one), wording.shortened(one.said or "", LONGEST_EVENT)) for one in events]
     if run.state == INTERRUPTED:
-        word, why = state_in_words(INTERRUPTED, None)
+        word, why = explain_state(INTERRUPTED, None)
         told.append((run.beat_at or run.started_at, f"last heard of; then {word}", why))
     earlier = store.count_events(run.run) - len(events)
     return render(

@@ -44,7 +44,7 @@ from medfact.web.pages.drift import drift
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.progress import done_of
 from medfact.web.pages.published import is_open, published, runs_of_all
-from medfact.web.pages.run_story import run_story, state_in_words
+from medfact.web.pages.run_story import explain_state, run_story
 from medfact.web.upload_gate import RUN_ENDING, no_runs_from_files
 
 RUNS_A_PAGE = 20
@@ -270,7 +270,7 @@ class State:
 def state_of(live: Live) -> State:
     """How far a run is."""
     report, total, done = live.report, live.report.statements, done_of(live)
-    word, why = state_in_words(live.state, live.run.reason)
+    word, why = explain_state(live.state, live.run.reason)
     how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
     reason = None if live.state == DECIDED else live.job.reason if live.job and live.job.reason else live.run.reason
@@ -323,7 +323,7 @@ def notice(runs: Sequence[Run]) -> dict[str, Any]:
     more = len(waiting) - NOTICED
     return {
         "text": begins + ("open it, and choose Resume." if one else "open one, and choose Resume.") if waiting else "",
-        "runs": [(run, wording.short_name(run)) for run in waiting[:NOTICED]],
+        "runs": [(run, wording.run_name(run, 60)) for run in waiting[:NOTICED]],
         "more": f"And {more:,} more: choose the state “{FILTERS['resumable']}” below." if more > 0 else "",
     }
 
@@ -363,7 +363,7 @@ def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Me
         if len(text) > most:
             raise Mistake(f"The {what} has {len(text):,} characters.", f"{most:,} are the most.")
     store.describe(record.run, name=name, note=note)
-    return show.model_copy(update={"edited": ""}), Message(f"Saved “{wording.short_name(store.run(record.run))}”.", "good")
+    return show.model_copy(update={"edited": ""}), Message(f"Saved “{wording.run_name(store.run(record.run), 60)}”.", "good")
 
 
 def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
@@ -380,7 +380,7 @@ def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, 
     if isinstance(run, UnreadRun):
         return show, Message(f"Deleted the run {run.run}, which could not be read.", "good")
     chosen = ",".join(one for one in show.chosen.split(",") if one != run.run)
-    text = f"Deleted “{wording.short_name(run)}”. It can be brought back for {KEPT_DELETED.days} days."
+    text = f"Deleted “{wording.run_name(run, 60)}”. It can be brought back for {KEPT_DELETED.days} days."
     return show.model_copy(update={"chosen": chosen}), Message(text, "good", Action("undo", run.run))
 
 
@@ -391,7 +391,7 @@ def undo(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Me
     if found is None:
         raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
     store.restore(found.run)
-    return show, Message(f"Brought back “{wording.short_name(found)}”.", "good")
+    return show, Message(f"Brought back “{wording.run_name(found, 60)}”.", "good")
 
 
 def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
@@ -405,7 +405,7 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
             raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
         left = services.quota.check_runs(visitor.owner, _unpacked_bytes(file))
         run = store.run(import_run(store, file, path.name, int(min(left, LARGEST_RUN_BYTES))))
-    return show.model_copy(update={"page": 0}), Message(f"Imported “{wording.short_name(run)}”.", "good")
+    return show.model_copy(update={"page": 0}), Message(f"Imported “{wording.run_name(run, 60)}”.", "good")
 
 
 MOST_PACKED = 1_032

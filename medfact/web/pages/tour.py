@@ -13,7 +13,7 @@ from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
 from medfact.results.live import Version
 from medfact.results.pairs import Pairs
-from medfact.results.wording import FATES, state_in_words
+from medfact.results.wording import FATES, describe_state
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
@@ -79,7 +79,7 @@ def view(visitor: Visitor, show: TourShow) -> View:
     again = visitor.services.reports.next_look(live)
     step = min(show.step, LAST_STEP)
     if live.state != COMPLETE:
-        shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
+        shown = render("tour_waits", state=describe_state(live.state, live.run.reason))
     elif step == LAST_STEP:
         shown, again = _two_models(visitor, show)
     else:

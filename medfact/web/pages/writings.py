@@ -10,7 +10,7 @@ from medfact.caching import shared_cache
 from medfact.facts import Fact
 from medfact.models import provider_of
 from medfact.results import wording
-from medfact.results.wording import state_in_words
+from medfact.results.wording import describe_state
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
 from medfact.web.evaluate.begin import services_of
@@ -73,7 +73,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
         first,
         f"{wording.model_name(first.model)} {writing_kind(first).does} {first.dataset}",
         state,
-        state_in_words(state, reason),
+        describe_state(state, reason),
         reason or "",
         done if going or state == COMPLETE else 0,
         total,

@@ -12,8 +12,7 @@ from recorded import complete_run
 from small_facts import StubModel, make_fact_rows, write_csv
 
 from medfact.answers import Demonstration
-from medfact.results.citations import bibtex, cited, entries, latex_citations, plain_citations
-from medfact.results.methods_paragraph import methods_paragraph
+from medfact.results.methods import bibtex, cited, entries, latex_citations, methods_paragraph, plain_citations
 from medfact.results.report import report_of
 from medfact.runs.demonstrations import shot_notes
 from medfact.runs.events import AnswersSaved
