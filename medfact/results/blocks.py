@@ -1,13 +1,13 @@
-"""The blocks of which results are told: what is shown, and nothing of how it is drawn.
+"""Blocks that describe results independently of their rendering. A section is a list of blocks.
 
-A section is made of blocks. Each renderer draws any block: the page (`results.plots`), the report that is one file
-(`views.charts`), the terminal (`results.text`), a paper (`results.latex`) and the notebook.
+Each renderer accepts any block: the page (`results.plots`), the report that is one file (`views.charts`), the terminal
+(`results.text`), LaTeX (`results.latex`) and the notebook.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from medfact.facts import Fact
@@ -15,22 +15,18 @@ from medfact.metrics.uncertainty import Estimate
 
 
 class Cell(NamedTuple):
-    """A figure in a table, or a text in its place.
-
-    many: of how many things, in words. under: lines that stand beside the figure. signed: a difference, in points.
-    shown: a difference that is shown, which tables frame.
-    """
+    """A figure in a table, or a text in its place."""
 
     estimate: Estimate | None = None
-    many: str = ""
-    under: tuple[str, ...] = ()
+    many: str = ""  # what the estimate is over, such as "40 facts"
+    under: tuple[str, ...] = ()  # lines next to the figure
     text: str = ""
-    signed: bool = False
-    shown: bool = False
+    signed: bool = False  # True for a difference, in points
+    shown: bool = False  # True for a significant difference, which tables frame
 
     @property
     def known(self) -> Estimate | None:
-        """The estimate, where it has a value."""
+        """The estimate, if it has a value."""
         return self.estimate if self.estimate is not None and self.estimate.value is not None else None
 
 
@@ -38,103 +34,102 @@ ABSENT = Cell(text="–")
 
 
 class Row(NamedTuple):
-    """A row of a table. cells: by the heads of their columns. note: what the row means; term: its papers' or short name, for
-    a terminal. opens: what a page shows when it is clicked."""
+    """A row of a table."""
 
     name: str
-    cells: Mapping[str, Cell]
-    note: str = ""
-    term: str = ""
-    opens: Mapping[str, Any] | None = None
+    cells: Mapping[str, Cell]  # by the heads of their columns
+    note: str = ""  # explanation of the row
+    term: str = ""  # its short name, or that of the papers, for a terminal
+    opens: Mapping[str, Any] | None = None  # view that a click on a page opens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table. name: its id on a page. label: what it is, for who cannot see it. heading: over the names of rows.
-    caption: above it. folded: what is clicked to open it, "" where it is open. compact: whether a terminal leaves it out."""
+    """A table of figures and texts."""
 
-    name: str
-    label: str
-    heading: str
+    name: str  # its id on a page
+    label: str  # its description for screen readers
+    heading: str  # head of the names of rows
     rows: tuple[Row, ...]
     caption: str = ""
-    folded: str = ""
-    compact: bool = False
+    folded: str = ""  # summary under which a page folds it; "" for an open table
+    compact: bool = False  # True if a terminal leaves it out
 
     @property
     def heads(self) -> list[str]:
-        """The heads of the columns, in their order."""
+        """Heads of the columns, in order."""
         return list(dict.fromkeys(head for row in self.rows for head in row.cells))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shares(Table):
-    """Shares with n and interval, a row a thing and a column a run: a dot each, from 0 to 100 %. The same as a table is one
-    fold away. finding: what it shows, its title. coin: whether a line at half is drawn. alone: whether one row is drawn,
-    which compares nothing."""
+    """Shares from 0 to 100 % with n and interval, a dot each: a row for each subject, a column for each run."""
 
-    finding: str
+    finding: str  # the figure's title
     axis: str = "right answers, %"
-    coin: bool = True
-    alone: bool = False
+    coin: bool = True  # True for a line at half
+    alone: bool = False  # True if a single row is drawn, which compares nothing
 
     @property
     def is_drawn(self) -> bool:
-        known = any(cell.known for row in self.rows for cell in row.cells.values())
-        return known and (self.alone or len(self.rows) > 1)
+        has_values = any(cell.known for row in self.rows for cell in row.cells.values())
+        return has_values and (self.alone or len(self.rows) > 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Differences(Shares):
-    """Differences in points with n and interval: a row a pair, a dot each; at 0 there is none."""
+    """Differences in points around 0, with n and interval: a row for each pair, a dot each."""
 
     axis: str = "difference, points"
     coin: bool = False
     alone: bool = True
 
+    @property
+    def extent(self) -> float:
+        """Largest absolute value of a difference or bound."""
+        estimates = (cell.known for row in self.rows for cell in row.cells.values())
+        return max((abs(end) for estimate in estimates for end in (estimate or ())[:3] if end is not None), default=0.0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts(Shares):
-    """Shares that add up to a whole: one stacked bar a run, a part a row."""
+    """Shares that add up to a whole: a stacked bar for each run, a part for each row."""
 
     coin: bool = False
     alone: bool = True
 
 
 class Point(NamedTuple):
-    """A place in a square from 0 to 1. n: for how many it stands. words: what it is."""
+    """A point in a square from 0 to 1."""
 
     x: float
     y: float
-    n: int
+    n: int  # statements that it stands for
     words: str
 
 
 class Panel(NamedTuple):
-    """The square of one run. place: of the run among all, for its colour. band: (x, least, most) of where points of a perfect
-    model lie; finding: what this square alone shows; bars: (low, high, n) of how often each x occurs."""
+    """The square of one run."""
 
     points: tuple[Point, ...]
-    place: int
+    place: int  # index of the run among all, for its colour
     finding: str
-    band: tuple[tuple[float, float, float], ...] = ()
-    bars: tuple[tuple[float, float, int], ...] = ()
+    band: tuple[tuple[float, float, float], ...] = ()  # (x, low, high) in which a perfect model's points are
+    bars: tuple[tuple[float, float, int], ...] = ()  # (low, high, n): histogram of x
 
 
 @dataclass(frozen=True, kw_only=True)
 class Square:
-    """Squares from 0 to 1 both ways, one a run, with points as large as what they stand for. rising: whether the dashed line
-    of perfection rises. curve: whether points are joined."""
+    """Squares from 0 to 1 on both axes, one for each run. The area of a point is proportional to its n."""
 
     name: str
     label: str
     finding: str
     panels: Mapping[str, Panel]
     axes: tuple[str, str]
-    rising: bool
-    curve: bool
-    folded: str = ""
-    """Line under which the page folds the squares away."""
+    rising: bool  # True if the line of perfection rises
+    curve: bool  # True if points are joined
+    folded: str = ""  # summary under which a page folds the squares
 
     @property
     def is_drawn(self) -> bool:
@@ -142,94 +137,102 @@ class Square:
 
     @property
     def each(self) -> list[Square]:
-        """A figure of its own for each run that has points."""
+        """A figure for each run that has points."""
         several = len(self.panels) > 1
         return [
             replace(
                 self,
-                name=f"{self.name}-{place}" if several else self.name,
-                finding=f"{name}: {said}" if several and not (said := panel.finding).startswith(f"{name}: ") else panel.finding,
+                name=f"{self.name}-{index}" if several else self.name,
+                finding=f"{name}: {panel.finding.removeprefix(f'{name}: ')}" if several else panel.finding,
                 panels={name: panel},
             )
-            for place, (name, panel) in enumerate(self.panels.items())
+            for index, (name, panel) in enumerate(self.panels.items())
             if panel.points
         ]
 
 
+# At each x a share or difference, from −1 to 1. Its bounds are drawn at each point, or as a band if the curve has one.
 CurveLine = tuple[tuple[float, Estimate], ...]
-"""A line of a curve: at each x a share or difference, from −1 to 1. Its bounds are drawn at each point, or as a band where the
-curve has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Lines over something that is counted. axes: of x and y. coin: what a coin gets at each x. dashed: lines that are means of
-    others. band: whether bounds are drawn as one area. signed: whether y is a difference. marked: a place on the first line,
-    with what it is. end: of x."""
+    """Lines over a count, such as the number of statements."""
 
     name: str
     label: str
     finding: str
     lines: Mapping[str, CurveLine]
-    axes: tuple[str, str]
-    coin: tuple[float, ...] = ()
-    dashed: tuple[str, ...] = ()
-    band: bool = False
-    signed: bool = False
-    marked: tuple[int, str] | None = None
-    end: int | None = None
+    axes: tuple[str, str]  # titles of x and y
+    coin: tuple[float, ...] = ()  # expectation of a coin at each x
+    dashed: tuple[str, ...] = ()  # names of lines that are means of others
+    band: bool = False  # True if bounds are drawn as an area
+    signed: bool = False  # True if y is a difference
+    marked: tuple[int, str] | None = None  # index of a point of the first line, and its description
+    end: int | None = None  # of x
 
     @property
     def is_drawn(self) -> bool:
         return any(self.lines.values())
 
+    @property
+    def last_step(self) -> float:
+        """End of the axis of x."""
+        return self.end or max((line[-1][0] for line in self.lines.values() if line), default=0)
+
+    @property
+    def extent(self) -> float:
+        """Half-width of the axis of y around 0: fits the first line and its last bounds, and cuts the wide early ones."""
+        line = next(iter(self.lines.values()))
+        values = (abs(estimate.value or 0.0) for _, estimate in line[len(line) // 10 :])
+        return 1.15 * max(0.1, *values, *(1.5 * abs(end or 0.0) for _, last in line[-1:] for end in last[1:3]))
+
 
 class FactLine(NamedTuple):
-    """A fact with what is told of it. opens: what a page shows when it is clicked."""
+    """A fact and its description."""
 
     fact: Fact
     words: str
     key: str = ""
-    opens: Mapping[str, Any] | None = None
+    opens: Mapping[str, Any] | None = None  # view that a click on a page opens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Facts in their order, each with its label: false ones always bear their mark."""
+    """Facts in order, each with its label: false ones always bear their mark."""
 
     lines: tuple[FactLine, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """Sentences. heading: they stand below a heading of their own. listed: as points
-    of a list. link: (address, text) of a page. quiet: a page and a report explain it, a terminal does not."""
+    """Sentences."""
 
     lines: tuple[str, ...]
     heading: str = ""
-    listed: bool = False
-    link: tuple[str, str] | None = None
-    quiet: bool = False
+    listed: bool = False  # True for points of a list
+    link: tuple[str, str] | None = None  # address and text
+    quiet: bool = False  # True if a terminal leaves it out
 
 
-Block = Table | Shares | Differences | Square | Curve | Facts | Note
 Figure = Shares | Differences | Square | Curve
+Block = Table | Figure | Facts | Note
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a result: its title, and the blocks that tell it. folded: whether a page opens it only when it is asked for."""
+    """A titled part of a result."""
 
     title: str
-    blocks: tuple[Block, ...] = field(default=())
-    folded: bool = False
+    blocks: tuple[Block, ...] = ()
+    folded: bool = False  # True if a page opens it only on request
 
     @property
     def figures(self) -> list[Figure]:
-        """The blocks that have something to draw."""
+        """Blocks that have something to draw."""
         return [block for block in self.blocks if isinstance(block, Figure) and block.is_drawn]
 
     @property
     def finding(self) -> str:
-        """What the section's first figure shows."""
+        """Finding of the section's first figure."""
         return next((figure.finding for figure in self.figures), "")

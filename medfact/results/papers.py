@@ -1,365 +1,442 @@
-"""The papers' tables by their names, filled from reports, beside the papers' own figures. Computes nothing."""
+"""The papers' tables, filled from reports, next to the papers' published figures.
+
+`assets/published/tables.yaml` declares the tables. This module fills their rows: of runs, of a fair coin, of the papers, and
+means over models that were asked the same. Arrows show how far a figure is from that of the table's base column.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import yaml
 
 from medfact.answers.prompts import LLM_EVAL
+from medfact.assets import ASSETS
+from medfact.datasets import read_table
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
+from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.models import provider_of
 from medfact.results.contrasts import Across
-from medfact.results.means import groups_of, mean_types, rows_of_means, with_means
-from medfact.results.paper_rows import (
-    PUBLISHED,
-    RUN,
-    ZERO_SHOT,
-    Cell,
-    PaperRow,
-    PaperTable,
-    coin,
-    detail_of,
-    figure_of,
-    pointed,
-    published,
-    rows_of_paper,
-    rows_of_runs,
-    rows_side_by_side,
-)
 from medfact.results.report import Report
-from medfact.results.wording import model_of
+from medfact.results.wording import bounds_in_points, counted, model_of
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
+from medfact.words import say
 
-Make = Callable[[Sequence[Report]], PaperTable]
+FOLDER = ASSETS / "published"
+
+PAPERS = ("pretexttrans", "tpeval", "mkj")  # names of their protocols
+
+RUN, CHANCE, PUBLISHED = "run", "chance", "published"  # origins of a row: a run, the expectation of a coin, a paper
+
+ZERO_SHOT = "zero-shot"  # base of MKJ's Table 3: the same model's run without passages
+
+MIN_MODELS = 2  # of a mean
+
+
+class PaperFigure(NamedTuple):
+    """A figure in a table. A published one has no interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+Cell = PaperFigure | Estimate | None  # None if a row has no figure in this column
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """Figures of one model, in the order of the table's columns."""
+
+    model: str
+    origin: str
+    detail: str  # data set and setting
+    cells: tuple[Cell, ...]
+    semantic_type: str | None = None
+    runs: tuple[str, ...] = ()  # run of each figure, "" for an empty cell; () for rows of no run
+    arrows: tuple[Cell, ...] = ()  # differences from the table's base; () if it has none
+
+
+class Column(NamedTuple):
+    """A column of a table, as `tables.yaml` declares it."""
+
+    figure: str = ""  # path in a report, such as by_implications.none
+    chance: float = 0.5
+    published: str = ""  # key in the paper's file
+    condition: str = ""  # name in CONDITIONS: runs that fill it; "" for all of the table
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperTable:
+    """A paper's table, as `tables.yaml` declares it, and its rows."""
+
+    protocol: str
+    name: str
+    title: str
+    reading: str  # a hint for readers
+    columns: Mapping[str, Column]
+    runs: str = "method"  # name in CONDITIONS: runs with a row
+    curve: str = ""  # path in a report, of the figures of all columns
+    published: str = ""  # file with the paper's rows
+    key: str = ""  # pattern of a column's key in that file
+    merged: bool = False  # True if all data sets of a model share a published row
+    means: bool = False  # True if means over models and series follow the runs
+    types: bool = False  # True if rows are semantic types
+    heading: str = "model"
+    needs: str = ""  # runs that fill an empty table
+    base: str = ""  # column from which arrows start
+    rows: tuple[PaperRow, ...] = ()
+
+    @property
+    def paper(self) -> str:
+        return PROTOCOLS[self.protocol].title
+
+    def as_rows(self) -> Iterator[dict[str, Any]]:
+        """One row per figure, for files."""
+        for row in self.rows:
+            detail = f"published; not the same facts: {row.detail}" if row.origin == PUBLISHED else row.detail
+            subject = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
+            for column, cell, arrow in zip(self.columns, row.cells, row.arrows or (None,) * len(row.cells), strict=True):
+                figure = dict(zip(PaperFigure._fields, cell or (None,) * 4, strict=True))
+                ends = dict(zip(_ARROW, arrow or (None,) * 4, strict=True)) | {"less": self.base if arrow else None}
+                yield subject | {"from": row.origin, "detail": detail, "column": column} | figure | ends
+
+
+_ARROW = ("difference", "difference_low", "difference_high", "difference_n")  # columns of an arrow in files
+
+
+@cache
+def declared_tables(paper: str) -> tuple[PaperTable, ...]:
+    """Tables of a paper without rows, from `tables.yaml`."""
+    tables = []
+    for name, table in yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))[paper].items():
+        table["columns"] = {head: Column(**column) for head, column in table["columns"].items()}
+        table["reading"] = table["reading"].format(fewest=FEWEST_FACTS)
+        tables.append(PaperTable(protocol=paper, name=name, **{"needs": say("paper.needs")} | table))
+    return tuple(tables)
 
 
 def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[PaperTable]:
-    """All tables of a paper (`pretexttrans`, `tpeval`, `mkj`), or of all three, for these runs.
+    """Tables of a paper, or of all papers, with the rows of these runs.
 
-    A run fills the columns that its statements allow; a table for which no run has a figure shows the paper's own rows alone.
-    across: the differences of the runs whose figures a paper compares (`across_of_papers`), for its arrows.
+    A run fills the columns that its statements allow. A table that no run fills has the rows of the paper and of the coin.
+
+    Args:
+        across: differences between runs, for the arrows (`across_of_papers`).
     """
-    chosen = PAPERS if paper is None else {paper: PAPERS[paper]}
-    made = [pointed(make(reports), reports, across) for makers in chosen.values() for make in makers]
-    return [with_means(table, reports) if table.base == ZERO_SHOT else table for table in made]
+    declared = (table for name in ([paper] if paper else PAPERS) for table in declared_tables(name))
+    return [_fill(table, reports, across) for table in declared]
+
+
+def _fill(table: PaperTable, reports: Sequence[Report], across: Sequence[Across]) -> PaperTable:
+    reports = [report for report in reports if CONDITIONS[table.runs](report, table.protocol)]
+    chance = tuple(PaperFigure(column.chance) for column in table.columns.values())
+    rows = [
+        *(_type_rows(reports) if table.types else _run_rows(table, reports)),
+        *(_model_mean_rows(table, reports) if table.means else ()),
+        PaperRow("Random", CHANCE, say("paper.coin"), chance),
+        *(_published_rows(table) if table.published else ()),
+    ]
+    by_run = {report.run: report for report in reports}
+    rows = [replace(row, arrows=_arrows(table, row, by_run, across)) for row in rows]
+    return replace(table, rows=tuple(_with_means(rows, by_run) if table.base == ZERO_SHOT else rows))
+
+
+# ------------------------------------------------------------------------------------------------ rows of runs
 
 
 def fits(report: Report, paper: str) -> bool:
-    """Returns true if a run has the statements of a paper's method: its variants, or MKJ's one statement a fact."""
+    """Returns True if a run has the statements of a paper's method: its variants, or MKJ's single statement."""
     variants: dict[str, Iterable[str]] = {"pretexttrans": IMPLICATIONS, "tpeval": TRUTH_PRESERVING}
     return set(variants[paper]) <= set(report.by_variant) if paper in variants else bool(report.protocol == paper)
 
 
-def _of_method(reports: Sequence[Report], paper: str) -> list[Report]:
-    """The runs of a paper's own method, without passages. Another method may ask sentences of the same variants."""
-    return [
-        report for report in reports if fits(report, paper) and (report.retrieval, report.protocol) == (NO_RETRIEVAL, paper)
-    ]
+CONDITIONS: Mapping[str, Callable[[Report, str], bool]] = {
+    # other methods may ask sentences of the same variants
+    "method": lambda run, paper: fits(run, paper) and (run.retrieval, run.protocol) == (NO_RETRIEVAL, paper),
+    "statements": fits,
+    "statements without passages": lambda run, paper: fits(run, paper) and run.retrieval == NO_RETRIEVAL,
+    "no passages": lambda run, _: run.retrieval == NO_RETRIEVAL,
+    "origin": lambda run, _: run.pool == "origin",
+    "llmeval": lambda run, _: run.pool == LLM_EVAL,
+    "rephrased": lambda run, paper: fits(run, paper) and bool(run.rephraser),
+    "not rephrased": lambda run, paper: not run.rephraser and run.protocol == paper,
+    "sparse": lambda run, _: run.retrieval == "sparse",
+    "dense": lambda run, _: run.retrieval == "dense",
+    "": lambda *_: True,
+}  # conditions of `tables.yaml` on a run and a paper
 
 
-def _view(
-    name: str,
-    title: str,
-    columns: Sequence[str],
-    of: Callable[[Report], Sequence[Cell]],
-    chance: Sequence[float],
-    reading: str,
-    paper: str = "tpeval",
-    runs: Callable[[Sequence[Report], str], list[Report]] = _of_method,
-) -> Make:
-    """A paper's figure as a table: the paper draws it, and prints no numbers."""
-
-    def make(reports: Sequence[Report]) -> PaperTable:
-        rows = (*rows_of_runs(runs(reports, paper), of), coin(*chance))
-        return PaperTable(PROTOCOLS[paper].title, name, title, tuple(columns), rows, f"{reading} The paper prints no numbers.")
-
-    return make
-
-
-# ------------------------------------------------------------------------------------------------ PretextTrans
-
-METHODS = ("Origin", "LLMEval", "PretextTrans")
-PARTS = ("PretextTrans", "−LogImp", "−LMReph")
-STEPS = ("none", "+dn", "+dn+inv", "+all")
-STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
-
-
-def _table_3(reports: Sequence[Report]) -> PaperTable:
-    def cells(report: Report) -> list[Cell]:
-        average = report.average_accuracy if report.retrieval == NO_RETRIEVAL else None
-        rephrased = average if report.rephraser and fits(report, "pretexttrans") else None
-        return [average if report.pool == "origin" else None, average if report.pool == "llmeval" else None, rephrased]
-
-    return PaperTable(
-        "PretextTrans",
-        "Table 3",
-        "Average accuracy on the original statements, on statements that a model wrote, and by the method",
-        METHODS,
-        (
-            *rows_side_by_side(reports, cells),
-            coin(0.5, 0.5, 0.5),
-            *rows_of_paper("pretexttrans_table3", lambda r: r["method"], METHODS),
-        ),
-        "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
-        "rephraser stands in Table 13.",
-        needs="It takes a run with the sentences `origin`, or one whose sentences a model rephrased or wrote (`write`).",
-        base="Origin",
+def _cells(table: PaperTable, report: Report) -> tuple[Cell, ...]:
+    if table.curve:  # complete only if all facts have a statement for each column
+        curve = _figure(report, table.curve)
+        return tuple(curve) if len(curve) == len(table.columns) else (None,) * len(table.columns)
+    return tuple(
+        _figure(report, column.figure) if CONDITIONS[column.condition](report, table.protocol) else None
+        for column in table.columns.values()
     )
 
 
-def _table_13(reports: Sequence[Report]) -> PaperTable:
-    def cells(report: Report) -> list[Cell]:
-        average, plain = report.average_accuracy, report.by_implications.get("none")
-        if report.rephraser:
-            return [average, plain, None]
-        return [None, None, average if report.protocol == "pretexttrans" else None]
-
-    return PaperTable(
-        "PretextTrans",
-        "Table 13",
-        "Average accuracy without a part of the method: without logical implication, without rephrasing (Table 4: two models)",
-        PARTS,
-        (
-            *rows_side_by_side([r for r in reports if fits(r, "pretexttrans") and r.retrieval == NO_RETRIEVAL], cells),
-            coin(0.5, 0.5, 0.5),
-            *rows_of_paper("pretexttrans_table13", lambda r: r["method"].replace("-", "−"), PARTS),
-        ),
-        "What each part of the method takes off the score. A run of PretextTrans' own method whose sentences nothing "
-        "rephrased is −LMReph; other methods have no rephrasing that they could lack.",
-        base="PretextTrans",
-    )
+def _figure(report: Report, path: str) -> Any:
+    figure: Any = report
+    for name in path.split("."):
+        figure = figure.get(name) if isinstance(figure, Mapping) else getattr(figure, name)
+    return figure
 
 
-def _table_14(reports: Sequence[Report]) -> PaperTable:
-    return PaperTable(
-        "PretextTrans",
-        "Table 14",
-        "Average accuracy as ways of saying are added (Table 5: two models)",
-        STEP_NAMES,
-        (
-            *rows_of_runs(_of_method(reports, "pretexttrans"), lambda report: [report.by_implications.get(s) for s in STEPS]),
-            coin(0.5, 0.5, 0.5, 0.5),
-            *rows_of_paper("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
-        ),
-        "Plain; then denied too; then reversed too; then in a patient too. A fall from left to right means that "
-        "the plain sentence was known better than the fact.",
-        base="None",
-    )
-
-
-def _curve(name: str, method: str, runs: Callable[[Sequence[Report], str], list[Report]]) -> Make:
-    """Figures 5 and 9 (PretextTrans) and 10 (LLMEval): joint accuracy with more and more statements a fact."""
-    return _view(
-        name,
-        f"Joint accuracy by the number of statements a fact, asked by {method}",
-        [f"{number} of 8" for number in range(1, 9)],
-        lambda report: _padded(report.curves.joint_any_order),
-        [0.5**number for number in range(1, 9)],
-        "The mean over all orders in which the statements of a fact can be added.",
-        "pretexttrans",
-        runs,
-    )
-
-
-# ------------------------------------------------------------------------------------------------ TPEval
-
-AMOUNTS = ("K=1", "K=8")
-
-
-def _tpeval_table_1(reports: Sequence[Report]) -> PaperTable:
-    return PaperTable(
-        "TPEval",
-        "Table 1",
-        "Average accuracy with one statement a fact (S1) and with all eight",
-        AMOUNTS,
-        (
-            *rows_of_runs(_of_method(reports, "tpeval"), lambda report: [report.by_variant.get("S1"), report.average_accuracy]),
-            coin(0.5, 0.5),
-            *_merged(rows_of_paper("tpeval_table1", lambda r: r["group"], AMOUNTS)),
-        ),
-        "A lower figure with eight statements than with one means that one way of saying was known better than the fact.",
-    )
-
-
-def _merged(rows: Iterator[PaperRow]) -> Iterator[PaperRow]:
-    """The two data sets of TPEval's Table 1 (DiseK, TPDiseK) hold the same facts: one row a model."""
-    found: dict[str, PaperRow] = {}
+def _run_rows(table: PaperTable, reports: Sequence[Report]) -> Iterator[PaperRow]:
+    """Rows of runs. Runs of one model on one data set that fill different columns share a row."""
+    rows: list[list[tuple[Report, tuple[Cell, ...]]]] = []
+    for report in reports:
+        cells = _cells(table, report)
+        if any(cell and cell.value is not None for cell in cells):
+            row = next((row for row in rows if _can_join(report, cells, row)), None)
+            if row is None:
+                rows.append(row := [])
+            row.append((report, cells))
     for row in rows:
-        before = found.get(row.model)
-        cells = row.cells if before is None else tuple(a or b for a, b in zip(before.cells, row.cells, strict=True))
-        found[row.model] = PaperRow(row.model, row.origin, before.detail if before else row.detail, cells)
-    yield from found.values()
+        first, detail = row[0][0], _setting(row[0][0])
+        if len(row) > 1 or table.base == ZERO_SHOT:  # the columns name pools and retrieval
+            facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
+            passages = f", {first.evidence.setting}" if first.evidence else ""
+            detail = f"{first.dataset}, {facts} facts, {_shots(first)}, {PROTOCOLS[first.protocol].title}{passages}"
+        columns = zip(*([(report.run, cell) for cell in cells] for report, cells in row), strict=True)
+        runs, filled = zip(*(next((item for item in column if item[1]), ("", None)) for column in columns), strict=True)
+        yield PaperRow(model_of(first), RUN, detail, filled, runs=runs)
 
 
-STATEMENTS = tuple(TRUTH_PRESERVING)
-"""S1 to S8, the order in which TPEval adds statements."""
+def _can_join(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
+    """Returns True if a run has the model, facts and method of a row, and the row's columns for its figures are empty."""
+
+    def setting(report: Report) -> tuple[object, ...]:
+        corpus = report.evidence and (report.evidence.setting, report.evidence.corpus)
+        return report.model, report.imported, report.dataset, report.shots, report.protocol, corpus
+
+    is_alike = all(setting(other) == setting(report) for other, _ in row)
+    return is_alike and not any(cell and taken for _, others in row for cell, taken in zip(cells, others, strict=True))
 
 
-def _tpeval_views() -> tuple[Make, ...]:
-    """Figures 6 and 7: with more and more statements a fact; by whether the fact holds, by polarity, by form of expression."""
-    polarities, forms = ("affirmed", "negated"), ("S1", "S2", "S3", "S4")
-    return (
-        _view(
-            "Figure 6 left",
-            "Joint accuracy with the first statement of a fact, the first two, … all eight",
-            [f"to {key}" for key in STATEMENTS],
-            lambda report: _padded(report.curves.joint_ordered),
-            [0.5**number for number in range(1, 9)],
-            "Facts whose statements up to this one are all right.",
-        ),
-        _view(
-            "Figure 6 right",
-            "Average accuracy with the first statement of a fact, the first two, … all eight",
-            [f"to {key}" for key in STATEMENTS],
-            lambda report: _padded(report.curves.average_ordered),
-            [0.5] * 8,
-            "Right answers among the statements up to this one.",
-        ),
-        _view(
-            "Figure 7a",
-            "Average accuracy by type of knowledge: facts that hold, and false ones",
-            ("positive triplets", "negative triplets"),
-            lambda report: (report.positive_accuracy, report.negative_accuracy),
-            [0.5] * 2,
-            "All eight statements about facts that hold, and about false ones.",
-        ),
-        _view(
-            "Figure 7b",
-            "Average accuracy by polarity",
-            ("S1 to S4, affirmed", "S5 to S8, denied"),
-            lambda report: [report.by_polarity.get(one) for one in polarities],
-            [0.5] * 2,
-            "A model that overlooks “not” is right on the first and wrong on the second.",
-        ),
-        _view(
-            "Figure 7c",
-            "Average accuracy by form of expression",
-            ("Q1 (S1, S5)", "Q2 (S2, S6)", "Q3 (S3, S7)", "Q4 (S4, S8)"),
-            lambda report: [report.by_form.get(one) for one in forms],
-            [0.5] * 4,
-            "Each form affirmed and denied. The labels of Q4 do not follow from the fact: see the notes of the run.",
-        ),
-    )
+def _shots(report: Report) -> str:
+    return f"{report.shots}-shot" if report.shots else "zero-shot"
 
 
-def _padded(curve: Sequence[Estimate]) -> list[Cell]:
-    """A point for each statement; nothing where facts differ in how many they have."""
-    return [*curve] if len(curve) == len(STATEMENTS) else [None] * len(STATEMENTS)
+def _setting(report: Report) -> str:
+    return f"{report.dataset}, {counted(report.facts, 'fact')}, {_shots(report)}, {report.method}"
 
 
-# ------------------------------------------------------------------------------------------------ MKJ
-
-ACCURACIES = {
-    "Acc": "mkj_accuracy",
-    "Acc_pos": "positive_accuracy",
-    "Acc_neg": "negative_accuracy",
-    "Acc_gap": "accuracy_gap",
-}
-OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
-
-
-def _accuracies(name: str, file: str, title: str) -> Make:
-    def make(reports: Sequence[Report]) -> PaperTable:
-        def cells(report: Report) -> list[Cell]:
-            return [getattr(report, metric) for metric in ACCURACIES.values()]
-
-        single = _of_method(reports, "mkj")
-        return PaperTable(
-            "MKJ",
-            name,
-            title,
-            tuple(ACCURACIES),
-            (
-                *rows_of_runs(single, cells),
-                *(rows_of_means(single, cells) if name == "Table 1" else ()),
-                coin(0.5, 0.5, 0.5, 0.0),
-                *rows_of_paper(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
-            ),
-            "Acc weighs true and false statements as 1 : k false partners (k = 3 in the paper). A negative gap: the model "
-            "denies more readily than it affirms. The paper gives n = 3,000, yet its percentages fit 400 statements.",
-        )
-
-    return make
+def _type_rows(reports: Sequence[Report]) -> Iterator[PaperRow]:
+    """Semantic types of each model and of means over models: the most and least error-prone, then others of the paper's ten."""
+    by_model = [(model_of(report), report, report.by_tail_type) for report in reports]
+    by_model += [(name, group[0], _mean_types(group)) for name, group in _groups(reports)]
+    for model, report, by_type in by_model:
+        ranked = error_prone(by_type)
+        labels = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(ranked, side)}
+        others = by_type.keys() - labels.keys()
+        labels |= {row["group"]: say("paper.one_of_ten") for row in published("mkj_table2") if row["group"] in others}
+        for name, label in labels.items():
+            yield PaperRow(model, RUN, f"{label}; {_setting(report)}", (by_type[name].estimate,), name)
 
 
-def _mkj_table_2(reports: Sequence[Report]) -> PaperTable:
-    single = _of_method(reports, "mkj")
-    own = [row for report in single for row in _types(model_of(report), report, report.by_tail_type)]
-    own += [row for name, of in groups_of(single) for row in _types(name, of[0], mean_types(of))]
-    theirs = tuple(
-        PaperRow(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (figure_of(row),), row["group"])
-        for row in published("mkj_table2")
-    )
-    return PaperTable(
-        "MKJ",
-        "Table 2",
-        "The five most and the five least error-prone semantic types of the finding",
-        ("accuracy",),
-        (*own, coin(0.5), *theirs),
-        f"The types that a model is shown to answer worse than its best, or better than its worst; then the paper's ten, as "
-        f"far as its facts have them. Types with fewer than {FEWEST_FACTS} facts are not ranked.",
-        heading="semantic type",
-    )
+# ------------------------------------------------------------------------------------------------ published rows
 
 
-def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> Iterator[PaperRow]:
-    """The most and the least error-prone types of a model, or of several on average, then those of the paper's ten that are
-    neither. report: supplies the setting.
+@cache
+def published(file: str) -> tuple[Mapping[str, str], ...]:
+    """Rows of a file of `assets/published/`: a figure each."""
+    _, rows = read_table(FOLDER / f"{file}.csv")
+    return tuple(row for _, row in rows)
+
+
+def _published_rows(table: PaperTable) -> Iterator[PaperRow]:
+    """Rows of a paper, in the order of the print: one per model and data set, or per semantic type."""
+    if table.types:
+        for row in published(table.published):
+            figure, detail = PaperFigure(float(row["value"])), f"{table.paper}; {row['method']} error-prone"
+            yield PaperRow(row["model"], PUBLISHED, detail, (figure,), row["group"])
+        return
+    by_row: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+    for row in published(table.published):
+        if row["model"] != "Random":
+            place = row["model"], "" if table.merged else row["dataset"]
+            by_row.setdefault(place, {})[table.key.format_map(row)] = row
+    keys = [column.published or head for head, column in table.columns.items()]
+    for (model, _), by_key in by_row.items():
+        first = next(iter(by_key.values()))
+        shots = {"": "", "0": ", zero-shot"}.get(first["shots"], f", {first['shots']}-shot")
+        n = f", n = {int(first['n']):,}" if first["n"] else ""
+        rephraser = first["rephraser"] if first["rephraser"] != "none" and "−LMReph" not in table.columns else ""
+        detail = f"{first['dataset']}{n}{shots}{rephraser and f', rephrased by {rephraser}'}"
+        values = (by_key.get(key, {}).get("value") for key in keys)
+        cells = tuple(PaperFigure(float(value)) if value else None for value in values)
+        # MKJ prints its differences; PretextTrans' own are those of the printed figures
+        arrows = [PaperFigure(float(by_key[key]["interval"])) for key in keys if table.base == ZERO_SHOT]
+        yield PaperRow(model, PUBLISHED, detail, cells, arrows=tuple(arrows))
+
+
+# ------------------------------------------------------------------------------------------------ arrows
+
+_CONTRASTS = {
+    "−LogImp": ("plain_less_all", 1),
+    "+DN": ("none_less_+dn", -1),
+    "+DN+Inv": ("none_less_+dn+inv", -1),
+    "+All": ("plain_less_all", -1),
+}  # column → contrast within a run that is its arrow, and its sign
+
+
+def _arrows(table: PaperTable, row: PaperRow, by_run: Mapping[str, Report], across: Sequence[Across]) -> tuple[Cell, ...]:
+    if not table.base or row.arrows:
+        return row.arrows
+    if table.base == ZERO_SHOT:
+        passages = {(pair.a, {"average_accuracy": "mkj_accuracy"}.get(pair.metric, pair.metric)): pair.found for pair in across}
+        figures = [column.figure for column in table.columns.values()]
+        return tuple(_signed(passages.get(place), 1) for place in zip(row.runs, figures, strict=False))
+    return tuple(_arrow(table, row, head, by_run, across) for head in table.columns)
+
+
+def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Report], across: Sequence[Across]) -> Cell:
+    """Difference of a column's figure from that of the base: of two published figures, within a run, or between two runs."""
+    index, base = [*table.columns].index(head), [*table.columns].index(table.base)
+    cell, reference = row.cells[index], row.cells[base]
+    if index == base or cell is None or reference is None or cell.value is None or reference.value is None:
+        return None
+    if row.origin == PUBLISHED:
+        return PaperFigure(cell.value - reference.value)
+    if not row.runs:
+        return None
+    run, other = row.runs[index], row.runs[base]
+    if run == other:
+        contrast, sign = _CONTRASTS[head]
+        return _signed(by_run[run].contrasts.get(contrast), sign)
+    pair = next((pair for pair in across if {pair.a, pair.b} == {run, other}), None)
+    return _signed(pair.found, 1 if pair.a == run else -1) if pair else None
+
+
+def _signed(contrast: Contrasted | None, sign: int) -> Cell:
+    """A contrast, or its negative, whose bounds change places."""
+    if contrast is None or contrast.value is None:
+        return None
+    ends = (contrast.low, contrast.high)[::sign]
+    low, high = (None if end is None else sign * end for end in ends)
+    return PaperFigure(sign * contrast.value, low, high, contrast.n)
+
+
+def describe_arrow(arrow: Cell) -> str:
+    """An arrow as the paper prints it, "↓9.7"; of a run "↓9.7 points (−12.1 to −7.2), n = 120 facts"; "" for none."""
+    if arrow is None or arrow.value is None:
+        return ""
+    size = f"{abs(100 * arrow.value):.1f}"
+    pointer = "" if size == "0.0" else "↓" if arrow.value < 0 else "↑"
+    if arrow.n is None:
+        return f"{pointer}{size}"
+    return f"{pointer}{size} points ({bounds_in_points(arrow.low, arrow.high)}), n = {counted(arrow.n, 'fact')}"
+
+
+# ------------------------------------------------------------------------------------------------ means over models
+
+
+def _is_baseline(report: Report) -> bool:
+    return provider_of(report.model).is_rule
+
+
+def _asked_alike(reports: Iterable[Report]) -> list[list[Report]]:
+    """Groups of runs that were asked the same: the first run of each model, without baselines."""
+    groups: dict[tuple[object, ...], dict[str, Report]] = {}
+    for report in reports:
+        if not _is_baseline(report):
+            setting = (
+                *(report.dataset, report.facts, report.statements, report.seed, report.method, report.pool, report.shots),
+                *(report.question, report.retrieval, report.imported),
+            )
+            groups.setdefault(setting, {}).setdefault(report.model, report)
+    return [list(group.values()) for group in groups.values()]
+
+
+def _groups(reports: Sequence[Report]) -> Iterator[tuple[str, list[Report]]]:
+    """Yields names and runs of means: of all models that were asked the same, then of each series among them (MKJ, Table 1)."""
+    for group in _asked_alike(reports):
+        if len(group) >= MIN_MODELS:
+            yield say("paper.mean", models=counted(len(group), "model")), group
+        series: dict[str, list[Report]] = defaultdict(list)
+        for report in group:
+            model = model_of(report)
+            name = re.split(r"[-_: ]", model.strip(), maxsplit=1)[0] or model  # "gpt-4o-mini" → "gpt"
+            series[name].append(report)
+        for name, members in series.items():
+            if MIN_MODELS <= len(members) < len(group):
+                yield say("paper.mean_of_series", series=name, count=len(members)), members
+
+
+def _model_mean_rows(table: PaperTable, reports: Sequence[Report]) -> Iterator[PaperRow]:
+    for name, group in _groups(reports):
+        columns = zip(*(_cells(table, report) for report in group), strict=True)
+        detail = f"{', '.join(map(model_of, group))}; {_setting(group[0])}; {say('paper.wide')}"
+        yield PaperRow(name, RUN, detail, tuple(mean_estimate(column) for column in columns))
+
+
+def _with_means(rows: Sequence[PaperRow], by_run: Mapping[str, Report]) -> Iterator[PaperRow]:
+    """Yields rows by origin, each origin followed by a mean for each setting of several models. Baselines do not count."""
+    for origin in (RUN, CHANCE, PUBLISHED):
+        alike: defaultdict[str, dict[str, PaperRow]] = defaultdict(dict)
+        for row in (row for row in rows if row.origin == origin):
+            yield row
+            if not any(_is_baseline(by_run[run]) for run in row.runs if run):
+                alike[row.detail].setdefault(row.model, row)
+        for detail, by_model in alike.items():
+            if len(by_model) >= MIN_MODELS:
+                cells = zip(*(row.cells for row in by_model.values()), strict=True)
+                arrows = zip(*(row.arrows or (None,) * len(row.cells) for row in by_model.values()), strict=True)
+                means = [tuple(map(_mean_cell, columns)) for columns in (cells, arrows)]
+                about = f"{detail}; {say('paper.wide')}" if origin == RUN else detail
+                yield PaperRow(_name_of_mean(len(by_model)), origin, about, means[0], arrows=means[1])
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    mean = mean_estimate(cells)
+    return mean and PaperFigure(mean.value, mean.low, mean.high, mean.n or None)  # published figures have no n
+
+
+def mean_estimate(cells: Sequence[Cell]) -> Estimate | None:
+    """Mean of figures of several models over the same facts; None if a model lacks one.
+
+    Its bounds are the means of the models' bounds, as if all models erred alike: errors of different models partly cancel.
     """
-    found = error_prone(by_type)
-    ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(found, side)}
-    ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in by_type}
-    for name, place in {**ranked, **{name: place for name, place in ten.items() if name not in ranked}}.items():
-        figure = by_type[name].estimate
-        yield PaperRow(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
+    figures = [cell for cell in cells if cell is not None and cell.value is not None]
+    if not figures or len(figures) < len(cells):
+        return None
+
+    values, lows, highs = ([cell[index] for cell in figures] for index in range(3))
+    value, low, high = (sum(filter(None, ends)) / len(ends) for ends in (values, lows, highs))
+    n = min(cell.n or 0 for cell in figures)
+    return Estimate(value, None, None, n) if None in (*lows, *highs) else Estimate(value, low, high, n)
 
 
-RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in list(ACCURACIES)[:3])
+def _mean_types(group: Sequence[Report]) -> Mapping[str, TypeAccuracy]:
+    """Semantic type → mean accuracy of several models, for types that all of them have (MKJ, Table 2 and Figure 5)."""
+    shared = [name for name in group[0].by_tail_type if all(name in report.by_tail_type for report in group)]
+    types = {name: [report.by_tail_type[name] for report in group] for name in shared}
+    means = {name: mean_estimate([accuracy.estimate for accuracy in types[name]]) for name in shared}
+    return {name: TypeAccuracy(*mean, min(a.facts for a in types[name])) for name, mean in means.items() if mean is not None}
 
 
-def _mkj_table_3(reports: Sequence[Report]) -> PaperTable:
-    def cells(report: Report) -> list[Cell]:
-        return [
-            getattr(report, ACCURACIES[c.split(": ")[1]]) if report.retrieval == c.split(":")[0] else None for c in RETRIEVED
-        ]
-
-    return PaperTable(
-        "MKJ",
-        "Table 3",
-        "Accuracy with retrieved documents (sparse and dense retrieval)",
-        RETRIEVED,
-        (
-            *rows_side_by_side([r for r in reports if fits(r, "mkj")], cells),
-            coin(*[0.5] * 6),
-            *rows_of_paper(
-                "mkj_table3",
-                lambda row: f"{row['method'].split()[0].lower()}: {OF_METRIC[row['metric']]}",
-                RETRIEVED,
-                has_arrows=True,
-            ),
-        ),
-        "What documents that were looked up add: runs with retrieval, beside the same model's run without. In the paper the "
-        "corpus holds the fact under test. Its text gives means of 83.05% and 81.85%, its rows 83.9% and 82.7%.",
-        needs="It takes a run with retrieval; arrows take the same run without, too.",
-        base=ZERO_SHOT,
-    )
+def mean_curves(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estimate, ...]]:
+    """Name → mean curve of all models that were asked the same (PretextTrans, Figure 5, top)."""
+    groups = [group for group in _asked_alike(reports) if len(group) >= MIN_MODELS]
+    curves = {}
+    for group in groups:
+        setting = f", {group[0].method} on {group[0].dataset}" if len(groups) > 1 else ""
+        steps = zip(*(getattr(report.curves, curve) for report in group), strict=False)
+        curves[f"{_name_of_mean(len(group))}{setting}"] = tuple(filter(None, map(mean_estimate, steps)))
+    return {name: points for name, points in curves.items() if points}
 
 
-PAPERS: Mapping[str, tuple[Make, ...]] = {
-    "pretexttrans": (
-        _table_3,
-        _table_13,
-        _table_14,
-        _curve("Figures 5 and 9", "PretextTrans", _of_method),
-        _curve("Figure 10", "LLMEval", lambda reports, _: [report for report in reports if report.pool == LLM_EVAL]),
-    ),
-    "tpeval": (_tpeval_table_1, *_tpeval_views()),
-    "mkj": (
-        _accuracies("Table 5", "mkj_table5", "Accuracy, over true statements, over false ones, and the gap between them"),
-        _accuracies("Table 1", "mkj_table1", "The same, averaged over families of models"),
-        _mkj_table_2,
-        _mkj_table_3,
-    ),
-}
-"""The tables of each paper that report results, by the name of its protocol."""
+def _name_of_mean(models: int) -> str:
+    return say("paper.mean", models=counted(models, "model"))

@@ -17,12 +17,11 @@ from medfact.metrics.contrasts import contrasts
 from medfact.results.compare import Side, sides_of
 from medfact.results.contrasts import across_of_papers
 from medfact.results.live import Live
-from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, arrow_in_words
-from medfact.results.papers import tables
+from medfact.results.papers import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, describe_arrow, tables
 from medfact.results.report import Report, report_of
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.pages.plots import papers_tab
+from medfact.web.pages.papers import papers_tab
 
 
 @pytest.fixture
@@ -61,12 +60,12 @@ def test_a_papers_own_arrows_are_differences_of_its_figures() -> None:
     first = row_of(made, "Table 3", "Gemma-7B", "MedLAMA")
     assert first["Origin"] is None
     assert first["LLMEval"] == (pytest.approx(0.611 - 0.733), None, None, None)
-    assert arrow_in_words(first["PretextTrans"]) == "↓13.9"
+    assert describe_arrow(first["PretextTrans"]) == "↓13.9"
     parts = row_of(made, "Table 13", "Llama3-70B", "MedLAMA")
-    assert arrow_in_words(parts["−LogImp"]) == "↑6.1"
+    assert describe_arrow(parts["−LogImp"]) == "↑6.1"
     steps = row_of(made, "Table 14", "Llama3-70B", "MedLAMA")
     assert steps["None"] is None
-    assert [arrow_in_words(steps[name]) for name in ("+DN", "+All")] == ["↓2.4", "↓6.1"]
+    assert [describe_arrow(steps[name]) for name in ("+DN", "+All")] == ["↓2.4", "↓6.1"]
     assert not any(arrow for table in made for row in table.rows if row.origin == CHANCE for arrow in row.arrows)
 
 
@@ -119,10 +118,10 @@ def test_runs_of_other_models_or_other_parts_are_not_compared(runs: list[str], s
 
 
 def test_arrows_in_words() -> None:
-    assert arrow_in_words(None) == arrow_in_words(PaperFigure(None)) == ""
-    assert arrow_in_words(PaperFigure(0.019)) == "↑1.9"
-    assert arrow_in_words(PaperFigure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
-    assert arrow_in_words(PaperFigure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
+    assert describe_arrow(None) == describe_arrow(PaperFigure(None)) == ""
+    assert describe_arrow(PaperFigure(0.019)) == "↑1.9"
+    assert describe_arrow(PaperFigure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
+    assert describe_arrow(PaperFigure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
 
 
 def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Callable[..., Any]) -> None:

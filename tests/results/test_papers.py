@@ -22,7 +22,7 @@ from small_papers import (
     write_medlama,
 )
 
-from medfact.results.paper_rows import FOLDER
+from medfact.results.papers import FOLDER
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec

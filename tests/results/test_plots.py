@@ -19,7 +19,7 @@ from medfact.results.sections.answers import share_of
 from medfact.results.sections.scores import by_statements
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.pages.plots import three_views
+from medfact.web.pages.papers import three_views
 
 NAME = '<a href="https://example.org">the best model</a>'
 

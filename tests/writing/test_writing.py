@@ -23,7 +23,7 @@ from medfact.errors import ModelError
 from medfact.exchange import export_run, import_run
 from medfact.models import ServiceSettings
 from medfact.results import papers
-from medfact.results.paper_rows import CHANCE
+from medfact.results.papers import CHANCE
 from medfact.results.report import report_of
 from medfact.results.text import report_text
 from medfact.runs.ask import BATCH

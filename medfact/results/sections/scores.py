@@ -8,7 +8,7 @@ from typing import Any
 from medfact.metrics.pressure import HELD
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import ABSENT, Cell, Curve, Note, Row, Section, Table
-from medfact.results.means import WIDE, curves_of_means
+from medfact.results.papers import mean_curves
 from medfact.results.pressed import loss_in_words
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Report
@@ -27,6 +27,7 @@ from medfact.results.wording import (
     ways_of,
 )
 from medfact.store import GOING
+from medfact.words import say
 
 CLUSTERED = "They are clustered by disease and finding, because statements about the same one are not independent."
 
@@ -118,7 +119,7 @@ def by_statements(name: str, before: str, reports: Mapping[str, Report], curve: 
 
     curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
-    means = curves_of_means(reports.values(), curve) if with_means else {}
+    means = mean_curves(reports.values(), curve) if with_means else {}
     points: dict[str, Sequence[Estimate]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
     lines = {
         of: tuple((step, point) for step, point in enumerate(found, 1) if point.value is not None)
@@ -132,7 +133,7 @@ def by_statements(name: str, before: str, reports: Mapping[str, Report], curve: 
     return Curve(
         name=name,
         label=f"{axes[1]} by {axes[0]}",
-        finding=f"{before}{told}{f' A mean has {WIDE}.' if means else ''}",
+        finding=before + " ".join([told, say("paper.wide_mean")] if means else [told]),
         lines=lines,
         axes=axes,
         coin=coin,

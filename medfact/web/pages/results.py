@@ -44,7 +44,7 @@ from medfact.web.pages.evidence import changes_of, evidence_tab, is_retrieving
 from medfact.web.pages.fact_list import drawer, fact_list, facts_of_run, with_row, worst
 from medfact.web.pages.keeping import keeping
 from medfact.web.pages.leaderboard import leaderboard, standing_of
-from medfact.web.pages.plots import case_study, papers_tab
+from medfact.web.pages.papers import case_study, papers_tab
 from medfact.web.pages.progress import done_of, endings, named, race_lines, state_of
 from medfact.web.pages.published import is_published
 from medfact.web.pages.rarity import rarity
