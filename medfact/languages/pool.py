@@ -132,7 +132,7 @@ class RelationInLanguage(RelationPrototypes):
     bounds: Mapping[str, str] = field(default_factory=dict, repr=False)
     before: tuple[str, ...] = ()
 
-    def state(self, prototype: str, fact: Fact) -> str:
+    def fill_prototype(self, prototype: str, fact: Fact) -> str:
         """A prototype with its slots filled by names of the language; its place and population in front. Raises KeyError where
         one has no words.
         """
