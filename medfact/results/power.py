@@ -13,7 +13,7 @@ from scipy import special
 from medfact.facts import Fact
 from medfact.metrics import codes
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.uncertainty import LEVEL, too_few, usual_effect
+from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, prior_design_effect
 
 
 def points_in_words(facts: Sequence[Fact], statements: int) -> str:
@@ -22,7 +22,7 @@ def points_in_words(facts: Sequence[Fact], statements: int) -> str:
     statements: of each fact; of one alone, both scores are the same.
     """
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
-    if too_few(clusters.heads):
+    if has_too_few_clusters(clusters.heads):
         return "too few diseases for an interval"
     right = f"finds {_points(least_difference(expected_error(clusters, max(1, statements))))} points in right answers"
     mastery = f", {_points(least_mastery_difference(clusters))} in facts all right" if statements > 1 else ""
@@ -54,7 +54,7 @@ def _error(clusters: Clusters, of_fact: float) -> float:
     times the usual design effect.
     """
     facts = len(clusters.heads)
-    return math.sqrt(2 * (1 - _BETWEEN_MODELS) * of_fact * usual_effect(clusters, facts) / facts)
+    return math.sqrt(2 * (1 - _BETWEEN_MODELS) * of_fact * prior_design_effect(clusters, facts) / facts)
 
 
 def power(difference: float, error: float) -> float:
