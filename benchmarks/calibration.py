@@ -27,8 +27,7 @@ from scipy import optimize, special, stats
 from medfact.datasets.bundled import load_bundled
 from medfact.metrics import Names, Records
 from medfact.metrics.clusters import Codes, Floats
-from medfact.metrics.discrimination import probabilities
-from medfact.metrics.probability import BINS, bins_of
+from medfact.metrics.probability import BINS, bins_of, probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import Difference, paired_difference
-from medfact.metrics.miscalibration import defect_of, overconfidence_of
+from medfact.metrics.probability import defect_of, overconfidence_of
 from medfact.metrics.race import Differences, Race, race
 from medfact.results.power import expected_error, power
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, next_window

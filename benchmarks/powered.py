@@ -121,7 +121,7 @@ def seen(seed: int, world: World, reviews: int, heads: int, mastery: bool) -> Se
     found = reviewed(facts, chosen, mastery)
     under_truth = (facts.right == STATEMENTS) * 1.0 if mastery else facts.right / STATEMENTS
     alone = mean_interval(under_truth[found.decided], found.clusters.of(found.decided))
-    return Seen(powered(found).estimate, alone, mean_interval(found.right / found.of, found.clusters))
+    return Seen(powered(found).estimate, alone, mean_interval(found.right / found.statements, found.clusters))
 
 
 def cell(world: World, reviews: int, heads: int, mastery: bool, seeds: range, pool: ProcessPoolExecutor) -> Iterator[str]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from medfact.metrics import Names, Records
 from medfact.metrics.diagnosis import MASTERED, diagnosis
-from medfact.metrics.discrimination import probabilities
+from medfact.metrics.probability import probabilities
 from medfact.statements import IMPLICATIONS
 
 WAYS = list(IMPLICATIONS)

@@ -12,10 +12,10 @@ from medfact.errors import ModelError
 from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
-from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.dropped import Dropped
 from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy
 from medfact.metrics.pressure import Pressure
+from medfact.metrics.probability import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Placement, ServiceSettings, provider_of, service_of
 from medfact.models.services.policy import address_of

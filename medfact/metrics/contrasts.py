@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from medfact.metrics.averages import IMPLICATION_SETS
-from medfact.metrics.clusters import Bools, Clusters, Floats, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Floats, unsampled_fraction
 from medfact.metrics.differences import Bounded, holm, paired_difference
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import is_known
@@ -113,7 +113,7 @@ def contrasted(first: Floats, less: Floats, clusters: Clusters, family: int) -> 
     if is_known(clusters):
         return Contrasted(*sides, value, value, value, n, None, None, value, value)
     found = paired_difference(first - less, clusters.heads, clusters.tails, clusters.draws, family=family)
-    left = unseen_share(clusters) ** 0.5
+    left = unsampled_fraction(clusters) ** 0.5
     low, high, low_all, high_all = (
         None if end is None else value + left * (end - value) for end in (found.low, found.high, found.low_all, found.high_all)
     )

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, Part, batch_sizes, parts_of, sum_of_parts
-from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few, wilson
+from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, t_quantile, wilson
 
 
 class Difference(NamedTuple):
@@ -97,7 +97,7 @@ def paired_difference(
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
     error = sum_of_parts([by_head, *added])
     p = max(_flipped(sums, seed), _p_of_t(value, error) if any(part.variance for part in added) else 0.0)
-    if too_few(heads):
+    if has_too_few_clusters(heads):
         return Difference(value, None, None, p, n)
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
 

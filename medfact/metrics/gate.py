@@ -12,7 +12,7 @@ from typing import NamedTuple
 from medfact.metrics.clusters import Clusters, Floats, parts_of, sum_of_parts
 from medfact.metrics.differences import paired_difference
 from medfact.metrics.race import Differences, band
-from medfact.metrics.uncertainty import t_quantile, too_few
+from medfact.metrics.uncertainty import has_too_few_clusters, t_quantile
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 
@@ -82,7 +82,7 @@ def _at_the_end(found: Differences) -> Bounds:
 
 def _so_far(found: Differences) -> Bounds:
     """Bounds that hold however often one looks; None before there are enough heads."""
-    if not found.counted or too_few(found.heads):
+    if not found.counted or has_too_few_clusters(found.heads):
         return None, None
     _, lows, highs = band(found, EARLY_FACTS)
 

@@ -91,7 +91,7 @@ def pair_clusters(facts: Facts, positives: Codes) -> Clusters:
     chosen = facts.clusters.of(positives)
     if chosen.tails is None:
         return chosen
-    return chosen._replace(tails=tails_of_pairs(facts, positives), both=None)
+    return chosen._replace(tails=tails_of_pairs(facts, positives), head_tail=None)
 
 
 def tails_of_pairs(facts: Facts, positives: Codes) -> Codes:

@@ -1,242 +1,201 @@
-"""A score under the reviewers' truth, for all facts of a run, though few of them were reviewed.
+"""Prediction-powered score of all facts of a run under the reviewers' truth, from the few facts that were reviewed.
 
 Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382, 2023): our labels give the score of
-every fact, and a random sample that was reviewed says how far that is off. With λ tuned to be best (PPI++: Angelopoulos, Duchi
-and Zrnic, arXiv 2311.01453, Section 6) and answers that are right or wrong, this is post-stratification by what our labels say
-(Särndal, Swensson and Wretman 1992, Section 7.6): with F the share right by label, a the share that reviewers hold right of
-these, and b the share that they hold right of the others, the score is F a + (1 − F) b, and λ = a − b. λ = 1 where reviewers
-never contradict a label; 0 where labels say nothing, and then the estimate is that of the reviewed facts alone.
+every fact, and a random sample that was reviewed gives the error of that. λ is tuned to be best (PPI++: Angelopoulos, Duchi and
+Zrnic, arXiv 2311.01453, Section 6). For answers that are right or wrong this is post-stratification by label (Särndal, Swensson
+and Wretman 1992, Section 7.6). Let F be the share right by label, a the share of these that reviewers hold right, and b that of
+the others: the score is F a + (1 − F) b, and λ = a − b. λ is 1 if reviewers never contradict a label. It is 0 if labels say
+nothing; then only the reviewed facts count.
 
-Facts of which reviewers decide nothing leave the score. Where c and d are the shares that they decide of the first and of the
-others, it is (F c a + (1 − F) d b) / (F c + (1 − F) d).
+Undecided facts leave the score. Let c and d be the decided shares of the first and of the others: the score is
+(F c a + (1 − F) d b) / (F c + (1 − F) d).
 
-Each of the five shares has an interval that holds with no error seen, too: Wilson's for F, and Jeffreys's for the others
-(Brown, Cai and DasGupta, Statistical Science 16, 2001), with as many trials as the facts are worth (`uncertainty.trials`:
-clustered by head and tail, and weighted); with few heads Clopper and Pearson's, over heads; from 0 to 1 where there is nothing.
-They are put together as by Zou and Donner (Statistics in Medicine 27, 2008: MOVER): how far the score moves with each of them
-to its bounds, squared and added, with their correlations. No label has to be right for this to hold.
-Coverage: `benchmarks/powered.py`.
+Each of the five proportions has an interval that holds if no error was seen, too. F has Wilson's, the others Jeffreys's (Brown,
+Cai and DasGupta, Statistical Science 16, 2001), with the effective sample size, clustered by head and tail and weighted, for n.
+With few heads they have Clopper and Pearson's, over heads; without rows, 0 to 1. MOVER (Zou and Donner, Statistics in Medicine
+27, 2008) combines them: distances that the score moves to their bounds, with their correlations. No label has to be right for
+this to hold. Coverage: `benchmarks/powered.py`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, count_of
-from medfact.metrics.uncertainty import LEVEL, NOTHING, Estimate, too_few, trials, wilson
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
+from medfact.metrics.uncertainty import LEVEL, NOTHING, Estimate, effective_sample_size, has_too_few_clusters, wilson
+from medfact.words import say
 
-MOST_UNDRAWN = 0.1
-"""Of strata without a reviewed fact nothing is known, and the score may be anything there. With more than this share of the
-facts in such strata there is no estimate."""
+MAX_UNDRAWN = 0.1  # share of the facts in strata without a reviewed fact, whose score may be anything
 
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What a score is made of, and what reviewers say of it; one row a fact, in each draw of demonstrations.
+    """Components of a score with the reviewers' verdicts, one row a fact and draw of demonstrations."""
 
-    of: how many statements count (1 for mastery), at least 1. right: how many of them are right by label. weight: for how many
-    facts a reviewed fact speaks, 0 where it was not drawn. decided: whether it was drawn and reviewers decide on all of it.
-    still_right: of `right`, how many are right under the reviewers' truth too; newly_right: the same of the others; both count
-    only where decided. stratum: codes of the strata in which facts were drawn.
-    """
-
-    of: Floats
-    right: Floats
-    weight: Floats
-    decided: Bools
-    still_right: Floats
-    newly_right: Floats
-    stratum: Codes
+    statements: Floats  # that count: 1 for mastery
+    right: Floats  # of these, right by label
+    weight: Floats  # number of facts that a drawn fact represents; 0 if it was not drawn
+    decided: Bools  # drawn, and the reviewers decide all of it
+    confirmed: Floats  # of `right`, those right under the reviewers' truth too; counts if decided
+    corrected: Floats  # of the others, those right under the reviewers' truth; counts if decided
+    stratum: Codes  # in which the fact may be drawn
     clusters: Clusters
 
     def only(self, rows: Bools) -> Reviewed:
+        """Returns some of the rows."""
         columns = {name: value[rows] for name, value in vars(self).items() if name != "clusters"}
         return Reviewed(**columns, clusters=self.clusters.of(rows))
 
-    @property
-    def drawn(self) -> Bools:
-        return np.asarray(self.weight > 0, dtype=bool)
-
-    def facts(self, rows: Bools) -> int:
-        """How many facts these rows are: the same ones in several draws of demonstrations are not more."""
-        draws = self.clusters.draws
-        return int(rows.sum()) // (1 if draws is None else max(count_of(draws), 1))
+    def count(self, rows: Bools) -> int:
+        """Number of facts in some rows, each counted once over the draws of demonstrations."""
+        return int(rows.sum()) // self.clusters.draw_count
 
 
 @dataclass(frozen=True)
 class Powered:
-    """A score under the reviewers' truth. estimate: for all facts and facts like them, from `n` reviewed ones.
-
-    facts: how many there are. trust: λ, from −1 to 1: how far the reviewed facts let the labels speak for the others. more: how
-    many more facts reviewed would halve the interval; None where none would. all_reviewed: half the width that it would have
-    with all facts reviewed, as far as can be told now. why_not: why there is no value, "" where there is one.
-    """
+    """Prediction-powered score, for all facts and facts like them; its n is the number of reviewed facts."""
 
     estimate: Estimate
     facts: int
-    trust: float | None = None
-    more: int | None = None
-    all_reviewed: float | None = None
-    why_not: str = ""
+    trust: float | None = None  # λ, from −1 to 1: weight of the labels of the other facts
+    more: int | None = None  # further facts to review that would halve the interval; None if no number would
+    all_reviewed: float | None = None  # expected half-width with all facts reviewed
+    why_not: str = ""  # reason for no value
 
 
-def powered(found: Reviewed) -> Powered:
-    """The score of all facts under the reviewers' truth."""
-    known = np.isin(found.stratum, found.stratum[found.drawn])
-    total = float(found.of.sum())
-    undrawn = float(found.of[~known].sum()) / total if total else 1.0
-    n, facts = found.facts(found.drawn), found.facts(found.of > 0)
-    if why := _why_not(found, undrawn):
-        return Powered(NOTHING._replace(n=n), facts, why_not=why)
-    parts = _parts_of(found.only(known))
-    alike = _correlations(parts, found.only(known).clusters.heads)
-    outside = float(found.right[~known].sum()) / total
+def powered(reviewed: Reviewed) -> Powered:
+    """Prediction-powered score of all facts under the reviewers' truth."""
+    drawn = reviewed.weight > 0
+    is_covered = np.isin(reviewed.stratum, reviewed.stratum[drawn])
+    total, n, facts = float(reviewed.statements.sum()), reviewed.count(drawn), reviewed.count(reviewed.statements > 0)
+    undrawn = float(reviewed.statements[~is_covered].sum()) / total if total else 1.0
+    if reason := _reason_for_none(reviewed, drawn, undrawn):
+        return Powered(NOTHING._replace(n=n), facts, why_not=reason)
+    covered = reviewed.only(is_covered)
+    parts = _proportions(covered)
+    correlations = _correlations(parts, covered.clusters.heads)
 
-    def reaching(times: float) -> tuple[float, float]:
-        """The interval with so many times as many facts reviewed; of strata that were not drawn in nothing is known."""
-        low, high = _combined(parts, alike, times)
+    def bounds(times: float) -> tuple[float, float]:
+        """Interval with so many times as many facts reviewed. Strata without a drawn fact may have any score."""
+        low, high = _mover_bounds(parts, correlations, times)
         return (1 - undrawn) * low, (1 - undrawn) * high + undrawn
 
-    value = (1 - undrawn) * score([part.share for part in parts]) + outside
-    low, high = reaching(1.0)
-    trust = parts[1].share - parts[2].share
-    all_low, all_high = reaching(facts / n)
+    def width(reviews: int) -> float:
+        low, high = bounds(reviews / n)
+        return high - low
+
+    value = (1 - undrawn) * score([part.share for part in parts]) + float(reviewed.right[~is_covered].sum()) / total
+    low, high = bounds(1.0)
+    aim = (high - low) / 2
+    more = 1 + bisect_left(range(n + 1, facts), True, key=lambda reviews: width(reviews) <= aim)
     return Powered(
         Estimate(value, min(low, value), max(high, value), n),
         facts,
-        trust,
-        _reviews_to_halve(reaching, n, facts),
-        (all_high - all_low) / 2,
+        trust=parts[1].share - parts[2].share,
+        more=more if width(facts) <= aim else None,
+        all_reviewed=width(facts) / 2,
     )
 
 
-def _why_not(found: Reviewed, undrawn: float) -> str:
-    drawn = found.drawn
+def _reason_for_none(reviewed: Reviewed, drawn: Bools, undrawn: float) -> str:
+    """Reason why there is no score; "" if there is one."""
     if not drawn.any():
-        return "no fact that came at random was judged blindly"
-    if too_few(found.clusters.heads[drawn]):
-        return "the facts drawn so far are of fewer than ten conditions"
-    if undrawn > MOST_UNDRAWN:
-        return f"review more at random ({found.facts(drawn):,} of {found.facts(found.of > 0):,})"
-    return "" if found.decided.any() else "reviewers decide none of the facts drawn so far"
+        return say("powered.none_drawn")
+    if has_too_few_clusters(reviewed.clusters.heads[drawn]):
+        return say("powered.few_conditions")
+    if undrawn > MAX_UNDRAWN:
+        facts = reviewed.count(reviewed.statements > 0)
+        return say("powered.few_drawn", drawn=f"{reviewed.count(drawn):,}", facts=f"{facts:,}")
+    return "" if reviewed.decided.any() else say("powered.none_decided")
 
 
-class Part(NamedTuple):
-    """One of the five shares. trials: what it is worth; few: of too few heads to see how they vary. linear: each row's part of
-    its error. grows: whether more reviews make it worth more.
-    """
+CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5  # added to the count in the beta distribution of a proportion's bounds
+
+
+class Proportion(NamedTuple):
+    """One of the five proportions of a score."""
 
     share: float
-    trials: float
-    few: bool
-    linear: Floats
-    grows: bool = True
+    size: float  # effective sample size
+    linear: Floats  # linear parts of its error, one a row
+    added: float | None  # CLOPPER_PEARSON or JEFFREYS; None: Wilson's interval, of a size that reviews do not change
 
     def bounds(self, times: float = 1.0) -> tuple[float, float]:
-        """With so many times as much reviewed."""
-        worth = self.trials * (times if self.grows else 1.0)
-        if not worth > 0:
+        """Interval with so many times as many reviews; 0 to 1 without rows."""
+        size = self.size if self.added is None else self.size * times
+        if not size > 0:
             return 0.0, 1.0
-        if not self.grows:
-            return wilson(self.share, worth)
-        return _beta_bounds(self.share, worth, CLOPPER_PEARSON if self.few else JEFFREYS)
+        if self.added is None:
+            return wilson(self.share, size)
+        tail, count, added = (1 - LEVEL) / 2, self.share * size, self.added
+        low = float(special.betaincinv(count + 1 - added, size - count + added, tail)) if self.share > 0 else 0.0
+        high = float(special.betaincinv(count + added, size - count + 1 - added, 1 - tail)) if self.share < 1 else 1.0
+        return min(low, self.share), max(high, self.share)
 
 
-CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5
-"""What is added to the count before which quantiles of a beta distribution are the bounds of a share."""
-
-
-def _beta_bounds(share: float, n: float, added: float) -> tuple[float, float]:
-    tail, seen = (1 - LEVEL) / 2, share * n
-    low = float(special.betaincinv(seen + 1 - added, n - seen + added, tail)) if share > 0 else 0.0
-    high = float(special.betaincinv(seen + added, n - seen + 1 - added, 1 - tail)) if share < 1 else 1.0
-    return min(low, share), max(high, share)
-
-
-def _parts_of(found: Reviewed) -> tuple[Part, ...]:
+def _proportions(reviewed: Reviewed) -> tuple[Proportion, ...]:
     """F, a, b, c and d of the module's docstring, in this order."""
-    wrong, weight, decided = found.of - found.right, found.weight, found.decided
-    clusters = found.clusters
+    right, wrong, clusters = reviewed.right, reviewed.statements - reviewed.right, reviewed.clusters
+    weight, decided = reviewed.weight, reviewed.weight * reviewed.decided
     return (
-        _part(found.right, found.of, clusters, 0.0)._replace(grows=False),
-        _part(weight * found.still_right * decided, weight * found.right * decided, clusters, 1.0),
-        _part(weight * found.newly_right * decided, weight * wrong * decided, clusters, 0.0),
-        _part(weight * found.right * decided, weight * found.right, clusters, 1.0),
-        _part(weight * wrong * decided, weight * wrong, clusters, 1.0),
+        _proportion(right, reviewed.statements, clusters, 0.0)._replace(added=None),
+        _proportion(decided * reviewed.confirmed, decided * right, clusters, 1.0),
+        _proportion(decided * reviewed.corrected, decided * wrong, clusters, 0.0),
+        _proportion(decided * right, weight * right, clusters, 1.0),
+        _proportion(decided * wrong, weight * wrong, clusters, 1.0),
     )
 
 
-def _part(holding: Floats, of: Floats, clusters: Clusters, by_label: float) -> Part:
-    """Σ holding / Σ of, over the rows that count. by_label: the share where nothing counts."""
-    rows, linear = of > 0, np.zeros(len(of))
+def _proportion(counts: Floats, totals: Floats, clusters: Clusters, default: float) -> Proportion:
+    """Σ counts / Σ totals over rows with a total; `default` without such rows."""
+    rows, linear, total = totals > 0, np.zeros(len(totals)), float(totals.sum())
     if not rows.any():
-        return Part(by_label, 0.0, True, linear)
-    total, n = float(of.sum()), int(rows.sum())
-    share = float(holding.sum()) / total
-    linear[rows] = (holding[rows] - share * of[rows]) / total
-    own = clusters.of(rows)
-    if too_few(own.heads):
-        sizes = np.bincount(own.heads, weights=of[rows])
-        return Part(share, float(sizes.sum() ** 2 / np.square(sizes).sum()), True, linear)
-    uneven = n * float(np.square(of).sum()) / total**2
-    return Part(share, trials(share + linear[rows] * n, own, uneven), False, linear)
+        return Proportion(default, 0.0, linear, CLOPPER_PEARSON)
+    share, chosen, n = float(counts.sum()) / total, clusters.of(rows), int(rows.sum())
+    linear[rows] = (counts[rows] - share * totals[rows]) / total
+    if has_too_few_clusters(chosen.heads):
+        sizes = np.bincount(chosen.heads, weights=totals[rows])
+        return Proportion(share, float(sizes.sum() ** 2 / np.square(sizes).sum()), linear, CLOPPER_PEARSON)
+    weighting = n * float(np.square(totals).sum()) / total**2
+    return Proportion(share, effective_sample_size(share + linear[rows] * n, chosen, weighting), linear, JEFFREYS)
 
 
 def score(shares: Sequence[float]) -> float:
-    """(F c a + (1 − F) d b) / (F c + (1 − F) d); where reviewers decide nothing, F a + (1 − F) b."""
-    right, still, newly, of_right, of_wrong = shares
-    first, second = right * of_right, (1 - right) * of_wrong
+    """(F c a + (1 − F) d b) / (F c + (1 − F) d); F a + (1 − F) b if reviewers decide nothing."""
+    right, confirmed, corrected, decided_right, decided_wrong = shares
+    first, second = right * decided_right, (1 - right) * decided_wrong
     if first + second <= 0:
-        return right * still + (1 - right) * newly
-    return (first * still + second * newly) / (first + second)
+        return right * confirmed + (1 - right) * corrected
+    return (first * confirmed + second * corrected) / (first + second)
 
 
-def _combined(parts: Sequence[Part], alike: NDArray[np.float64], times: float) -> tuple[float, float]:
-    """The score's interval from those of its parts."""
+def _mover_bounds(parts: Sequence[Proportion], correlations: Floats, times: float) -> tuple[float, float]:
+    """Interval of the score from those of its proportions."""
     shares = [part.share for part in parts]
     value = score(shares)
+    bounds = [part.bounds(times) for part in parts]
+    moves = np.array(
+        [[score([*shares[:index], bound, *shares[index + 1 :]]) - value for bound in ends] for index, ends in enumerate(bounds)]
+    )
+    signs = np.where(moves[:, 1] >= moves[:, 0], 1.0, -1.0)
+    below, above = signs * moves.min(axis=1), signs * moves.max(axis=1)
+    low = value - math.sqrt(max(0.0, float(below @ correlations @ below)))
+    return max(0.0, low), min(1.0, value + math.sqrt(max(0.0, float(above @ correlations @ above))))
 
-    def moved(place: int, to: float) -> float:
-        return score([*shares[:place], to, *shares[place + 1 :]]) - value
 
-    ends = np.array([[moved(place, bound) for bound in part.bounds(times)] for place, part in enumerate(parts)])
-    signs = np.where(ends[:, 1] >= ends[:, 0], 1.0, -1.0)
-    below, above = signs * ends.min(axis=1), signs * ends.max(axis=1)
-    low = value - math.sqrt(max(0.0, float(below @ alike @ below)))
-    return max(0.0, low), min(1.0, value + math.sqrt(max(0.0, float(above @ alike @ above))))
-
-
-def _correlations(parts: Sequence[Part], heads: Codes) -> NDArray[np.float64]:
-    """How the parts' errors go together, over heads: none is taken for granted where few heads have any."""
+def _correlations(parts: Sequence[Proportion], heads: Codes) -> Floats:
+    """Correlations of the proportions' errors, over heads, shrunk to none if few heads have an error."""
     by_head = np.array([np.bincount(heads, weights=part.linear) for part in parts])
     lengths = np.sqrt(np.square(by_head).sum(axis=1))
     scaled = by_head / np.where(lengths > 0, lengths, 1.0)[:, None]
     errors = np.square(by_head[1:].sum(axis=0))
-    seen = float(errors.sum() ** 2 / np.square(errors).sum()) if errors.any() else 0.0
-    sure = seen / (seen + 1)
-    return np.asarray(sure * (scaled @ scaled.T) + np.diag(1 - sure * np.square(scaled).sum(axis=1)))
-
-
-def _reviews_to_halve(reaching: Callable[[float], tuple[float, float]], n: int, most: int) -> int | None:
-    """How many more facts, beyond `n` and up to `most` in all, halve the interval; None where none do."""
-    low, high = reaching(1.0)
-    aim = (high - low) / 2
-
-    def is_there(reviews: int) -> bool:
-        low, high = reaching(reviews / n)
-        return high - low <= aim
-
-    if not is_there(most):
-        return None
-    least = n
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if is_there(middle) else (middle, most)
-    return most - n
+    effective = float(errors.sum() ** 2 / np.square(errors).sum()) if errors.any() else 0.0
+    weight = effective / (effective + 1)
+    return np.asarray(weight * (scaled @ scaled.T) + np.diag(1 - weight * np.square(scaled).sum(axis=1)))

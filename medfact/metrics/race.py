@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, sum_of_parts
-from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few
+from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, t_quantile
 
 _PLACES = 801
 """Candidates for the mean, from 0 to 1."""
@@ -159,7 +159,7 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
     level, differences = 1 - (1 - SURER) / family, found.least if up else -found.most
     while at <= found.counted:
         rows = found.heads < at
-        if not too_few(found.heads[rows]):
+        if not has_too_few_clusters(found.heads[rows]):
             variance, degrees = sum_of_parts(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
             if float(differences[rows].mean()) > t_quantile(degrees, level) * math.sqrt(variance):
                 return at

@@ -1,44 +1,42 @@
-"""Intervals for shares and other means of values that stand or fall together.
+"""Confidence intervals of means of clustered values.
 
-A mean's error is clustered by head and by tail (`clusters`). A share's interval is Wilson's with as many trials as its facts
-are worth, so that it holds where harm is rare too; under ten heads there is none.
+Standard errors are clustered by head and by tail (`clusters`). A proportion has Wilson's interval with its effective sample
+size for n, so the interval holds for rare harms too. Fewer than ten heads have no interval.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from medfact.metrics.clusters import (
-    USUAL,
+    PRIOR,
     Clusters,
     Codes,
     Floats,
     IntraclassCorrelation,
     Part,
+    cluster_shares,
     clustered_variance,
     count_of,
     effective_number,
-    entries,
     parts_of,
-    shares_of,
+    sampling_errors,
     sum_of_parts,
-    unseen_errors,
-    unseen_share,
+    tail_entries,
+    unsampled_fraction,
     variance_by_tail,
 )
 
-LEVEL = 0.95
-"""Coverage that every interval aims at."""
-
-_Z = float(special.ndtri(0.5 + LEVEL / 2))
+LEVEL = 0.95  # default coverage of every interval
 
 
 class Estimate(NamedTuple):
-    """A share with its interval, all from 0 to 1, and how many it is a share of; None where there is no value."""
+    """A proportion, from 0 to 1, or another mean, with its interval and its number of values; None if there is no value."""
 
     value: float | None
     low: float | None
@@ -50,157 +48,168 @@ NOTHING = Estimate(None, None, None, 0)
 
 
 def is_above(more: Estimate, less: Estimate, family: int) -> bool:
-    """Returns true if one share is shown to be above another: their intervals, widened for so many pairs, do not meet.
+    """Returns True if one proportion is significantly above another: their intervals, at Bonferroni's level, do not overlap.
 
-    That holds however the two depend on each other: shares of one run are of the same facts.
+    This holds however the two are correlated. family: number of pairs that are compared.
     """
     if more.value is None or less.value is None or more.low is None or less.high is None:
         return False
-    wider = float(special.ndtri(1 - (1 - LEVEL) / (2 * family)) / _Z)
+    wider = float(special.ndtri(1 - (1 - LEVEL) / (2 * family)) / normal_quantile())
     return more.value - wider * (more.value - more.low) > less.value + wider * (less.high - less.value)
 
 
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """Wilson's interval of a share of n independent trials; n need not be whole. Needs n > 0."""
-    z = _Z
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # the bounds hold the share itself, whatever rounding does at 0 and 1
-    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+def normal_quantile(level: float = LEVEL) -> float:
+    """Half-width of a normal interval, in standard errors: 1.96 at 95 %."""
+    return float(special.ndtri(0.5 + level / 2))
 
 
 def t_quantile(degrees_of_freedom: float, level: float = LEVEL) -> float:
-    """How many standard errors an interval reaches to each side."""
+    """Half-width of Student's t interval, in standard errors."""
     return float(special.stdtrit(degrees_of_freedom, 0.5 + level / 2))
 
 
-def linear_interval(values: Floats, clusters: Clusters) -> Estimate:
-    """The mean of values, with a t interval of two-way clustered errors (and of draws, where given); none under ten heads.
+def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson's score interval (1927) of a proportion of n > 0 independent trials; n may be a fraction.
 
-    The values may be the linear parts of any statistic, such as a mean over groups or a difference of two means.
+    Example: `wilson(0.5, 100)` is (0.404, 0.596).
     """
-    if len(values) == 0:
-        return NOTHING
-    value, n = float(values.mean()), len(values)
+    z = normal_quantile(level)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half_width = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # the bounds contain the proportion itself, however they are rounded at 0 and 1
+    return max(0.0, min(share, centre - half_width)), min(1.0, max(share, centre + half_width))
+
+
+def interval_estimate(value: float, n: int, clusters: Clusters, bounds: Callable[[], tuple[float, float]]) -> Estimate:
+    """Estimate with the interval that `bounds` computes: none with too few heads, and the value of a whole population."""
     if is_known(clusters):
         return Estimate(value, value, value, n)
-    if too_few(clusters.heads):
-        return Estimate(value, None, None, n)
-    variance, degrees = sum_of_parts(parts_of(values, clusters))
-    half = t_quantile(degrees) * math.sqrt(variance)
-    return Estimate(value, value - half, value + half, n)
+    low, high = (None, None) if has_too_few_clusters(clusters.heads) else bounds()
+    return Estimate(value, low, high, n)
 
 
-def widened(value: float, low: float, high: float, linear: Floats, clusters: Clusters) -> tuple[float, float]:
-    """An interval from a bootstrap over heads, made as much wider as shared tails and drawn demonstrations ask: independent
-    doubts, whose squares add. linear: the linear parts of the statistic, one a row, of which it is the mean.
+def linear_interval(values: Floats, clusters: Clusters, level: float = LEVEL) -> Estimate:
+    """Mean with a t interval of two-way clustered errors, and of draws of demonstrations; no interval below ten heads.
+
+    values: of any size; also the linear parts (influence values) of a statistic, such as a difference of two means.
+    level: coverage; for the bounds of a family of k means at once, 1 − (1 − LEVEL) / k (Bonferroni).
+    """
+    if not len(values):
+        return NOTHING
+    value = float(values.mean())
+
+    def bounds() -> tuple[float, float]:
+        variance, degrees_of_freedom = sum_of_parts(parts_of(values, clusters))
+        half_width = t_quantile(degrees_of_freedom, level) * math.sqrt(variance)
+        return value - half_width, value + half_width
+
+    return interval_estimate(value, len(values), clusters, bounds)
+
+
+def mean_interval(values: Floats, clusters: Clusters, level: float = LEVEL) -> Estimate:
+    """Mean of values from 0 to 1, such as a proportion, with an interval that holds near 0 and 1; none below ten heads.
+
+    values: one a fact (or a fact and draw of demonstrations), or the linear parts of such a mean. The interval is Wilson's
+    with the effective sample size for n. level: as of `linear_interval`. Coverage: `benchmarks/intervals.py`.
+    """
+    if not len(values):
+        return NOTHING
+    value = min(1.0, max(0.0, float(values.mean())))
+    return interval_estimate(
+        value, len(values), clusters, lambda: wilson(value, effective_sample_size(values, clusters, level=level), level)
+    )
+
+
+def widen_bootstrap(
+    value: float, low: float, high: float, linear: Floats, clusters: Clusters, level: float = LEVEL
+) -> tuple[float, float]:
+    """Bootstrap interval over heads, widened for shared tails and draws of demonstrations: independent errors add in squares.
+
+    linear: the linear parts of the statistic, one a row, with `value` as their mean.
     """
     by_head, *added = parts_of(linear, clusters)
     variance = sum(part.variance for part in added)
     if not variance > 0:
         return low, high
-    half = t_quantile(sum_of_parts([by_head, *added]).degrees_of_freedom) * math.sqrt(variance)
-    return value - math.hypot(value - low, half), value + math.hypot(high - value, half)
+    half_width = t_quantile(sum_of_parts([by_head, *added]).degrees_of_freedom, level) * math.sqrt(variance)
+    return value - math.hypot(value - low, half_width), value + math.hypot(high - value, half_width)
 
 
-_USUAL_WEIGHT = 10.0
-"""The usual correlation counts as so many heads."""
+_PRIOR_WEIGHT = 10.0  # of the prior correlation, in heads
 
 
 def intraclass_correlation(values: Floats, clusters: Clusters) -> IntraclassCorrelation:
-    """How far values of one head, and of one tail, are alike: as far as seen, and for few heads nearly the usual.
+    """Intraclass correlations by head and by tail, shrunk to the prior ones, which weigh as much as ten heads.
 
-    values: one a fact. A figure that is near 0 or 1 borrows it: there too few facts differ to see it in the figure itself.
+    values: one a fact. Figures near 0 or 1 use the correlations of another figure: too few of their own facts differ.
     """
     heads, tails = clusters.heads, clusters.tails
-    seen = count_of(heads)
-    if too_few(heads) or tails is None or not (spread := float(values.var())) > 0:
-        return USUAL
-    most = _facts(clusters)
+    if has_too_few_clusters(heads) or tails is None or not (spread := float(values.var())) > 0:
+        return PRIOR
+    weight, facts = count_of(heads), len(heads) / clusters.draw_count
 
-    def of(variance: float, codes: Codes, usual: float) -> float:
-        size = most * float(np.square(shares_of(codes)).sum())
-        found = (variance * most / spread - 1) / (size - 1) if size > 1 else usual
-        return (seen * min(max(found, 0.0), 1.0) + _USUAL_WEIGHT * usual) / (seen + _USUAL_WEIGHT)
+    def shrunk(variance: float, codes: Codes, prior: float) -> float:
+        size = facts * float(np.square(cluster_shares(codes)).sum())
+        observed = (variance * facts / spread - 1) / (size - 1) if size > 1 else prior
+        return (weight * min(max(observed, 0.0), 1.0) + _PRIOR_WEIGHT * prior) / (weight + _PRIOR_WEIGHT)
 
-    by_tail = variance_by_tail(values, heads, tails, clusters.both) + spread / most
-    return IntraclassCorrelation(of(clustered_variance(values, heads), heads, USUAL.head), of(by_tail, tails, USUAL.tail))
-
-
-def _facts(clusters: Clusters) -> float:
-    """How many facts: the same ones after several draws of demonstrations are not more."""
-    return len(clusters.heads) / (1 if clusters.draws is None else count_of(clusters.draws))
+    by_tail = variance_by_tail(values, heads, tails, clusters.head_tail) + spread / facts
+    return IntraclassCorrelation(
+        shrunk(clustered_variance(values, heads), heads, PRIOR.head), shrunk(by_tail, tails, PRIOR.tail)
+    )
 
 
-FEWEST_HEADS = 10
-"""Fewer heads, or unequal ones that are worth fewer, are too few to say anything of others: there is no interval."""
+FEWEST_HEADS = 10  # effective heads that an interval needs
 
 
-def too_few(heads: Codes) -> bool:
-    """Whether the heads of some values are worth fewer than FEWEST_HEADS equal ones, but for a tenth of one."""
+def has_too_few_clusters(heads: Codes) -> bool:
+    """Returns True if the effective number of heads is below FEWEST_HEADS (tolerance 0.1)."""
     return not len(heads) or effective_number(heads) < FEWEST_HEADS - 0.1
 
 
-def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
-    """The mean of values from 0 to 1, such as a share, with an interval that holds near 0 and 1 too; none under ten heads.
+def effective_sample_size(values: Floats, clusters: Clusters, weighting: float = 1.0, level: float = LEVEL) -> float:
+    """Number of independent trials with the precision of a clustered mean of values from 0 to 1. Needs ten heads.
 
-    values: one a fact (or in each draw of demonstrations), or the linear parts of such a mean. It is Wilson's interval with as
-    many trials as the facts are worth (`trials`). Coverage: `benchmarks/intervals.py`.
+    The number of facts n over the design effect of two-way clustered errors, times the squared ratio of the t quantiles at
+    n − 1 and at the clusters' degrees of freedom (Korn and Graubard 1998). If few heads have a value other than 0 (or 1), the
+    observed design effect is noise. So it is shrunk to 1 + (m − 1) · ρ, for m facts a head with intraclass correlation ρ. This
+    prior weighs as much as one such head.
+    weighting: design effect of unequal weights (Kish), at least 1.
     """
-    if len(values) == 0:
-        return NOTHING
-    value, n = min(1.0, max(0.0, float(values.mean()))), len(values)
-    if is_known(clusters):
-        return Estimate(value, value, value, n)
-    if too_few(clusters.heads):
-        return Estimate(value, None, None, n)
-    return Estimate(value, *wilson(value, trials(values, clusters)), n)
-
-
-def trials(values: Floats, clusters: Clusters, uneven: float = 1.0) -> float:
-    """How many independent trials a mean of values from 0 to 1 is worth. Needs ten heads.
-
-    It is n over a design effect, and fewer by as much as t reaches further with so few clusters than with n facts (Korn and
-    Graubard 1998). The design effect is that of two-way clustered errors. Where few heads have
-    anything else than 0 (or than 1) it is hardly seen, and would be smallest where there is nothing to see: so it is drawn
-    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head.
-    uneven: what unequal weights of the values add to that, as a factor from 1 on.
-    """
-    value = min(1.0, max(0.0, float(values.mean())))
-    facts, heads = _facts(clusters), clusters.heads
-    # facts of one head are never taken for less alike than independent ones
-    independent = Part(float(np.square(unseen_errors(values, clusters.unseen)).mean()) / facts, max(facts - 1, 1.0))
+    value, facts = min(1.0, max(0.0, float(values.mean()))), len(values) / clusters.draw_count
+    # facts of one head never count as less correlated than independent ones
+    independent = Part(float(np.square(sampling_errors(values, clusters.unseen)).mean()) / facts, max(facts - 1, 1.0))
     clustered = sum_of_parts(parts_of(values, clusters))
-    variance, degrees = independent if independent.variance >= clustered.variance else clustered
-    rarer = np.bincount(heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
-    seen = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
-    effect = usual_effect(clusters, facts) * uneven
+    variance, degrees_of_freedom = independent if independent.variance >= clustered.variance else clustered
+    rarer = np.bincount(clusters.heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
+    weight = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
+    effect = prior_design_effect(clusters, facts) * weighting
     if 0 < value < 1:
-        found = seen * variance * facts / (value * (1 - value))
-        # what is taken for granted is not in doubt, so that there are more degrees of freedom
-        degrees *= (1 + effect / found) ** 2 if found else 1.0
-        effect = (found + effect) / (seen + 1)
-    wider = t_quantile(max(facts - 1, 1)) / t_quantile(degrees)
-    return float(facts / effect * wider**2)
+        observed = weight * variance * facts / (value * (1 - value))
+        # the prior effect has no sampling error, so it adds degrees of freedom
+        degrees_of_freedom *= (1 + effect / observed) ** 2 if observed else 1.0
+        effect = (observed + effect) / (weight + 1)
+    ratio = t_quantile(max(facts - 1, 1), level) / t_quantile(degrees_of_freedom, level)
+    return float(facts / effect * ratio**2)
 
 
 def is_known(clusters: Clusters) -> bool:
-    """Whether a whole finite population was asked, and nothing but its facts could have been different."""
-    of_one_draw = clusters.draws is None or count_of(clusters.draws) == 1
-    return clusters.unseen is not None and not clusters.unseen.any() and of_one_draw
+    """Returns True if a whole finite population was asked, once: nothing is left to sampling."""
+    return clusters.unseen is not None and not clusters.unseen.any() and clusters.draw_count == 1
 
 
-def usual_effect(clusters: Clusters, facts: float) -> float:
-    """The design effect of a share near 0 or 1: 1 + (m − 1) · ρ for m facts a head with correlation ρ, and so on for
-    tails. Where a row has several tails, such as a pair, each counts for that much less.
+def prior_design_effect(clusters: Clusters, facts: float) -> float:
+    """Design effect of a proportion near 0 or 1: 1 + (m − 1) · ρ for m facts a head with correlation ρ, and the same for tails.
+
+    If a row has several tails, such as a pair, each counts for that much less. facts: number of facts.
     """
-    effect = 1 + _beyond_one(clusters.heads, facts) * clusters.intraclass.head
+    effect = 1 + _added_size(clusters.heads, facts) * clusters.intraclass.head
     if clusters.tails is not None:
-        row, tail = entries(clusters.tails)
-        effect += _beyond_one(tail, facts * len(row) / len(clusters.heads)) * clusters.intraclass.tail
-    return effect * unseen_share(clusters)
+        row, tail = tail_entries(clusters.tails)
+        effect += _added_size(tail, facts * len(row) / len(clusters.heads)) * clusters.intraclass.tail
+    return effect * unsampled_fraction(clusters)
 
 
-def _beyond_one(clusters: Codes, facts: float) -> float:
-    """By how many facts the cluster of a fact, drawn at random, is more than that fact."""
-    return max(0.0, facts * float(np.square(shares_of(clusters)).sum()) - 1)
+def _added_size(codes: Codes, facts: float) -> float:
+    """Number of other facts in the cluster of a random fact."""
+    return max(0.0, facts * float(np.square(cluster_shares(codes)).sum()) - 1)

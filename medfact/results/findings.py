@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Sized
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
-from medfact.metrics.miscalibration import DEFECTS
+from medfact.metrics.probability import DEFECTS
 from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity

@@ -13,7 +13,7 @@ from scipy import special
 from medfact.facts import Fact
 from medfact.metrics import codes
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.uncertainty import LEVEL, too_few, usual_effect
+from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, prior_design_effect
 from medfact.words import say
 
 POWER = 0.8  # probability of finding a difference
@@ -27,7 +27,7 @@ def describe_power(facts: Sequence[Fact], statements: int) -> str:
     statements: of each fact; with one, both scores are the same.
     """
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
-    if too_few(clusters.heads):
+    if has_too_few_clusters(clusters.heads):
         return say("power.too_few")
     differences = least_difference(expected_error(clusters, max(1, statements))), least_mastery_difference(clusters)
     # with a decimal below 5: of 2.4 points 80 % are found, of 2 points 58 %
@@ -49,7 +49,7 @@ def _error(clusters: Clusters, fact_variance: float) -> float:
     The difference of two models correlated by r has 2 (1 − r) times a fact's variance.
     """
     facts = len(clusters.heads)
-    return math.sqrt(2 * (1 - _BETWEEN_MODELS) * fact_variance * usual_effect(clusters, facts) / facts)
+    return math.sqrt(2 * (1 - _BETWEEN_MODELS) * fact_variance * prior_design_effect(clusters, facts) / facts)
 
 
 def power(difference: float, error: float) -> float:

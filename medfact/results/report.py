@@ -21,11 +21,10 @@ from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
-from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.dropped import Dropped, dropped
 from medfact.metrics.measures import MEASURES, Estimates, fields_among, read_record
-from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.metrics.pressure import Pressure
+from medfact.metrics.probability import TOO_HIGH, TOO_LOW, Probabilities, probabilities
 from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import LENGTH, provider_of

@@ -10,7 +10,7 @@ from records import make_records
 
 from medfact.metrics import Records
 from medfact.metrics.diagnosis import diagnosis
-from medfact.metrics.discrimination import probabilities
+from medfact.metrics.probability import probabilities
 from medfact.results.report import named_first
 from medfact.statements import IMPLICATIONS
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.metrics.agreement import MISSING, NOT_TWO, ONE_CATEGORY, ONE_RATER, agreement
+from medfact.metrics.agreement import MISSING, agreement
+from medfact.words import say
 
 M = MISSING
 
@@ -37,7 +38,7 @@ def test_krippendorffs_published_example() -> None:
     assert made.raw.value == pytest.approx(0.81818, abs=5e-6)
     assert made.ac1.value == pytest.approx(0.77544, abs=5e-6)
     assert made.fleiss.value == pytest.approx(0.76117, abs=5e-6)
-    assert (made.cohen.value, made.why_not) == (None, {"cohen": NOT_TWO})
+    assert (made.cohen.value, made.why_not) == (None, {"cohen": say("agreement.not_two_raters")})
 
 
 def test_two_raters_of_whom_one_left_two_items_out() -> None:
@@ -73,12 +74,12 @@ def test_skewed_labels_make_kappa_small_and_ac1_not() -> None:
 def test_what_cannot_be_said_has_no_value_and_a_reason() -> None:
     alone = agreement(np.array([[1], [0], [1]]))
     assert alone.raw.value is None
-    assert set(alone.why_not.values()) == {ONE_RATER}
+    assert set(alone.why_not.values()) == {say("agreement.one_rater")}
     same = agreement(np.array([[1, 1], [1, 1], [1, 1]]))
     assert same.raw.value == 1.0
-    assert same.why_not == dict.fromkeys(("cohen", "fleiss", "ac1", "alpha"), ONE_CATEGORY)
+    assert same.why_not == dict.fromkeys(("cohen", "fleiss", "ac1", "alpha"), say("agreement.one_category"))
     nobody = agreement(np.empty((0, 2), int))
-    assert set(nobody.why_not.values()) == {ONE_RATER}
+    assert set(nobody.why_not.values()) == {say("agreement.one_rater")}
 
 
 def test_the_interval_leaves_out_one_cluster_at_a_time() -> None:

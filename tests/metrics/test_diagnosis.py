@@ -27,9 +27,9 @@ from medfact.metrics.diagnosis import (
     TAKES_FALSE,
     TAKES_TRUE,
     YES,
-    _excess_by_fact,
     _facts_of,
     _independent,
+    _linear_excess,
     diagnose,
     diagnosis,
     meaning,
@@ -247,13 +247,13 @@ def test_the_parts_of_an_excess_are_its_slopes() -> None:
     """Counting a fact a little more moves the excess by its part."""
     randomness = np.random.default_rng(0)
     made = facts([(bool(n % 2), (randomness.random(8) < 0.6).tolist()) for n in range(30)])
-    own, _, _ = _facts_of(made)
+    own, _ = _facts_of(made)
     mine = np.eye(len(DIAGNOSES))[own.code]
 
     def excess(weights: np.ndarray) -> np.ndarray:
         return (weights @ mine) / weights.sum(axis=1, keepdims=True) - _independent(own, weights)
 
-    parts, middle = _excess_by_fact(own), excess(np.ones((1, 30)))[0]
+    parts, middle = _linear_excess(own), excess(np.ones((1, 30)))[0]
     assert parts.mean(axis=0) == pytest.approx(middle)
     slopes = (excess(np.ones((30, 30)) + 1e-6 * np.eye(30)) - middle) / 1e-6
     assert parts - middle == pytest.approx(30 * slopes, abs=1e-3)

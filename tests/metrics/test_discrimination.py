@@ -13,9 +13,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from medfact.metrics import Records
-from medfact.metrics.discrimination import (
+from medfact.metrics.probability import (
     Discrimination,
-    _auroc_by_statement,
+    _linear_auroc,
     _weighted_auroc,
     isotonic,
     probabilities,
@@ -100,7 +100,7 @@ def test_the_parts_of_auroc_are_its_slopes() -> None:
     p, label = np.round(randomness.random(30), 1), (randomness.random(30) < 0.4).astype(float)
     heads = np.arange(30)
     value = float(_weighted_auroc(p, label, heads, np.ones((1, 30)))[0])
-    parts = _auroc_by_statement(p, label, value)
+    parts = _linear_auroc(p, label, value)
     assert parts.mean() == pytest.approx(value)
     more = np.ones((30, 30)) + 1e-6 * np.eye(30)
     slopes = (_weighted_auroc(p, label, heads, more) - value) / 1e-6

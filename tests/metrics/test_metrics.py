@@ -11,7 +11,7 @@ import pytest
 from records import EXAMPLE, RIGHT, RIGHT_OF_FALSE, calibration_record, make_records, metrics_record
 
 from medfact.metrics import UNREADABLE, Names, Records
-from medfact.metrics.clusters import USUAL, Clusters
+from medfact.metrics.clusters import PRIOR, Clusters
 from medfact.metrics.uncertainty import intraclass_correlation, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -227,7 +227,7 @@ def test_a_model_that_knows_everything() -> None:
         assert made[name]["value"] == made[name]["high"] == 1
         assert made[name]["low"] < 1, "all right of 20 heads is no certainty"
     # two facts a head, which the usual likeness of 0.06 makes 40 / 1.06 trials
-    assert made["joint_accuracy"]["low"] == pytest.approx(wilson(1, 40 / (1 + USUAL.head))[0])
+    assert made["joint_accuracy"]["low"] == pytest.approx(wilson(1, 40 / (1 + PRIOR.head))[0])
     assert (made["false_affirmation"]["value"], made["false_denial"]["value"]) == (0, 0)
 
 

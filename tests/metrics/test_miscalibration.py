@@ -11,9 +11,7 @@ from records import make_records
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.diagnosis import diagnosis
-from medfact.metrics.discrimination import Probabilities, probabilities
-from medfact.metrics.miscalibration import debiased_ece, miscalibration, smooth_ece
-from medfact.metrics.probability import BINS, bins_of
+from medfact.metrics.probability import BINS, Probabilities, bins_of, debiased_ece, miscalibration, probabilities, smooth_ece
 from medfact.results.report import named_first, size_of_defect
 from medfact.statements import IMPLICATIONS
 

@@ -17,9 +17,7 @@ from records import make_records, two_way_variance
 from medfact.metrics import Records
 from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail
 from medfact.metrics.differences import holm, paired_difference
-from medfact.metrics.discrimination import Discrimination, isotonic, probabilities
-from medfact.metrics.miscalibration import smooth_ece
-from medfact.metrics.probability import calibration
+from medfact.metrics.probability import Discrimination, calibration, isotonic, probabilities, smooth_ece
 from medfact.metrics.race import confidence_sequence
 from medfact.metrics.uncertainty import linear_interval, mean_interval, wilson
 from medfact.results.power import power

@@ -15,7 +15,7 @@ from records import two_way_variance
 from scipy import stats
 
 from medfact.metrics.clusters import (
-    USUAL,
+    PRIOR,
     Clusters,
     IntraclassCorrelation,
     clustered_variance,
@@ -26,10 +26,10 @@ from medfact.metrics.differences import FLIPS, Difference, holm, paired_differen
 from medfact.metrics.uncertainty import (
     NOTHING,
     Estimate,
+    has_too_few_clusters,
     intraclass_correlation,
     linear_interval,
     mean_interval,
-    too_few,
     wilson,
 )
 
@@ -124,7 +124,7 @@ def test_where_all_are_equal_the_usual_likeness_says_what_the_facts_are_worth(va
     heads = np.repeat(np.arange(10), 8)
     estimate = mean_interval(np.full(80, float(value)), Clusters(heads, np.arange(80)))
     # eight facts a head: 1 + 7 · 0.06 = 1.42; 80 / 1.42 = 56.34 trials
-    assert USUAL == (0.06, 0.02)
+    assert PRIOR == (0.06, 0.02)
     assert estimate == pytest.approx((value, *wilson(value, 56.338), 80), abs=1e-5)
 
 
@@ -157,8 +157,8 @@ def test_likeness_is_what_facts_of_one_head_share() -> None:
     # effects of variance 1 of heads and 3 of facts: 1 / 4
     values = randomness.normal(0, 1, 400)[heads] + randomness.normal(0, 3**0.5, 2000)
     assert intraclass_correlation(values, Clusters(heads, np.arange(2000))).head == pytest.approx(0.25, abs=0.05)
-    assert intraclass_correlation(np.zeros(2000), Clusters(heads, np.arange(2000))) == USUAL
-    assert intraclass_correlation(values[:30], Clusters(heads[:30], np.arange(30))) == USUAL  # six heads
+    assert intraclass_correlation(np.zeros(2000), Clusters(heads, np.arange(2000))) == PRIOR
+    assert intraclass_correlation(values[:30], Clusters(heads[:30], np.arange(30))) == PRIOR  # six heads
 
 
 def test_a_share_of_independent_facts_is_near_wilsons_and_of_repeated_ones_wider() -> None:
@@ -481,7 +481,7 @@ def test_unequal_heads_that_are_worth_fewer_than_ten_get_no_interval() -> None:
     enough, few = (np.repeat(np.arange(12), [largest, *[4] * 11]) for largest in (11, 12))
     nearly = np.repeat(np.arange(10), [9, *[8] * 9])
     assert [effective_number(heads) for heads in (enough, few, nearly)] == pytest.approx([10.19, 9.8, 9.99], abs=0.01)
-    assert [too_few(heads) for heads in (enough, few, nearly, codes(*range(10)), codes(*range(9)), codes())] == [
+    assert [has_too_few_clusters(heads) for heads in (enough, few, nearly, codes(*range(10)), codes(*range(9)), codes())] == [
         False,
         True,
         False,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from medfact.metrics.discrimination import COVERAGES, Discrimination, Probabilities
 from medfact.metrics.measures import Bin, Calibration
-from medfact.metrics.miscalibration import DEFECTS, Miscalibration
+from medfact.metrics.probability import COVERAGES, DEFECTS, Discrimination, Miscalibration, Probabilities
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Panel, Point, Row, Section, Shares, Square, Table
 from medfact.results.findings import Reports
