@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -14,7 +14,7 @@ from medfact.assets import language_names
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
-from medfact.metrics.measures import MEASURES, Chance, Measure
+from medfact.metrics.measures import MEASURES, Measure
 from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
@@ -466,12 +466,11 @@ class Score(Measure):
         estimate = report.measure(self.name)
         return signed_share(estimate) if self.signed else share(estimate)
 
-    def of_coin(self, chance: Chance) -> float | None:
+    def of_coin(self, chance: Mapping[str, float | None]) -> float | None:
         """What a fair coin is expected to score; None where that is not known."""
-        value: float | None = getattr(chance, self.name, self.coin)
-        return value
+        return chance[self.name] if callable(self.coin) else self.coin
 
-    def by_chance(self, chance: Chance) -> str:
+    def by_chance(self, chance: Mapping[str, float | None]) -> str:
         """What a fair coin is expected to score, in words."""
         value = self.of_coin(chance)
         if value is None:
