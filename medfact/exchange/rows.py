@@ -13,7 +13,7 @@ from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.dropped import Dropped
-from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy
+from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy, figures_of
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.probability import Probabilities
 from medfact.metrics.uncertainty import Estimate
@@ -160,7 +160,7 @@ def score_rows(run: str, model: str, measures: Measures, imported: bool = False)
 
     Left out are the curves over ways of asking and over the surest answers, and how far P(True) is off in parts.
     """
-    for group, value in {**vars(measures), **measures.more}.items():
+    for group, value in figures_of(measures).items():
         for name, figure, estimate in _after_pushes(value) if isinstance(value, Pressure) else _figures(group, value):
             bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
             yield {

@@ -12,24 +12,23 @@ import numpy as np
 
 from medfact.metrics import averages
 from medfact.metrics.coherence import coherence
-from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
-from medfact.metrics.measures import MEASURES, Chance, DifficultyFigures, Measures, fields_among, record_of
+from medfact.metrics.groupings import by_columns
+from medfact.metrics.joint import curves_of, facts_of
+from medfact.metrics.measures import FIELDS, MEASURES, Measures, record_of
 from medfact.metrics.probability import calibration
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.uncertainty import Estimate
-from medfact.negatives import DIFFICULTIES
-from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
 
 __all__ = ["FAILED", "PENDING", "UNREADABLE", "Measures", "Names", "Records", "calibration", "codes", "measure", "record_of"]
 
 
 def measure(records: Records) -> Measures:
-    """All figures of a run."""
+    """All figures of a run that follow from its records."""
     facts = facts_of(records)
     curves = curves_of(records, facts)
-    by_tail_type = averages.by_tail_type(records)
-    scores = {name: one.compute(records, facts) for name, one in MEASURES.items()}
-    own = fields_among(scores)
+    groups = by_columns(records)
+    scores = {name: score.compute(records, facts) for name, score in MEASURES.items()}
+    coins = {name: score.coin(records, facts) for name, score in MEASURES.items() if callable(score.coin)}
     return Measures(
         statements=len(records.fact),
         facts=facts.count // max(len(np.unique(records.draw)), 1),
@@ -42,50 +41,17 @@ def measure(records: Records) -> Measures:
         macro_accuracy=averages.macro(records),
         false_affirmation=averages.harm(records.as_committed, positive=False, answer=1),
         false_denial=averages.harm(records.as_committed, positive=True, answer=0),
-        chance=_chance(facts),
+        chance=coins,
         joint_accuracy_at=_values(curves.joint_any_order),
         joint_accuracy_ordered=_values(curves.joint_ordered),
         average_accuracy_ordered=_values(curves.average_ordered),
         curves=curves,
-        by_variant=averages.by_names(records, records.variants, [key for key in VARIANTS if key not in WRITTEN]),
-        by_relation=averages.by_names(records, records.relations),
-        by_polarity=averages.by_polarity(records),
-        by_form=averages.by_names(records, records.forms, list(FORM_NAMES)),
-        by_implications=averages.by_implications(records),
-        by_tail_type=by_tail_type,
-        by_difficulty=by_difficulty(records),
-        error_prone=averages.error_prone(by_tail_type),
+        error_prone=averages.error_prone(groups["by_tail_type"]),
         calibration=calibration(records),
         coherence=coherence(records),
-        **{name: scores[name] for name in own},
-        more={name: of for name, of in scores.items() if name not in own},
+        more=groups | {name: estimate for name, estimate in scores.items() if name not in FIELDS},
+        **{name: estimate for name, estimate in scores.items() if name in FIELDS},
     )
-
-
-def by_difficulty(records: Records) -> dict[str, DifficultyFigures]:
-    """Figures by the difficulty of the false partners; a true fact with false partners of two difficulties counts for both."""
-    made = {}
-    for difficulty in DIFFICULTIES:
-        false = records.difficulties.among([difficulty]) & ~records.positive
-        if false.any():
-            pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
-            facts = facts_of(pairs)
-            made[difficulty] = DifficultyFigures(
-                negatives=len(np.unique(records.triplet[false])),
-                average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
-                joint_accuracy=facts.joint(),
-                pair_joint_accuracy=pair_joint(pairs, facts),
-                negative_accuracy=pairs.accuracy(~pairs.positive),
-            )
-    return made
-
-
-def _chance(facts: Facts) -> Chance:
-    """What a fair coin is expected to score: joint accuracy over K statements, pair joint over the negatives' too."""
-    if not facts.count:
-        return Chance()
-    statements, members = int(facts.total.max()), 1 + facts.negatives
-    return Chance(0.5, 0.5**statements, 0.5 ** (statements * members) if members > 1 else None)
 
 
 def _values(curve: Sequence[Estimate]) -> tuple[float | None, ...] | None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Floats, count_of
-from medfact.metrics.joint import Facts
 from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy, measured
-from medfact.metrics.records import Names, Records
+from medfact.metrics.records import Facts, Records
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -24,7 +22,12 @@ IMPLICATION_SETS = {
 """PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
 
 
-@measured("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements")
+@measured(
+    "average_accuracy",
+    "right answers",
+    "average accuracy: the share of right answers over all statements",
+    coin=lambda _, facts: 0.5 if facts.count else None,
+)
 def average_accuracy(records: Records, _: Facts) -> Estimate:
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
 
@@ -37,31 +40,6 @@ def positive_accuracy(records: Records, _: Facts) -> Estimate:
 @measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
 def negative_accuracy(records: Records, _: Facts) -> Estimate:
     return records.accuracy(~records.positive)
-
-
-def by_names(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Estimate]:
-    """Accuracy by name, in this order, or else sorted; nameless rows are left out."""
-    chosen = [name for name in order or names.names if name and name in names.names]
-    return {name: records.accuracy(names.among([name])) for name in chosen}
-
-
-def by_polarity(records: Records) -> dict[str, Estimate]:
-    sides = {"affirmed": ~records.negated, "negated": records.negated}
-    return {name: records.accuracy(rows) for name, rows in sides.items() if rows.any()}
-
-
-def by_tail_type(records: Records) -> dict[str, TypeAccuracy]:
-    """Accuracy by semantic type of the tail, with its number of facts; a tail of several types ("A; B") counts for each."""
-    types = records.tail_types
-    holders: defaultdict[str, list[str]] = defaultdict(list)
-    for text in types.names:
-        for name in text.split("; "):
-            holders[name].append(text)
-    of_type = {name: types.among(holders[name]) for name in sorted(holders) if name}
-    return {
-        name: TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
-        for name, rows in of_type.items()
-    }
 
 
 SHOWN_TYPES = 5
@@ -89,15 +67,6 @@ def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> ErrorProne:
     return ErrorProne(
         tuple(name for name in worst if is_shown(best[0], name)), tuple(name for name in best if is_shown(name, worst[0]))
     )
-
-
-def by_implications(records: Records) -> dict[str, Estimate]:
-    present = set(records.variants.names)
-    return {
-        name: records.accuracy(records.variants.among(keys))
-        for name, keys in IMPLICATION_SETS.items()
-        if present.issuperset(keys)
-    }
 
 
 def macro(records: Records) -> Estimate:

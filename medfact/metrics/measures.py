@@ -6,7 +6,7 @@ computed: its name, what it counts, and what a coin gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -64,15 +64,6 @@ class ErrorProne:
 
     most: tuple[str, ...]
     least: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Chance:
-    """What a fair coin is expected to score."""
-
-    average_accuracy: float | None = None
-    joint_accuracy: float | None = None
-    pair_joint_accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,32 +158,41 @@ class Measures:
     negative_accuracy: Estimate
     accuracy_gap: Estimate
     mkj_accuracy: Estimate
-    chance: Chance
+    chance: Mapping[str, float | None]
     joint_accuracy_at: tuple[float | None, ...] | None
     joint_accuracy_ordered: tuple[float | None, ...] | None
     average_accuracy_ordered: tuple[float | None, ...] | None
     curves: Curves
-    by_variant: Estimates
-    by_relation: Estimates
-    by_polarity: Estimates
-    by_form: Estimates
-    by_implications: Estimates
-    by_tail_type: Mapping[str, TypeAccuracy]
-    by_difficulty: Mapping[str, DifficultyFigures]
+    more: Mapping[str, Estimate | Mapping[str, Estimate | TypeAccuracy | DifficultyFigures]] = field(metadata={"spread": True})
     error_prone: ErrorProne
     calibration: Calibration
     coherence: Coherence
-    more: Estimates = field(default_factory=dict, metadata={"spread": True})
+
+    def __getattr__(self, name: str) -> Any:
+        """A figure that is registered and has no field here."""
+        if name not in (more := self.__dict__.get("more", {})):
+            raise AttributeError(name)
+        return more[name]
 
     def measure(self, name: str) -> Estimate:
         """A registered measure of the run."""
-        found: Estimate = self.more[name] if name in self.more else getattr(self, name)
-        return found
+        estimate: Estimate = getattr(self, name)
+        return estimate
 
 
-def fields_among(names: Iterable[str]) -> set[str]:
-    """Those of the names of measures that are fields of `Measures`."""
-    return {field.name for field in fields(Measures)} & set(names)
+FIELDS = {field.name for field in fields(Measures)}
+
+
+def figures_of(measures: Any) -> dict[str, Any]:
+    """All fields of a record by name, with those of `more` in its place; without those that are absent where unknown."""
+    figures: dict[str, Any] = {}
+    for column in fields(measures):
+        value = getattr(measures, column.name)
+        if column.metadata.get("spread"):
+            figures |= value
+        elif value is not None or not column.metadata.get("if_known"):
+            figures[column.name] = value
+    return figures
 
 
 def record_of(value: Any) -> Any:
@@ -200,14 +200,7 @@ def record_of(value: Any) -> Any:
     if isinstance(value, Estimate):
         return value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {
-            field.name: record_of(getattr(value, field.name))
-            for field in fields(value)
-            if not (field.metadata.get("if_known") and getattr(value, field.name) is None)
-        }
-        for spread in (field.name for field in fields(value) if field.metadata.get("spread")):
-            parts |= parts.pop(spread)
-        return parts
+        value = figures_of(value)
     if isinstance(value, Mapping):
         return {name: record_of(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -233,24 +226,22 @@ def _reader(kind: type[Any]) -> TypeAdapter[Any]:
 Compute = Callable[..., Estimate]
 """(records, facts) → the measure with its interval."""
 
+Coin = float | Callable[..., float | None] | None
+"""Score that a fair coin is expected to get; where it depends on the run, a function of (records, facts)."""
+
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a run.
-
-    heading: over its column. explained: its term in the papers, a colon, and what it counts. of: what n counts. coin: what a
-    fair coin gets; where that depends on the run, `Chance` has it. signed: whether it may be below zero. always: whether it is
-    shown of every run, whatever scores the run's method shows first.
-    """
+    """A measure of a run."""
 
     name: str
-    heading: str
-    explained: str
-    of: str
+    heading: str  # over its column
+    explained: str  # its term in the papers, a colon, and what it counts
+    of: str  # what n counts
     compute: Compute
-    coin: float | None
-    signed: bool
-    always: bool
+    coin: Coin  # score of a fair coin, or the function that computes it
+    signed: bool  # may be below zero
+    always: bool  # shown of every run, whatever scores the run's method shows first
 
 
 MEASURES: dict[str, Measure] = {}
@@ -262,7 +253,7 @@ def measured(
     heading: str,
     explained: str,
     of: str = "statement",
-    coin: float | None = 0.5,
+    coin: Coin = 0.5,
     signed: bool = False,
     always: bool = False,
 ) -> Callable[[Compute], Compute]:

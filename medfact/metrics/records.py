@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -155,6 +156,69 @@ class Records:
         value = holding.sum() / len(rows)
         parts = value + (holding[facts] - value * count[facts]) * len(facts) / len(rows)
         return mean_interval(parts, self._of_fact.of(facts)._replace(intraclass=self.intraclass))._replace(n=len(rows))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Per fact: how many statements it has, how many are right, and whether all of them were answered."""
+
+    total: Codes
+    right: Codes
+    complete: Bools
+    pair: Codes
+    head: Codes
+    tail: Codes
+    draw: Codes
+    positive: Bools
+    clusters: Clusters
+
+    @property
+    def count(self) -> int:
+        return len(self.total)
+
+    @property
+    def mastered(self) -> Bools:
+        return np.asarray(self.right == self.total, dtype=bool)
+
+    @property
+    def negatives(self) -> int:
+        """Negative facts that go with a positive one, where one has most."""
+        of_positive = np.isin(self.pair, self.pair[self.positive]) & ~self.positive
+        return int(np.bincount(self.pair[of_positive]).max(initial=0))
+
+    def joint(self) -> Estimate:
+        done = self.complete
+        return mean_interval(self.mastered[done].astype(float), self.clusters.of(done))
+
+    def joint_at(self) -> list[Estimate]:
+        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K.
+
+        This is the mean over all K! orders in closed form (PretextTrans, Figure 5). Empty where facts differ in K.
+        """
+        done = self.complete
+        if not done.any() or len(set(self.total[done])) != 1:
+            return []
+        k = int(self.total[done][0])
+        table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
+        clusters = self.clusters.of(done)
+        return [mean_interval(column, clusters) for column in table[self.right[done]].T]
+
+
+def facts_of(records: Records) -> Facts:
+    count = int(records.fact.max()) + 1 if len(records.fact) else 0
+    first = records.first_of_fact
+    total = np.bincount(records.fact, minlength=count)
+    return Facts(
+        total=total,
+        right=np.bincount(records.fact, weights=records.scored & records.right, minlength=count).astype(np.int64),
+        complete=np.bincount(records.fact, weights=records.scored, minlength=count).astype(np.int64) == total,
+        pair=records.pair[first],
+        head=records.head[first],
+        tail=records.tail[first],
+        draw=records.draw[first],
+        positive=records.positive[first],
+        clusters=records.clusters(first),
+    )
 
 
 class Names:

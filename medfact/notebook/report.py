@@ -19,7 +19,7 @@ from medfact.metrics import record_of
 from medfact.notebook.source import frame_of
 from medfact.results.plots import plot_of
 from medfact.results.report import Report
-from medfact.results.sections import NOTEBOOK, SECTIONS, Figures
+from medfact.results.sections import NOTEBOOK, Figures, all_sections
 from medfact.results.text import report_text
 from medfact.results.wording import count, false_on_purpose, first_scores, names_of_runs, score, ways_of
 from medfact.store import Store
@@ -101,10 +101,10 @@ def figure_of(figures: Figures, name: str) -> plotly.graph_objects.Figure:
     """The first figure of a section. Raises UnknownName where there is no such section, Mistake where it has nothing to draw,
     and NotInstalled without plotly.
     """
-    known = [entry.name for entry in SECTIONS.values() if NOTEBOOK in entry.where]
+    known = [entry.name for entry in all_sections().values() if NOTEBOOK in entry.where]
     if name not in known:
         raise UnknownName("figure", name, known)
-    made = SECTIONS[name].make(figures)
+    made = all_sections()[name].make(figures)
     plot = plot_of(made.figures[0]) if made and made.figures else {}
     if not plot:
         raise Mistake(f"There is nothing to draw of {name!r}.", "No answer of these runs has what it needs.")

@@ -11,9 +11,7 @@ from medfact.assets import ASSETS
 from medfact.datasets.text import InvalidYaml, read_yaml
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
-from medfact.metrics.averages import by_names
-from medfact.metrics.measures import Estimates
-from medfact.metrics.records import Records
+from medfact.metrics.groupings import grouping
 from medfact.store import home
 
 FILE = "semantic-categories.yaml"
@@ -61,9 +59,8 @@ def categories_key() -> str:
     return digest(*(part for pair in categories().items() for part in pair))
 
 
-def by_category(records: Records) -> Estimates:
-    """Average accuracy by the category of the tail's semantic type; facts whose type is in none are left out."""
-    known = categories()
-    order = list(dict.fromkeys(known.values()))
-    named = records.tail_types.renamed(lambda text: next((known[name] for name in text.split("; ") if name in known), ""))
-    return by_names(records, named, order)
+@grouping("category", "kind of finding", "tail_types", lambda: dict.fromkeys(categories().values()), tab="kind")
+def category(types: str) -> str:
+    """MKJ's category of a tail: that of its first semantic type that is in one."""
+    table = categories()
+    return next((table[name] for name in types.split("; ") if name in table), "")

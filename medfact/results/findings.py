@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
+from medfact.metrics.groupings import STATEMENT, VARIANT, Grouping
 from medfact.metrics.probability import DEFECTS
 from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
@@ -14,6 +16,7 @@ from medfact.results.rarity import Rarity
 from medfact.results.report import Report
 from medfact.results.wording import TOO_FEW, nothing_stands_out, percent, points, share, share_of_failing
 from medfact.statements import VARIANTS
+from medfact.words import say
 
 Reports = Mapping[str, Report]
 """The reports of several runs, by what to call them."""
@@ -38,25 +41,29 @@ def of_ways(reports: Reports) -> str:
     )
 
 
-def of_relations(reports: Reports) -> str:
-    said = {name: _apart(report.by_relation, "about") for name, report in reports.items()}
-    return _title(said, "no relation is shown to be known better than another", "some relations are known better than others")
+def of_groups(reports: Reports, grouping: Grouping) -> str:
+    """Title of right answers by a grouping."""
+    gaps = {name: _apart(getattr(report, grouping.key), grouping.preposition) for name, report in reports.items()}
+    return _title_of_groups(gaps, grouping)
 
 
-def of_specialties(found: Mapping[str, Mapping[str, Estimate]]) -> str:
-    said = {name: _apart(shares, "about") for name, shares in found.items()}
-    return _title(said, "no specialty is shown to be known better than another", "some specialties are known better")
-
-
-def of_types(reports: Reports) -> str:
-    """The title of right answers by semantic type of the tail; types of few facts count for nothing."""
-    said = {
-        name: _apart({of: one.estimate for of, one in report.by_tail_type.items() if of and one.facts >= FEWEST_FACTS}, "about")
-        for name, report in reports.items()
+def of_types(reports: Reports, grouping: Grouping) -> str:
+    """Title of right answers by semantic type of the tail; types of few facts are not compared."""
+    types = {name: report.by_tail_type for name, report in reports.items()}
+    ranked = {
+        name: {of: accuracy.estimate for of, accuracy in by_type.items() if accuracy.facts >= FEWEST_FACTS}
+        for name, by_type in types.items()
     }
-    small = any(0 < one.facts < FEWEST_FACTS for report in reports.values() for of, one in report.by_tail_type.items() if of)
-    title = _title(said, "no semantic type is shown to be known better than another", "some semantic types are known better")
-    return f"{title}. Types of under {FEWEST_FACTS} facts are not ranked" if small else title
+    gaps = {name: _apart(shares, grouping.preposition) for name, shares in ranked.items()}
+    title = _title_of_groups(gaps, replace(grouping, title="semantic type"))
+    has_small = any(0 < accuracy.facts < FEWEST_FACTS for by_type in types.values() for accuracy in by_type.values())
+    return f"{title}. {say('groups.few_facts', fewest=FEWEST_FACTS)}" if has_small else title
+
+
+def _title_of_groups(gaps: Mapping[str, str], grouping: Grouping) -> str:
+    known = "answered" if grouping.reads in (VARIANT, STATEMENT) else "known"
+    none = say("groups.none", title=grouping.title, known=known)
+    return _title(gaps, none, say("groups.some", title=grouping.title))
 
 
 def of_diagnoses(reports: Reports) -> str:
@@ -172,7 +179,8 @@ def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
     least = min(known, key=lambda name: known[name].value or 0.0)
     if not is_above(known[most], known[least], family or _pairs(known)):
         return ""
-    return f"{percent(known[most].value)} right {by} “{most}”, {percent(known[least].value)} {by} “{least}”"
+    high, low = percent(known[most].value), percent(known[least].value)
+    return say("groups.apart", by=by, high=high, most=most, low=low, least=least)
 
 
 def _title(said: Mapping[str, str], none: str, some: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from zipfile import BadZipFile
 
@@ -15,21 +16,21 @@ from medfact.answers.prompts import LLM_EVAL
 from medfact.caching import shared_cache as keep_for_all
 from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake, StoreError, UnreadableRun
-from medfact.facts import Fact
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.dropped import Dropped, dropped
-from medfact.metrics.measures import MEASURES, Estimates, fields_among, read_record
+from medfact.metrics.groupings import COLUMNS, FACT, GROUPINGS, Grouping
+from medfact.metrics.measures import FIELDS, MEASURES, read_record
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.probability import TOO_HIGH, TOO_LOW, Probabilities, probabilities
 from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import LENGTH, provider_of
 from medfact.results.blocks import CurveLine
-from medfact.results.categories import by_category, categories_key
+from medfact.results.categories import categories_key
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
 from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
@@ -51,30 +52,14 @@ class Unchecked:
     false_facts: int
 
 
+IF_KNOWN = {"if_known": True}
+"""Of a field that only some runs have: None in others, and absent from their JSON."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report(Measures):
-    """A run in figures: what was asked of which model, and every measure of its answers.
+    """A run in figures: its settings and model, and every measure of its answers.
 
-    method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
-    average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
-    implications the answers hang together. contrasts: how
-    much better one way of asking is answered than another, fact by fact. probabilities: how good P(True) is. cut: replies that
-    were cut off for their length.
-    p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
-    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`ESTIMANDS`).
-    imported: the run came from a file, which anybody may have written.
-    true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
-    false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
-    statements are; None where these are not, or none shown.
-    well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
-    chosen: settings that are not as usual, in words, None where there are none, and absent from the JSON then.
-    pressure: what pushes did to the answers, None where there were none, and absent from the JSON then.
-    dropped: what it says of facts that were true once, None where it asks none, and absent from the JSON then.
-    withdrawn: which of its facts its bundled set has withdrawn since, None where it has none, and absent from the JSON then.
-    unchecked: false facts that nobody has checked, None where there is none, and absent from the JSON then.
-    words_alone: scores of word matching on the whole data set (`datasets.bundled.words_alone`), None where they are not known,
-    and absent from the JSON then.
-    stands_out: the defect to name first (`named_first`), None of a rule that knows no medicine.
     The JSON of `report RUN --json` is `record_of` this, with `verdict` and others beside it.
     """
 
@@ -83,41 +68,40 @@ class Report(Measures):
     model_revision: str | None
     dataset: str
     protocol: str
-    method: str
+    method: str  # the paper's name of it
     rephraser: str | None
     question: str
     pool: str
     shots: int
     false_statements: int
-    shots_rephrased: bool | None
+    shots_rephrased: bool | None  # demonstrations are rephrased too; None where statements are not, or without demonstrations
     retrieval: str
-    evidence: Evidence | None
-    by_category: Estimates
-    well_labelled: WellLabelled | None
-    diagnosis: Diagnosis | None
+    evidence: Evidence | None  # what was retrieved
+    well_labelled: WellLabelled | None  # scores without forms that the paper labels wrongly; None where the run asks none
+    diagnosis: Diagnosis | None  # why facts fail
     self_agreement: SelfAgreement | None
-    contrasts: Mapping[str, Contrasted]
-    probabilities: Probabilities | None
+    contrasts: Mapping[str, Contrasted]  # differences of two ways of asking, paired by fact
+    probabilities: Probabilities | None  # how good P(True) is
     seed: int
     shot_seed: int | None
     shot_draws: int
     state: str
-    reason: str | None
-    imported: bool
-    cut: int
+    reason: str | None  # why the run ended; None for a run that a person stopped
+    imported: bool  # from a file, which anybody may have written
+    cut: int  # replies that ended early because of their length
     p_true_source: str
-    service: Mapping[str, Any] | None
-    stands_out: str | None
-    estimand: str
-    true_facts: int
-    population: int | None
+    service: Mapping[str, Any] | None  # bill of a model behind a service
+    stands_out: str | None  # the defect to name first (`named_first`); None of a rule that knows no medicine
+    estimand: str  # target of the intervals (`ESTIMANDS`)
+    true_facts: int  # with an answer
+    population: int | None  # true facts that they were drawn from, where recorded
     notes: tuple[str, ...]
-    chosen: Mapping[str, str] | None = field(default=None, metadata={"if_known": True})
-    pressure: Pressure | None = field(default=None, metadata={"if_known": True})
-    dropped: Dropped | None = field(default=None, metadata={"if_known": True})
-    withdrawn: Withdrawn | None = field(default=None, metadata={"if_known": True})
-    unchecked: Unchecked | None = field(default=None, metadata={"if_known": True})
-    words_alone: Mapping[str, float] | None = field(default=None, metadata={"if_known": True})
+    chosen: Mapping[str, str] | None = field(default=None, metadata=IF_KNOWN)  # settings that are not the default, in words
+    pressure: Pressure | None = field(default=None, metadata=IF_KNOWN)  # what pushes did to the answers
+    dropped: Dropped | None = field(default=None, metadata=IF_KNOWN)  # answers about facts that were true once
+    withdrawn: Withdrawn | None = field(default=None, metadata=IF_KNOWN)  # facts that the bundled set has withdrawn since
+    unchecked: Unchecked | None = field(default=None, metadata=IF_KNOWN)  # false facts that nobody has checked
+    words_alone: Mapping[str, float] | None = field(default=None, metadata=IF_KNOWN)  # scores of word matching on all its facts
 
 
 def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
@@ -125,7 +109,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     if estimand == THESE:
         records = of_these_facts(records, run.population)
     measures, diagnosed, agreement, good = _figures(records)
-    bill = bill_of(run, store)
+    later = _Later if estimand == LIKE and len(records.fact) <= LATER else lambda compute: compute()
     return Report(
         run=run.run,
         model=run.model,
@@ -141,11 +125,10 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shots_rephrased=shots_rephrased(run),
         retrieval=run.spec.retrieval,
         evidence=evidence_of(run, records, store),
-        by_category=by_category(records),
         well_labelled=well_labelled(run, records),
         diagnosis=diagnosed,
         self_agreement=agreement,
-        contrasts=_Later(records) if estimand == LIKE and len(records.fact) <= LATER else _contrasts(records),
+        contrasts=later(partial(_contrasts, records)),
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
@@ -155,14 +138,14 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         imported=run.imported,
         cut=store.answers.replies_cut(run.run, LENGTH),
         p_true_source=run.p_true_source,
-        service=bill,
+        service=bill_of(run, store),
         stands_out=None if provider_of(run.model).is_rule else named_first(diagnosed, good),
         estimand=estimand,
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
         **_if_known(run, records, store),
-        **vars(measures),
+        **vars(measures) | {"more": _in_groups(run, records, store, measures, later) | dict(measures.more)},
     )
 
 
@@ -181,32 +164,30 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
 
 
 LATER = 5_000
-"""With up to so many statements, contrasts are made when somebody looks at them. Until then the records stay in memory: too
-much of a longer run, and too long for a report that is never kept, such as one about these facts alone.
+"""Most statements of a run whose contrasts and figures by fact are computed when they are first read. Until then its records
+stay in memory: too much of a longer run, and too long for a report that is never kept, such as one about these facts alone.
 """
 
 
-class _Later(Mapping[str, Contrasted]):
-    """Contrasts that are made when somebody looks into them: they take a third of the time of all figures, and one tab shows
-    them.
-    """
+class _Later(Mapping[str, Any]):
+    """Figures that are computed when they are first read: contrasts alone take a third of the time, and one tab shows them."""
 
-    def __init__(self, records: Records) -> None:
-        self._make: Callable[[], Mapping[str, Contrasted]] = lambda: _contrasts(records)
+    def __init__(self, compute: Callable[[], Mapping[str, Any]]) -> None:
+        self._compute = compute
 
-    def _made(self) -> Mapping[str, Contrasted]:
-        made = self._make()
-        self._make = lambda: made  # the records go
-        return made
+    def _figures(self) -> Mapping[str, Any]:
+        figures = self._compute()
+        self._compute = lambda: figures  # the records go
+        return figures
 
-    def __getitem__(self, name: str) -> Contrasted:
-        return self._made()[name]
+    def __getitem__(self, name: str) -> Any:
+        return self._figures()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made())
+        return iter(self._figures())
 
     def __len__(self) -> int:
-        return len(self._made())
+        return len(self._figures())
 
 
 @keep_for_all(64, key=lambda records: records.digest)
@@ -214,7 +195,29 @@ def _contrasts(records: Records) -> Mapping[str, Contrasted]:
     return contrasts(records)
 
 
-@keep_for_all(64, key=lambda records: (records.digest, *MEASURES))
+FACTS_KEPT = 50_000
+"""Facts of runs last looked at: those of a few hundred visitors."""
+
+
+@keep_for_all(FACTS_KEPT, lambda subjects: 1 + len(subjects))
+def subjects_of_run(store: Store, run: str, reads: str) -> Sequence[Any]:
+    """Facts of a run by number, or its statements by position. They are recorded with the run and never change."""
+    return tuple(store.answers.facts(run)) if reads == FACT else tuple(item.statement for item in store.answers.asked(run))
+
+
+def _in_groups(run: Run, records: Records, store: Store, measures: Measures, later: Callable[..., Any]) -> dict[str, Any]:
+    """Figures by every grouping, in its order."""
+
+    def compute(grouping: Grouping) -> Mapping[str, Any]:
+        return grouping.measure_subjects(records, subjects_of_run(store, run.run, grouping.reads))
+
+    return {
+        grouping.key: measures.more[grouping.key] if grouping.reads in COLUMNS else later(partial(compute, grouping))
+        for grouping in GROUPINGS.values()
+    }
+
+
+@keep_for_all(64, key=lambda records: (records.digest, categories_key(), *MEASURES, *GROUPINGS))
 def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
     """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
     return measure(records), diagnosis(records.as_committed), self_agreement(records), probabilities(records)
@@ -279,7 +282,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     kept = store.answers.figures(run.run)
     if not kept or any(kept.get(name) != value for name, value in _follows_from(run).items()):
         return None
-    added = MEASURES.keys() - fields_among(MEASURES)
+    added = [*(grouping.key for grouping in GROUPINGS.values()), *(name for name in MEASURES if name not in FIELDS)]
     with suppress(ValidationError, KeyError):  # a plug-in has added a measure since, or changed one
         return read_record(Report, {**kept["report"], "more": {name: kept["report"][name] for name in added}})
     return None
@@ -348,13 +351,6 @@ def standing(board: Board) -> CurveLine:
     last, facts = int(nth[-1]) if len(nth) else 0, len(falls)
     steps = np.unique(np.linspace(0, last, min(last + 1, MOST_STEPS)).round().astype(int))
     return tuple((float(step), Estimate(float((falls > step).mean()), None, None, facts)) for step in steps if facts)
-
-
-def by_specialty(board: Board, facts: Sequence[Fact]) -> dict[str, Estimate]:
-    """Specialty → right answers to the statements about its facts. facts: by their numbers in the run."""
-    names = sorted({fact.specialty for fact in facts if fact.specialty})
-    records, of = board.records(), np.array([fact.specialty or "" for fact in facts])[board.sheet.fact]
-    return {name: records.accuracy(of == name) for name in names}
 
 
 def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:

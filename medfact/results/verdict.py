@@ -8,7 +8,6 @@ from medfact.assets import pool_language
 from medfact.datasets.columns import listed
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.over_languages import OverLanguages
-from medfact.metrics.probability import OVERCONFIDENT, TOO_HIGH, TOO_LOW, UNDERCONFIDENT
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -13,7 +13,7 @@ from medfact.assets import language_names
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import FEWEST_FACTS, STANDS_OUT
-from medfact.metrics.measures import MEASURES, Chance, Measure
+from medfact.metrics.measures import MEASURES, Measure
 from medfact.metrics.records import THESE
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
@@ -334,12 +334,11 @@ class Score(Measure):
         """Formats the score of a report with its interval."""
         return (signed_share if self.signed else share)(report.measure(self.name))
 
-    def of_coin(self, chance: Chance) -> float | None:
+    def of_coin(self, chance: Mapping[str, float | None]) -> float | None:
         """Expected score of a fair coin; None if it is unknown."""
-        value: float | None = getattr(chance, self.name, self.coin)
-        return value
+        return chance[self.name] if callable(self.coin) else self.coin
 
-    def by_chance(self, chance: Chance) -> str:
+    def by_chance(self, chance: Mapping[str, float | None]) -> str:
         """Formats the expected score of a fair coin."""
         value = self.of_coin(chance)
         if value is None:

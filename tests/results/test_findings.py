@@ -1,13 +1,16 @@
 """Titles of figures claim no more than intervals hold, and figures hold what the report has."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from small_facts import StubModel, make_fact_rows, write_csv
 
+from medfact.metrics.groupings import GROUPINGS
 from medfact.metrics.measures import Couples, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
@@ -17,8 +20,8 @@ from medfact.results.compare import Pair
 from medfact.results.plots import plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
-from medfact.results.sections.answers import rows_by_type
 from medfact.results.sections.beside import pair_rows
+from medfact.results.sections.groups import rows_by_type
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -43,6 +46,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return report_of(store, store.run(run))
 
 
+def with_figures(report: Report, **figures: Any) -> Report:
+    return replace(report, more={**report.more, **figures})
+
+
+def of_relations(reports: Mapping[str, Report]) -> str:
+    return findings.of_groups(reports, GROUPINGS["relation"])
+
+
 def estimate(value: float, half: float) -> Estimate:
     return Estimate(value, value - half, value + half, 400)
 
@@ -51,9 +62,7 @@ def test_an_order_is_claimed_where_intervals_for_all_pairs_do_not_meet(report: R
     """60 and 50 % with ± 4.9 do not meet; with ± 5.1 they do. Of five there are 10 pairs: intervals grow by 2.81 / 1.96."""
 
     def title(*values: float, half: float) -> str:
-        return findings.of_relations(
-            {"m": replace(report, by_relation={f"r{i}": estimate(v, half) for i, v in enumerate(values)})}
-        )
+        return of_relations({"m": with_figures(report, by_relation={f"r{i}": estimate(v, half) for i, v in enumerate(values)})})
 
     assert title(0.6, 0.5, half=0.049) == "m: 60.0% right about “r0”, 50.0% about “r1”"
     assert title(0.6, 0.5, half=0.051) == "No relation is shown to be known better than another"
@@ -68,7 +77,7 @@ def test_what_denial_changes_is_said_where_no_two_ways_are_shown_to_differ(repor
     """
     ways = {key: estimate(0.64 if place == 0 else 0.36 if place == 1 else 0.5, 0.09) for place, key in enumerate(IMPLICATIONS)}
     sides = {"affirmed": estimate(0.6, 0.06), "negated": estimate(0.38, 0.06)}
-    made = replace(report, by_variant=ways, by_polarity=sides)
+    made = with_figures(report, by_variant=ways, by_polarity=sides)
     assert findings.of_ways({"m": made}) == "m: 60.0% right when “affirmed”, 38.0% when “denied”"
     sides["negated"] = estimate(0.47, 0.06)
     assert findings.of_ways({"m": made}).startswith("No way of asking is shown")
@@ -87,11 +96,11 @@ def test_equal_relations_are_told_apart_in_hardly_any_draw() -> None:
 
 
 def test_more_runs_than_can_be_named_are_counted(report: Report) -> None:
-    apart = replace(report, by_relation={"a": estimate(0.9, 0.01), "b": estimate(0.1, 0.01)})
-    same = replace(report, by_relation={"a": estimate(0.5, 0.01), "b": estimate(0.5, 0.01)})
-    assert findings.of_relations({"1": apart, "2": same}).endswith("; 2: no relation is shown to be known better than another")
+    apart = with_figures(report, by_relation={"a": estimate(0.9, 0.01), "b": estimate(0.1, 0.01)})
+    same = with_figures(report, by_relation={"a": estimate(0.5, 0.01), "b": estimate(0.5, 0.01)})
+    assert of_relations({"1": apart, "2": same}).endswith("; 2: no relation is shown to be known better than another")
     many = {str(n): apart if n < 3 else same for n in range(5)}
-    assert findings.of_relations(many) == "In 3 of 5 runs some relations are known better than others"
+    assert of_relations(many) == "In 3 of 5 runs right answers depend on the relation"
 
 
 def pair(difference: float, low: float, high: float, p: float) -> Pair:
@@ -104,11 +113,10 @@ def test_types_of_few_facts_are_listed_below_and_not_ranked(report: Report) -> N
         "high": TypeAccuracy(0.8, 0.7, 0.9, 160, 20),
         "low": TypeAccuracy(0.3, 0.2, 0.4, 800, 100),
         "few": TypeAccuracy(1.0, 0.9, 1.0, 152, 19),
-        "": TypeAccuracy(0.5, 0.4, 0.6, 152, 19),
     }
-    made = {"m": replace(report, by_tail_type=kinds)}
+    made = {"m": with_figures(report, by_tail_type=kinds)}
     assert [row.name for row in rows_by_type(made)] == ["low (100 facts)", "high (20 facts)", "few (19 facts, not ranked)"]
-    title = findings.of_types(made)
+    title = findings.of_types(made, GROUPINGS["tail_type"])
     assert title == "m: 80.0% right about “high”, 30.0% about “low”. Types of under 20 facts are not ranked"
 
 
@@ -152,7 +160,7 @@ def test_a_differences_point_lies_where_its_value_says() -> None:
 
 
 def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
-    alone = replace(report, by_relation={"symptoms": estimate(0.5, 0.1)})
+    alone = with_figures(report, by_relation={"symptoms": estimate(0.5, 0.1)})
     made = SECTIONS["relations"].make(Figures({"m": alone}))
     assert made.figures == []
     assert [row.name for block in made.blocks if isinstance(block, Shares) for row in block.rows] == ["symptoms"]

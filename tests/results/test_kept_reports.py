@@ -58,6 +58,7 @@ def test_what_they_are_made_of_goes_when_they_are_made(store: Store) -> None:
     records = board_of(store, run).records()
     found, there = report(store.run(run), records, store), weakref.ref(records)
     assert len(found.contrasts) > 1
+    assert "low" in record_of(found)["average_accuracy"], "all of its figures are computed"
     del records
     gc.collect()
     assert there() is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import pytest
 from recorded import complete_run
 from small_facts import make_fact_rows, write_csv
 
-from medfact.metrics.joint import Facts
+from medfact.facts import Fact
+from medfact.metrics.groupings import GROUPINGS, STATEMENT, Grouping, grouping
 from medfact.metrics.measures import MEASURES, measured
-from medfact.metrics.records import Records
+from medfact.metrics.records import Facts, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.notebook import open_run
 from medfact.results.blocks import Row, Section, Shares
@@ -23,8 +24,10 @@ from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.results.sections import SECTIONS, Figures, section
 from medfact.results.sections.answers import share_of
+from medfact.results.wording import interval
 from medfact.runs.jobs import Jobs
 from medfact.spec import RunSpec
+from medfact.statements import Statement
 from medfact.store import Store
 from medfact.views.report import html_report
 from medfact.web.pages import Versioned, Visitor
@@ -96,9 +99,80 @@ def test_a_measure_is_shown_wherever_scores_are(
 
 
 def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: Store, request: pytest.FixtureRequest) -> None:
-    assert not open_run(run, store.url).report().reports[0].more
+    assert "denied_accuracy" not in open_run(run, store.url).report().reports[0].more
     request.getfixturevalue("measure")
     assert open_run(run, store.url).report().reports[0].more["denied_accuracy"].value == 0.5
+
+
+def statement_length(statement: Statement) -> str:
+    return "long" if len(statement.text) > 60 else "short"
+
+
+def name_ending(fact: Fact) -> str:
+    return "odd" if fact.head[-1] in "13579" else "even"
+
+
+@pytest.fixture(params=["statement", "fact"])
+def groups(request: pytest.FixtureRequest) -> Iterator[Grouping]:
+    """A grouping of statements and one of facts, registered as anybody would who asks what answers depend on."""
+    if request.param == "statement":
+        grouping("length", "length of the <i>statement", STATEMENT)(statement_length)
+    else:
+        grouping("length", "ending of the <i>name")(name_ending)
+    yield GROUPINGS["length"]
+    del GROUPINGS["length"]
+
+
+def test_a_grouping_is_shown_wherever_results_are(
+    groups: Grouping, run: str, store: Store, page: Callable[..., str], medfact: Callable[..., Any]
+) -> None:
+    made = json.loads(medfact("report", run, "--json", "--db", store.url).out)["by_length"]
+    items = store.answers.asked(run)
+    names = [str(groups.groups_of(item.statement if groups.reads == STATEMENT else item.statement.fact)) for item in items]
+    right = [item.answer.answer == item.statement.label for item in items if item.answer]
+    assert {name: (of["n"], of["value"]) for name, of in made.items()} == {
+        name: (names.count(name), pytest.approx(sum(map(lambda n, r: n == name and r, names, right)) / names.count(name)))
+        for name in sorted(set(names))
+    }
+    assert len(made) > 1
+    name, figure = next(iter(made.items()))
+    n, share, bounds = f"{figure['n']:,}", f"{100 * figure['value']:.1f}%", interval(Estimate(**figure))
+    title = f"Right answers by {groups.title}"
+    terminal = medfact("report", run, "--db", store.url).out
+    assert title in terminal
+    assert re.search(rf"{name} +{re.escape(share)}.*{n} statements", terminal.partition(title)[2])
+    shown = page(run, "tab", tab="groups", group="length")
+    assert title in shown
+    assert f"{name} {share} of {n} statements, {bounds}" in shown
+    assert shown.count("Right answers by") == 2, "the choice, and this section alone"
+    html = html_report(store, [run], AT)
+    assert escape(title) in html
+    assert f"{name} {share} of {n} statements, {bounds}" in text_of(html)
+    latex = medfact("report", run, "--latex", "--db", store.url).out
+    assert r"\label{tab:medfact-by-length}" in latex
+    assert f"& {n} " in latex.partition(f"{{{name}}}")[2].splitlines()[1]
+    figures = open_run(run, store.url).report()
+    assert figures.figure("length").data[0].customdata[0][0] == f"{n} statements"
+    rows = figures.frame()
+    assert set(rows[rows.group == "by_length"]["name"]) == set(made)
+    assert figures.reports[0].by_length == open_run(run, store.url).report().reports[0].by_length, "made, and kept"
+
+
+def test_facts_are_filtered_by_a_grouping(groups: Grouping, run: str, store: Store, page: Callable[..., str]) -> None:
+    members: dict[str, set[int]] = {}
+    for item in store.answers.asked(run):
+        subject = item.statement if groups.reads == STATEMENT else item.statement.fact
+        members.setdefault(str(groups.groups_of(subject)), set()).add(item.fact)
+    if len({*map(frozenset, members.values())}) > 1:
+        assert " ".join(sorted(members)) in page(run, "tab", tab="facts"), "the choices of the filter"
+    for name, numbers in members.items():
+        listed = re.findall(r"\d+/8\b", page(run, "tab", tab="facts", within=f"length:{name}"))
+        assert len(listed) == min(len(numbers), 20), "a page of them"
+    assert "No fact passes these filters." in page(run, "tab", tab="facts", within="length:none")
+
+
+def test_an_unknown_choice_of_groups_is_the_relation(run: str, page: Callable[..., str]) -> None:
+    assert page(run, "tab", tab="groups", group="no such") == page(run, "tab", tab="groups", group="relation")
 
 
 @pytest.fixture(params=["groups", "my tab"])

@@ -2,6 +2,7 @@
 
 from medfact.results.sections import answers as answers
 from medfact.results.sections import beside as beside
+from medfact.results.sections import groups as groups
 from medfact.results.sections import languages as languages
 from medfact.results.sections import pressure as pressure
 from medfact.results.sections import probabilities as probabilities
@@ -16,11 +17,13 @@ from medfact.results.sections.registry import (
     TERMINAL,
     Beside,
     Figures,
+    all_sections,
     section,
     sections_of,
     tabs,
 )
 
 __all__ = [
-    "NOTEBOOK", "PAGE", "PAPER", "REPORT", "SECTIONS", "TERMINAL", "Beside", "Figures", "section", "sections_of", "tabs",
+    "NOTEBOOK", "PAGE", "PAPER", "REPORT", "SECTIONS", "TERMINAL", "Beside", "Figures", "all_sections", "section",
+    "sections_of", "tabs",
 ]  # fmt: skip

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.contrasts import CONTRASTS, Contrast, Contrasted
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed, Diagnosis
 from medfact.metrics.uncertainty import Estimate
-from medfact.negatives import DIFFICULTIES
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, FactLine, Facts, Note, Parts, Row, Section, Shares, Table
 from medfact.results.contrasts import ABOUT, decision_in_words
 from medfact.results.danger import Accepted, Danger
-from medfact.results.findings import Reports
 from medfact.results.report import Report
-from medfact.results.sections.registry import EVERYWHERE, PAGE, PAPER, Figures, section
+from medfact.results.sections.registry import EVERYWHERE, PAPER, Figures, section
 from medfact.results.wording import (
     bounds_in_points,
     counted,
@@ -38,18 +35,6 @@ def share_of(estimate: Estimate | None, thing: str, *under: str) -> Cell:
     return ABSENT if estimate is None else Cell(estimate, counted(estimate.n, thing), under)
 
 
-def by_group(reports: Reports, group: str, names: Sequence[str], within: str = "") -> tuple[Row, ...]:
-    """A row of right answers for each of the names in this field of reports. within: what a page calls the group."""
-    return tuple(
-        Row(
-            name,
-            {run: share_of(getattr(report, group).get(name), "statement") for run, report in reports.items()},
-            opens=facts_within(within, name) if within else None,
-        )
-        for name in names
-    )
-
-
 def facts_where(only: str) -> dict[str, Any]:
     """What a page shows for the facts that pass a filter."""
     return {"tab": "facts", "only": only, "within": "", "search": "", "model": -1, "page": 0, "fact": -1}
@@ -58,11 +43,6 @@ def facts_where(only: str) -> dict[str, Any]:
 def facts_within(group: str, name: str) -> dict[str, Any]:
     """What a page shows for the facts of one group."""
     return facts_where("all") | {"within": f"{group}:{name}"}
-
-
-def heads_of(reports: Reports, group: str) -> list[str]:
-    """The names in this field of some report, in their order."""
-    return list(dict.fromkeys(name for report in reports.values() for name in getattr(report, group)))
 
 
 @section("ways of asking", 10, tab="summary")
@@ -265,126 +245,3 @@ def _accepted_line(run: str, one: Accepted, figures: Figures) -> FactLine:
     opens = figures.opens.get((run, one.number))
     place = list(figures.dangers).index(run)
     return FactLine(one.fact, told, f"danger-{place}-{one.number}", opens)
-
-
-GROUPS = {"relation": "relation", "kind": "kind of finding", "specialty": "specialty", "difficulty": "difficulty of the twin"}
-"""By what right answers are told apart → what a person reads."""
-
-
-def _is_asked_for(figures: Figures, group: str) -> bool:
-    return figures.group in ("", group)
-
-
-@section("relations", 90, tab="groups", where=NOT_IN_A_PAPER)
-def relations(figures: Figures) -> Section | None:
-    names = sorted(heads_of(figures.reports, "by_relation"))
-    if not names or not _is_asked_for(figures, "relation"):
-        return None
-    rows = by_group(figures.reports, "by_relation", names[:MOST_ROWS], "relation")
-    label, finding = "right answers by relation, with 95% intervals", findings.of_relations(figures.reports)
-    blocks: list[Block] = [Shares(name="relations", label=label, heading="relation", rows=rows, finding=finding)]
-    if rest := by_group(figures.reports, "by_relation", names[MOST_ROWS:], "relation"):
-        blocks.append(Table(name="more-relations", label="right answers by more relations", heading="relation", rows=rest))
-    return Section("Right answers by relation", tuple(blocks))
-
-
-@section("semantic types", 91, tab="groups", where=NOT_IN_A_PAPER)
-def types(figures: Figures) -> Section | None:
-    rows = rows_by_type(figures.reports)
-    if len(rows) < 2 or not _is_asked_for(figures, "kind"):
-        return None
-    label, finding = "right answers by semantic type of the finding, with 95% intervals", findings.of_types(figures.reports)
-    shares = Shares(name="types", label=label, heading="semantic type", rows=rows, finding=finding, compact=True)
-    return Section("Right answers by semantic type of the finding", (shares,) if shares.is_drawn else ())
-
-
-def rows_by_type(reports: Reports) -> tuple[Row, ...]:
-    """Semantic type and its number of facts → right answers: first those of enough facts in every run that asks them, from the
-    fewest right answers of the first model up, then the others, by the alphabet. Types without a name are left out.
-    """
-    facts: dict[str, int] = {}
-    for report in reports.values():
-        for name, found in report.by_tail_type.items():
-            facts[name] = min(facts.get(name, found.facts), found.facts)
-    facts.pop("", None)
-    names = sorted(facts, key=lambda name: (-facts[name], name))[:MOST_ROWS]
-    first = next(iter(reports.values()))
-    values = {name: of.value or 0.0 for name, of in first.by_tail_type.items()}
-    enough = sorted((n for n in names if facts[n] >= FEWEST_FACTS), key=lambda name: (values.get(name, 0.0), name))
-    rest = sorted(name for name in names if facts[name] < FEWEST_FACTS)
-    labels = {name: f"{name} ({counted(facts[name], 'fact')})" for name in enough}
-    labels |= {name: f"{name} ({counted(facts[name], 'fact')}, not ranked)" for name in rest}
-
-    def cell(name: str, run: str) -> Cell:
-        found = reports[run].by_tail_type.get(name)
-        return ABSENT if found is None else share_of(found.estimate, "statement")
-
-    return tuple(
-        Row(label, {run: cell(name, run) for run in reports}, opens=facts_within("kind", name))
-        for name, label in labels.items()
-    )
-
-
-@section("categories", 92, tab="groups", where=NOT_IN_A_PAPER)
-def categories(figures: Figures) -> Section | None:
-    """Right answers by the MKJ paper's categories of findings."""
-    names = heads_of(figures.reports, "by_category")
-    if not names or not _is_asked_for(figures, "kind"):
-        return None
-    about = "The finding's semantic type in the UMLS, in the three categories of the MKJ paper; the assignment is medfact's."
-    rows = by_group(figures.reports, "by_category", names)
-    table = Table(name="categories", label="right answers by category", heading="category", rows=rows)
-    return Section("Right answers by kind of finding", (Note(lines=(about,), quiet=True), table))
-
-
-@section("specialties", 92.5, tab="groups", where=frozenset({PAGE}))
-def specialties(figures: Figures) -> Section | None:
-    names = sorted({name for of in figures.specialties.values() for name in of})
-    if not names or not _is_asked_for(figures, "specialty"):
-        return None
-    rows = tuple(
-        Row(
-            name,
-            {run: share_of(of.get(name), "statement") for run, of in figures.specialties.items()},
-            opens=facts_within("specialty", name),
-        )
-        for name in names
-    )
-    label, finding = "right answers by specialty, with 95% intervals", findings.of_specialties(figures.specialties)
-    shares = Shares(name="specialties", label=label, heading="specialty", rows=rows, finding=finding, alone=True)
-    return Section("Right answers by specialty", (shares,))
-
-
-_OF_DIFFICULTY: tuple[tuple[str, str, str], ...] = (
-    ("negative_accuracy", "right answers about the false partner", "statement"),
-    ("pair_joint_accuracy", "true fact and its false twin both mastered", "pair"),
-)
-
-
-@section("difficulty", 93, tab="groups", where=NOT_IN_A_PAPER)
-def difficulty(figures: Figures) -> Section | None:
-    reports = figures.reports
-    asked = [name for name in DIFFICULTIES if any(name in report.by_difficulty for report in reports.values())]
-    if not asked or not _is_asked_for(figures, "difficulty"):
-        return None
-
-    def cell(name: str, field: str, thing: str, run: str) -> Cell:
-        found = reports[run].by_difficulty.get(name)
-        if found is None:
-            return ABSENT
-        estimate: Estimate = getattr(found, field)
-        return Cell(estimate, in_draws(estimate.n, thing, reports[run]))
-
-    rows = tuple(
-        Row(
-            f"{name} false partners: {heading}",
-            {run: cell(name, field, thing, run) for run in reports},
-            opens=facts_within("difficulty", name),
-        )
-        for name in asked
-        for field, heading, thing in _OF_DIFFICULTY
-    )
-    meanings = "; ".join(f"{name}: {DIFFICULTIES[name]}" for name in asked)
-    about = f"{meanings}. Each figure is over the true facts together with the false partners of that kind."
-    table = Table(name="difficulty", label="right answers by difficulty", heading="false partner", rows=rows)
-    return Section("Right answers by how hard the false partner is", (Note(lines=(about,), quiet=True), table))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from medfact.metrics.measures import Estimates
+from medfact.metrics.groupings import GROUPINGS
 from medfact.results.blocks import Section
 from medfact.results.compare import Pair, Raced
 from medfact.results.contrasts import Across
@@ -47,7 +48,7 @@ class Figures:
     """What sections tell of. reports: by what to call their runs. dangers: the false facts that each accepts.
 
     opens: on a page, (run, number of a fact) → what to show when it is clicked; links: run → the page that reviews it.
-    group: by what right answers are told apart, "" for all; specialties: run → right answers by specialty.
+    group: the choice in "Groups" (`Grouping.tab`), "" for all.
     """
 
     reports: Mapping[str, Report]
@@ -56,10 +57,10 @@ class Figures:
     opens: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
-    specialties: Mapping[str, Estimates] = field(default_factory=dict)
 
 
-Make = Callable[[Figures], Section | None]
+Make = Callable[..., Section | None]
+"""Makes a section of figures, and of the grouping that it is registered with."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,39 @@ class Entry:
     order: float
     tab: str
     where: frozenset[str]
+    grouping: str
 
 
 SECTIONS: dict[str, Entry] = {}
 """Every section by its name, which is that of its figure in a notebook."""
 
+EACH = "each grouping"
 
-def section(name: str, order: float, tab: str = "statistics", where: frozenset[str] = EVERYWHERE) -> Callable[[Make], Make]:
-    """Registers a section. It gives None where these figures have nothing to tell. order: smaller ones come first."""
+
+def section(
+    name: str, order: float, tab: str = "statistics", where: frozenset[str] = EVERYWHERE, grouping: str = ""
+) -> Callable[[Make], Make]:
+    """Registers a section. It is None where these figures have nothing to show.
+
+    order: smaller ones come first. grouping: the one that the section is of, which its function gets too; EACH: the section of
+    each grouping that has none of its own.
+    """
 
     def register(make: Make) -> Make:
-        SECTIONS[name] = Entry(name, make, order, tab, where)
+        of_one = partial(make, grouping=GROUPINGS[grouping]) if grouping in GROUPINGS else make
+        SECTIONS[name] = Entry(name, of_one, order, tab, where, grouping)
         return make
 
     return register
+
+
+def all_sections() -> dict[str, Entry]:
+    """Every section by its name, with those of groupings that have none of their own."""
+    have = {entry.grouping for entry in SECTIONS.values()}
+    others = [grouping for grouping in GROUPINGS.values() if grouping.tab and grouping.name not in have]
+    each = SECTIONS[EACH]
+    more = {one.name: replace(each, name=one.name, make=partial(each.make, grouping=one), grouping=one.name) for one in others}
+    return {name: entry for name, entry in {**SECTIONS, **more}.items() if entry is not each}
 
 
 def tabs() -> dict[str, str]:
@@ -94,8 +114,10 @@ def tabs() -> dict[str, str]:
 
 def sections_of(figures: Figures, where: str, tab: str | None = None) -> Iterator[Section]:
     """The sections that these figures have, in their order. tab: those of one tab alone."""
-    for entry in sorted(SECTIONS.values(), key=lambda one: one.order):
-        if where in entry.where and tab in {None, entry.tab}:
-            made = entry.make(figures)
-            if made is not None and made.blocks:
-                yield made
+    for entry in sorted(all_sections().values(), key=lambda entry: entry.order):
+        group = GROUPINGS[entry.grouping].tab if entry.grouping else ""
+        is_chosen = not figures.group or not group or group == figures.group
+        if where in entry.where and tab in {None, entry.tab} and is_chosen:
+            section = entry.make(figures)
+            if section is not None and section.blocks:
+                yield section

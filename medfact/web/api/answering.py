@@ -12,6 +12,7 @@ from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.limits import HOSTS
 from medfact.metrics import record_of
+from medfact.metrics.groupings import GROUPINGS, VARIANT
 from medfact.results.compare import verdict as pair_verdict
 from medfact.results.verdict import verdict
 from medfact.results.wording import names_of_runs, run_name
@@ -102,9 +103,6 @@ LONGEST_FOREIGN_TEXT = 300
 _HARMLESS = re.compile(r"[a-z]{1,20}|[a-z]{1,8}(\+[a-z]{1,8}){1,3}|[0-9a-f]{20,32}")
 """Texts that stay where they are: a word, such as a state; the name of a variant, such as inv+dn; an id."""
 
-_FOREIGN_KEYS = {"by_relation", "by_tail_type", "by_category"}
-"""Figures whose keys are texts of a run's facts."""
-
 
 def _is_own(caller: Caller, run: Run) -> bool:
     """Whether the caller, or the host of the server, has named a run."""
@@ -135,7 +133,8 @@ def _numbers(value: Any, path: tuple[str, ...], texts: dict[str, str]) -> Any:
 
 
 def _key(name: str, path: tuple[str, ...], texts: dict[str, str]) -> str:
-    if not path or path[-1] not in _FOREIGN_KEYS or _HARMLESS.fullmatch(name):
+    by_facts = {grouping.key for grouping in GROUPINGS.values() if grouping.reads != VARIANT}  # texts of a run's facts
+    if not path or path[-1] not in by_facts or _HARMLESS.fullmatch(name):
         return name
     key = f"{path[-1]} {len(texts)}"
     texts[key] = name[:LONGEST_FOREIGN_TEXT]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +17,11 @@ from medfact.datasets.names import matching_facts
 from medfact.facts import Fact
 from medfact.languages import names_in
 from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
-from medfact.negatives import DIFFICULTIES
+from medfact.metrics.groupings import FACT, STATEMENT, Grouping, group_filters, group_tabs
 from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
 from medfact.results.live import Live, Version
 from medfact.results.pairs import Pairs
-from medfact.results.report import Side
-from medfact.results.sections.answers import GROUPS
+from medfact.results.report import FACTS_KEPT, Side, subjects_of_run
 from medfact.results.wording import counted
 from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
 from medfact.store import Asked, Run
@@ -32,9 +32,6 @@ from medfact.web.pages.looked import ResultsShow
 from medfact.web.services import Services
 
 FACTS_A_PAGE = 20
-
-FACTS_KEPT = 50_000
-"""Facts of runs last looked at, whose names and whose table are kept: those of a few hundred visitors."""
 
 Lives = Mapping[str, Live]
 
@@ -70,16 +67,28 @@ def _table(services: Services, runs: tuple[tuple[str, Version], ...]) -> FactTab
     return fact_table([Side(services.run(run), services.reports.board(run)) for run, _ in runs])
 
 
-@shared_cache(FACTS_KEPT, lambda facts: 1 + len(facts))
-def facts_of_run(services: Services, run: str) -> Sequence[Fact]:
-    """By their numbers. They are recorded with the run and never change."""
-    return tuple(services.store.answers.facts(run))
-
-
 def facts_of(services: Services, table: FactTable) -> list[Fact]:
     """The fact of each row, from the first run that asks it."""
-    first = (table.number >= 0).argmax(axis=0)
-    return [facts_of_run(services, table.runs[run])[table.number[run, row]] for row, run in enumerate(first.tolist())]
+    facts = [subjects_of_run(services.store, run, FACT) for run in table.runs]
+    return [facts[run][number] for run, number in _first_of_rows(table)]
+
+
+def _first_of_rows(table: FactTable) -> Iterator[tuple[int, int]]:
+    """Of each row the place of the first run that asks its fact, and the fact's number there."""
+    for row, run in enumerate((table.number >= 0).argmax(axis=0).tolist()):
+        yield run, int(table.number[run, row])
+
+
+def groups_of(services: Services, table: FactTable, grouping: Grouping) -> list[Collection[str]]:
+    """The groups of each row's fact; for a grouping of statements, those of all its statements."""
+    if grouping.reads != STATEMENT:
+        return [grouping.names_of_fact(fact) for fact in facts_of(services, table)]
+    names: list[defaultdict[int, set[str]]] = [defaultdict(set) for _ in table.runs]
+    for of_fact, run in zip(names, table.runs, strict=True):
+        numbers = services.reports.board(run).sheet.fact.tolist()
+        for number, statement in zip(numbers, subjects_of_run(services.store, run, STATEMENT), strict=True):
+            of_fact[number].update(grouping.names(statement))
+    return [names[run][number] for run, number in _first_of_rows(table)]
 
 
 def with_row(visitor: Visitor, show: Any, lives: Lives) -> Any:
@@ -100,7 +109,7 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     """One page of the facts, and the view with its page number kept in range."""
     table, language = table_of(visitor.services, lives), _language(lives)
     facts = facts_of(visitor.services, table)
-    listed = paged(found_in(table, facts, show, language), show.page, FACTS_A_PAGE)
+    listed = paged(found_in(visitor.services, table, facts, show, language), show.page, FACTS_A_PAGE)
     fragment = render(
         "fact_list",
         rows=[FactRow(row, facts[row], list(_strips(table, row, list(lives)))) for row in listed.part],
@@ -108,7 +117,7 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
         language=language,
         **listed.numbers,
         filters=list(_filters(table)),
-        groups=list(_groups(table, facts)),
+        groups=list(_groups(visitor.services, table)),
         models=[(-1, "any model"), *enumerate(lives)] if len(lives) > 1 else [],
         patterns=[(pattern, f"{pattern} ({counted(count, 'fact')})") for pattern, count in table.patterns()],
         show=show,
@@ -122,30 +131,24 @@ def _language(lives: Lives) -> str:
     return common_language(live.run.pool for live in lives.values())
 
 
-def found_in(table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
+def found_in(services: Services, table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
     """The rows that pass the filters, worst first. language: in whose names a search finds facts, too."""
     rows = table.chosen(show.only if show.only in SHOWN else "all", pattern=show.pattern or None)
     if show.only not in SHOWN or 0 <= show.model < len(table.runs):
         passing = table.passing(show.only)
         of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
         rows = rows[of_model[rows]]
-    group, _, name = show.within.partition(":")
-    kept = [row for row in rows.tolist() if not show.within or _member(facts[row], group) == name]
+    kept = rows.tolist()
+    if show.within:
+        group, _, name = show.within.partition(":")
+        groups = groups_of(services, table, group_filters()[group]) if group in group_filters() else [()] * len(facts)
+        kept = [row for row in kept if name in groups[row]]
     if show.search:
         found = {
             fact.fact_id for fact in matching_facts((facts[row] for row in kept), show.search, also=partial(names_in, language))
         }
         kept = [row for row in kept if facts[row].fact_id in found]
     return table.worst_first(np.array(kept, dtype=np.int64))
-
-
-def _member(fact: Fact, group: str) -> str:
-    return {
-        "relation": fact.relation,
-        "kind": fact.tail_type or "",
-        "specialty": fact.specialty or "",
-        "difficulty": fact.difficulty or "",
-    }.get(group, "")
 
 
 def _strips(table: FactTable, row: int, names: Sequence[str]) -> Iterator[Strip]:
@@ -166,11 +169,11 @@ def _filters(table: FactTable) -> Iterator[Options]:
     yield "Wrong when asked", [(f"{WRONG}{key}", f"wrong when asked {VARIANTS[key].plain}") for key in table.variants]
 
 
-def _groups(table: FactTable, facts: Sequence[Fact]) -> Iterator[Options]:
-    for group, title in GROUPS.items():
-        names = sorted({name for fact in facts if (name := _member(fact, group))})
-        if len(names) > 1 or (group == "difficulty" and set(names) <= set(DIFFICULTIES) and names):
-            yield title.capitalize(), [(f"{group}:{name}", name) for name in names]
+def _groups(services: Services, table: FactTable) -> Iterator[Options]:
+    for tab, title in group_tabs().items():
+        groups = groups_of(services, table, group_filters()[tab]) if tab in group_filters() else []
+        if len(different := {*map(frozenset, groups)}) > 1:
+            yield title.capitalize(), [(f"{tab}:{name}", name) for name in sorted(frozenset().union(*different))]
 
 
 # ------------------------------------------------------------------------------------------------ the drawer
@@ -191,7 +194,7 @@ def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         sides.append((name, live.run, items))
         for fact_id, means in _diagnoses(items, pairs):
             diagnoses.setdefault(fact_id, []).append(f"{name}: {means}" if len(lives) > 1 else means)
-    found = found_in(table, facts_of(visitor.services, table), show, _language(lives))
+    found = found_in(visitor.services, table, facts_of(visitor.services, table), show, _language(lives))
     alone = next(iter(lives)) if len(lives) == 1 else ""
     told = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
     return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=alone, diagnoses=told)

@@ -42,7 +42,7 @@ class ResultsShow(Show):
     run: str = ""
     missing: bool = False
     tab: str = Field("summary", max_length=40)
-    group: Literal["relation", "kind", "specialty", "difficulty"] = "relation"
+    group: str = Field("relation", max_length=40)
     statistics: Literal["runs", "answers", "rarity", "papers"] = "runs"
     only: str = Field("all", max_length=40)
     within: str = Field("", max_length=600)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from medfact.assets import ENGLISH
 from medfact.caching import shared_cache
 from medfact.errors import MedfactError
+from medfact.metrics.groupings import FACT, group_tabs
 from medfact.models import provider_of
 from medfact.results import sections, wording
 from medfact.results.compare import FEWEST
@@ -17,9 +18,8 @@ from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import Danger, danger
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
-from medfact.results.report import Side, by_specialty
+from medfact.results.report import Side, subjects_of_run
 from medfact.results.sections import Beside, Figures, sections_of
-from medfact.results.sections.answers import GROUPS
 from medfact.results.wording import false_on_purpose, remarks
 from medfact.reviews.text import (
     FIGURES,
@@ -41,7 +41,7 @@ from medfact.views.fragments import render, render_sections
 from medfact.web.evaluate import begin
 from medfact.web.pages import Fragment, Message, Versioned, View, Visitor
 from medfact.web.pages.evidence import changes_of, evidence_tab, is_retrieving
-from medfact.web.pages.fact_list import drawer, fact_list, facts_of_run, with_row, worst
+from medfact.web.pages.fact_list import drawer, fact_list, with_row, worst
 from medfact.web.pages.keeping import keeping
 from medfact.web.pages.leaderboard import leaderboard, standing_of
 from medfact.web.pages.papers import case_study, papers_tab
@@ -86,6 +86,8 @@ def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
 def _in_range(visitor: Visitor, show: Any, lives: Lives) -> Any:
     """The view, as far as these runs have it."""
     update: dict[str, Any] = {} if show.model < len(lives) else {"model": -1}
+    if show.group not in group_tabs():
+        update["group"] = "relation"
     if (show.tab, show.statistics) == ("statistics", "runs") and len(lives) < FEWEST:
         update["statistics"] = "answers"
     return with_row(visitor, show.model_copy(update=update), lives)
@@ -248,7 +250,7 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
 @shared_cache(200)
 def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...], __: tuple[int, int, str]) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
-    false = {number: fact for number, fact in enumerate(facts_of_run(services, run)) if not fact.positive}
+    false = {number: fact for number, fact in enumerate(subjects_of_run(services.store, run, FACT)) if not fact.positive}
     return danger(services.reports.board(run).records(), false, services.held(reviewers), services.run(run).spec.shot_draws)
 
 
@@ -285,18 +287,12 @@ def summary_of(services: Services, run: str, owners: tuple[str, ...], _: tuple[i
 
 def _groups_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """Right answers, told apart by what one chooses."""
-    services = visitor.services
-    specialties = {
-        name: by_specialty(services.reports.board(live.run.run), facts_of_run(services, live.run.run))
-        for name, live in lives.items()
-        if show.group == "specialty"
-    }
-    figures = Figures(_reports(lives), group=show.group, specialties=specialties)
+    figures = Figures(_reports(lives), group=show.group)
     return render(
         "chosen_part",
         field="group",
         label="Right answers by",
-        parts=GROUPS,
+        parts=group_tabs(),
         chosen=show.group,
         content=render_sections(sections_of(figures, sections.PAGE, "groups"), lives),
     )

@@ -1,0 +1,178 @@
+"""Groupings: properties of facts and statements that right answers are compared by.
+
+Each is registered once. Its figures (`by_<name>` in JSON), its section in every output, its choice and its filter on the page
+follow from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from medfact.facts import Fact
+from medfact.metrics.averages import IMPLICATION_SETS
+from medfact.metrics.clusters import Bools, Codes
+from medfact.metrics.joint import facts_of, pair_joint
+from medfact.metrics.measures import DifficultyFigures, TypeAccuracy
+from medfact.metrics.records import Records
+from medfact.negatives import DIFFICULTIES
+from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
+
+FACT, STATEMENT, VARIANT = "fact", "statement", "variants"
+
+COLUMNS = {VARIANT: "", "relations": "relation", "tail_types": "tail_type", "difficulties": "difficulty"}
+"""Column of names in `Records` → the same property of a fact, "" where it is none."""
+
+Function = TypeVar("Function", bound=Callable[..., str | Sequence[str]])
+
+
+def accuracy(records: Records, rows: Bools, _: str) -> Any:
+    """Share of right answers in a group."""
+    return records.accuracy(rows)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A property that right answers are compared by."""
+
+    name: str  # `by_<name>` in JSON
+    title: str  # "right answers by <title>"
+    groups_of: Callable[[Any], str | Sequence[str]]  # the group or groups of what it reads; "" for none
+    reads: str  # FACT, STATEMENT, or a column of names in `Records`
+    order: Callable[[], Iterable[str]]  # all groups in their order; empty: those that occur, sorted
+    figures: Callable[[Records, Bools, str], Any]  # of the statements of a group; None leaves the group out
+    tab: str  # choice in "Groups" on the page, and kind of its filter of facts; "" for a grouping without a section
+    preposition: str  # "right about <group>"
+
+    @property
+    def key(self) -> str:
+        """Its name in JSON, and its attribute of a report."""
+        return f"by_{self.name}"
+
+    def names(self, value: Any) -> tuple[str, ...]:
+        """Groups of a value that it reads."""
+        groups = self.groups_of(value)
+        return tuple(filter(None, [groups] if isinstance(groups, str) else groups))
+
+    def names_of_fact(self, fact: Fact) -> tuple[str, ...]:
+        """Groups of a fact. Not for a grouping of statements."""
+        return self.names(fact if self.reads == FACT else getattr(fact, COLUMNS[self.reads]) or "")
+
+    def measure(self, records: Records, values: Sequence[Any], code: Codes) -> dict[str, Any]:
+        """Figures by group. values: the different ones that it reads; code: place of each row's value among them."""
+        members = [self.names(value) for value in values]
+        present = {name for names in members for name in names}
+        figures = {}
+        for name in [*self.order()] or sorted(present):
+            rows = np.array([name in names for names in members], dtype=bool)[code]
+            if name in present and rows.any() and (of_group := self.figures(records, rows, name)) is not None:
+                figures[name] = of_group
+        return figures
+
+    def measure_subjects(self, records: Records, subjects: Sequence[Any]) -> dict[str, Any]:
+        """Figures by group. subjects: the facts of the run by number, or its statements by position, as `reads` says."""
+        draws = int(records.draw.max(initial=0)) + 1
+        return self.measure(records, subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact)))
+
+
+GROUPINGS: dict[str, Grouping] = {}
+"""Every grouping by its name."""
+
+
+def grouping(
+    name: str,
+    title: str,
+    reads: str = FACT,
+    order: Callable[[], Iterable[str]] = tuple,
+    figures: Callable[[Records, Bools, str], Any] = accuracy,
+    tab: str | None = None,
+    preposition: str = "for",
+) -> Callable[[Function], Function]:
+    """Registers a function of a fact, of a statement, or of a name in a column, as `reads` says. See `Grouping`."""
+
+    def register(groups_of: Function) -> Function:
+        GROUPINGS[name] = Grouping(name, title, groups_of, reads, order, figures, name if tab is None else tab, preposition)
+        return groups_of
+
+    return register
+
+
+def group_tabs() -> dict[str, str]:
+    """Choices in "Groups" on the page, with their titles."""
+    return {grouping.tab: grouping.title for grouping in GROUPINGS.values() if grouping.tab}
+
+
+def group_filters() -> dict[str, Grouping]:
+    """Groupings that facts can be filtered by: the first of each choice, where it tells facts apart and not ways of asking."""
+    return {grouping.tab: grouping for grouping in reversed(GROUPINGS.values()) if grouping.tab and grouping.reads != VARIANT}
+
+
+def by_columns(records: Records) -> dict[str, Mapping[str, Any]]:
+    """Figures by each grouping that follows from the columns of records."""
+    columns = [(grouping, getattr(records, grouping.reads)) for grouping in GROUPINGS.values() if grouping.reads in COLUMNS]
+    return {grouping.key: grouping.measure(records, column.names, column.code) for grouping, column in columns}
+
+
+# ------------------------------------------------------------------------------------------------ what is registered
+
+
+def _of_implications(records: Records, rows: Bools, name: str) -> Any:
+    """Accuracy over a set of implication types; None where a run asks only some of them."""
+    is_whole = len(np.unique(records.variants.code[rows])) == len(IMPLICATION_SETS[name])
+    return records.accuracy(rows) if is_whole else None
+
+
+def _of_type(records: Records, rows: Bools, _: str) -> TypeAccuracy:
+    return TypeAccuracy(*records.accuracy(rows), len(np.unique(records.triplet[rows & records.scored])))
+
+
+def _of_difficulty(records: Records, rows: Bools, _: str) -> DifficultyFigures | None:
+    """Figures over false partners of one difficulty. A true fact with partners of two difficulties counts for both."""
+    false = rows & ~records.positive
+    if not false.any():
+        return None
+    pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
+    facts = facts_of(pairs)
+    return DifficultyFigures(
+        negatives=len(np.unique(records.triplet[false])),
+        average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
+        joint_accuracy=facts.joint(),
+        pair_joint_accuracy=pair_joint(pairs, facts),
+        negative_accuracy=pairs.accuracy(~pairs.positive),
+    )
+
+
+grouping("variant", "way of asking", VARIANT, lambda: (key for key in VARIANTS if key not in WRITTEN), tab="")(str)
+grouping("relation", "relation", "relations", preposition="about")(str)
+
+
+@grouping("polarity", "affirmed or denied", VARIANT, lambda: ("affirmed", "negated"), tab="")
+def polarity(key: str) -> str:
+    return "negated" if VARIANTS[key].negated else "affirmed"
+
+
+@grouping("form", "form", VARIANT, lambda: FORM_NAMES, tab="")
+def form(key: str) -> str:
+    return VARIANTS[key].form
+
+
+@grouping("implications", "implication types", VARIANT, lambda: IMPLICATION_SETS, _of_implications, tab="")
+def implications(key: str) -> list[str]:
+    return [name for name, keys in IMPLICATION_SETS.items() if key in keys]
+
+
+@grouping("tail_type", "semantic type of the finding", "tail_types", figures=_of_type, tab="kind", preposition="about")
+def tail_type(text: str) -> list[str]:
+    """Semantic types of a tail: "A; B" counts for each."""
+    return text.split("; ")
+
+
+@grouping("specialty", "specialty", preposition="about")
+def specialty(fact: Fact) -> str:
+    return fact.specialty or ""
+
+
+grouping("difficulty", "difficulty of the twin", "difficulties", lambda: DIFFICULTIES, _of_difficulty)(str)
