@@ -201,7 +201,7 @@ def record_of(value: Any) -> Any:
         return value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
         parts = {
-            field.name: record_of(getattr(value, field.name))
+            field.metadata.get("key", field.name): record_of(getattr(value, field.name))
             for field in fields(value)
             if not (field.metadata.get("if_known") and getattr(value, field.name) is None)
         }

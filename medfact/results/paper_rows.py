@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from medfact.assets import ASSETS
 from medfact.datasets import read_table
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.contrasts import Across
+from medfact.results.compare import Pair
 from medfact.results.report import Report
 from medfact.results.wording import bounds_in_points, counted, model_of
 from medfact.spec import PROTOCOLS
@@ -191,7 +191,7 @@ _WITHIN = {
 """Column → the contrast within a run that is its arrow, and 1, or −1 where the contrast is the other way round."""
 
 
-def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Across]) -> PaperTable:
+def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Pair]) -> PaperTable:
     """The table with the arrows of its rows; as it is where the paper's has none. across: of every two runs of a row."""
     if not table.base:
         return table
@@ -208,7 +208,7 @@ def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Acros
 
 
 def _arrow(
-    table: PaperTable, row: PaperRow, place: int, base: int, known: Mapping[str, Report], across: Sequence[Across]
+    table: PaperTable, row: PaperRow, place: int, base: int, known: Mapping[str, Report], across: Sequence[Pair]
 ) -> Cell:
     cell, less = row.cells[place], row.cells[base]
     if place == base or cell is None or less is None or cell.value is None or less.value is None:
@@ -220,22 +220,22 @@ def _arrow(
     run, other = row.runs[place], row.runs[base]
     if run != other:
         signs = ((one, 1 if (one.a, one.b) == (run, other) else -1) for one in across if {one.a, one.b} == {run, other})
-        return next((_signed(one.found, sign) for one, sign in signs), None)
+        return next((_signed(one, sign) for one, sign in signs), None)
     name, sign = _WITHIN[table.columns[place]]
     return _signed(known[run].contrasts.get(name), sign)
 
 
-def _less_zero_shot(row: PaperRow, columns: Sequence[str], across: Sequence[Across]) -> tuple[Cell, ...]:
+def _less_zero_shot(row: PaperRow, columns: Sequence[str], across: Sequence[Pair]) -> tuple[Cell, ...]:
     """Accuracies with passages less those of the same model without; () for a row of no run."""
-    arrows = {(pair.a, _OF_PASSAGES.get(pair.metric)): _signed(pair.found, 1) for pair in across}
+    arrows = {(pair.a, _OF_PASSAGES.get(pair.metric)): _signed(pair, 1) for pair in across}
     return tuple(arrows.get((run, column.split(": ")[1])) for run, column in zip(row.runs, columns, strict=False))
 
 
 _OF_PASSAGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_accuracy": "Acc_neg"}
-"""An accuracy in which passages make a difference (`evidence.Change`) → its name in MKJ."""
+"""An accuracy in which passages make a difference (`compare.Change`) → its name in MKJ."""
 
 
-def _signed(found: Contrasted | None, sign: int) -> Cell:
+def _signed(found: Contrast | None, sign: int) -> Cell:
     """A contrast, or the same the other way round: its bounds change places."""
     if found is None or found.value is None:
         return None

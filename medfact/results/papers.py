@@ -8,7 +8,7 @@ from medfact.answers.prompts import LLM_EVAL
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.contrasts import Across
+from medfact.results.compare import Pair
 from medfact.results.means import groups_of, mean_types, rows_of_means, with_means
 from medfact.results.paper_rows import (
     PUBLISHED,
@@ -34,7 +34,7 @@ from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 Make = Callable[[Sequence[Report]], PaperTable]
 
 
-def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[PaperTable]:
+def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Pair] = ()) -> list[PaperTable]:
     """All tables of a paper (`pretexttrans`, `tpeval`, `mkj`), or of all three, for these runs.
 
     A run fills the columns that its statements allow; a table for which no run has a figure shows the paper's own rows alone.

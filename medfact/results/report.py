@@ -19,7 +19,7 @@ from medfact.facts import Fact
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
-from medfact.metrics.contrasts import Contrasted, contrasts
+from medfact.metrics.comparison import Contrast, RunRecords, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.dropped import Dropped, dropped
@@ -97,7 +97,7 @@ class Report(Measures):
     well_labelled: WellLabelled | None
     diagnosis: Diagnosis | None
     self_agreement: SelfAgreement | None
-    contrasts: Mapping[str, Contrasted]
+    contrasts: Mapping[str, Contrast]
     probabilities: Probabilities | None
     seed: int
     shot_seed: int | None
@@ -187,20 +187,20 @@ much of a longer run, and too long for a report that is never kept, such as one 
 """
 
 
-class _Later(Mapping[str, Contrasted]):
+class _Later(Mapping[str, Contrast]):
     """Contrasts that are made when somebody looks into them: they take a third of the time of all figures, and one tab shows
     them.
     """
 
     def __init__(self, records: Records) -> None:
-        self._make: Callable[[], Mapping[str, Contrasted]] = lambda: _contrasts(records)
+        self._make: Callable[[], Mapping[str, Contrast]] = lambda: _contrasts(records)
 
-    def _made(self) -> Mapping[str, Contrasted]:
+    def _made(self) -> Mapping[str, Contrast]:
         made = self._make()
         self._make = lambda: made  # the records go
         return made
 
-    def __getitem__(self, name: str) -> Contrasted:
+    def __getitem__(self, name: str) -> Contrast:
         return self._made()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -211,7 +211,7 @@ class _Later(Mapping[str, Contrasted]):
 
 
 @keep_for_all(64, key=lambda records: records.digest)
-def _contrasts(records: Records) -> Mapping[str, Contrasted]:
+def _contrasts(records: Records) -> Mapping[str, Contrast]:
     return contrasts(records)
 
 
@@ -316,6 +316,11 @@ class Side:
     def identity(self) -> Codes:
         """Of each statement, a number that names its fact in every run."""
         return self.board.sheet.identity[self.board.sheet.fact]
+
+    @property
+    def rows(self) -> RunRecords:
+        """Its records, to be aligned with those of other runs."""
+        return RunRecords(self.board.records(), self.identity)
 
 
 def sides_of(store: Store, runs: Sequence[str]) -> list[Side]:

@@ -15,8 +15,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, Pair, difference
-from medfact.results.evidence import Change
+from medfact.results.compare import MASTERY, Change, Pair, difference
 from medfact.results.findings import Reports, of_differences
 from medfact.results.languages import InLanguages, title
 from medfact.results.pressed import loss_in_words
@@ -191,7 +190,7 @@ def _beside_another(spoken: OverLanguages, language: str) -> str:
         return ""
     verb = f"masters {'more' if less.value > 0 else 'fewer'}" if less.is_shown else "is not shown to master more or fewer"
     points = signed_share(Estimate(less.value, less.low_all, less.high_all, less.n))
-    than = f"facts than in {title(spoken.languages[0])}: {percent(less.first)} against {percent(less.less)}"
+    than = f"facts than in {title(spoken.languages[0])}: {percent(less.first)} against {percent(less.second)}"
     return f", it {verb} {than}, {points}"
 
 

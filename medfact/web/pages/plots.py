@@ -16,7 +16,7 @@ from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.blocks import Curve, Note, Row, Section, Shares
-from medfact.results.contrasts import Across
+from medfact.results.compare import Pair
 from medfact.results.live import Live, Version
 from medfact.results.paper_rows import ABOUT_ARROWS, CHANCE, PUBLISHED, arrow_in_words
 from medfact.results.papers import PAPERS, fits, tables
@@ -36,7 +36,7 @@ BESIDE = ("pretexttrans", LLM_EVAL)
 NOTHING = "No run here has these statements."
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Pair]) -> Markup:
     """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing.
     across: the differences of runs that the tables' arrows show.
     """
