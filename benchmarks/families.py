@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from medfact.metrics.contrasts import CONTRASTS
+from medfact.metrics.comparison import CONTRASTS
 from medfact.metrics.differences import Difference, holm, paired_difference
 from medfact.statements import IMPLICATIONS
 
@@ -64,8 +64,8 @@ def contrasts_of_a_run(heads: int, tails: int | None, seed: int) -> Family:
     head, tail, latent = correlated(heads, 4, tails, 8, seed)
     right = latent + np.random.default_rng((seed, 1)).normal(size=latent.shape) + 0.7 > 0
     place = {key: number for number, key in enumerate(IMPLICATIONS)}
-    asked = [one for one in CONTRASTS if place.keys() >= {*one.first, *one.less}]
-    sides = [[right[:, [place[key] for key in keys]].mean(axis=1) for keys in (one.first, one.less)] for one in asked]
+    asked = [one for one in CONTRASTS if place.keys() >= {*one.first, *one.second}]
+    sides = [[right[:, [place[key] for key in keys]].mean(axis=1) for keys in (one.first, one.second)] for one in asked]
     return [paired_difference(first - less, head, tail, family=len(asked)) for first, less in sides]
 
 

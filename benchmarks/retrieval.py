@@ -19,8 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import difference, sides_of
-from medfact.results.evidence import changes
+from medfact.results.compare import changes, difference, sides_of
 from medfact.results.report import report_of
 from medfact.retrieval import open_sparse
 from medfact.runs.events import Failed

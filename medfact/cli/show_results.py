@@ -17,8 +17,7 @@ from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.metrics.records import ESTIMANDS
 from medfact.results import papers
-from medfact.results.compare import comparison
-from medfact.results.contrasts import across_of_papers
+from medfact.results.compare import across_of_papers, comparison
 from medfact.results.danger import danger_of
 from medfact.results.every_eval import write_every_eval
 from medfact.results.latex import latex_tables
@@ -151,7 +150,7 @@ def compare(options: argparse.Namespace) -> int:
     names = names_in_a_terminal(compared)
     beside = beside_of(store, sides, names)
     if options.json:
-        evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
+        evidence = {"evidence": [change.record() for change in beside.changes]} if beside.changes else {}
         record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
         languages = {"over_languages": [one.record() for one in beside.languages]} if beside.languages else {}
         named = {names[report.run]: report for report in reports}

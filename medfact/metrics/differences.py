@@ -1,6 +1,6 @@
-"""The paired comparison of two runs: a mean of differences, its interval and its p, clustered by head and tail.
+"""Mean of paired differences, with its interval and its p, clustered by head and tail.
 
-A bootstrap that draws heads (Field and Welsh 2007) gives the interval, and flipped signs of heads give p; shared tails widen
+A bootstrap that draws heads (Field and Welsh 2007) gives the interval, and flipped signs of heads give p. Shared tails widen
 both, since a model that knows a tail knows it for all of its heads. McNemar's test, which takes every fact for an independent
 trial, raises false alarms.
 """
@@ -19,54 +19,22 @@ from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, t_quantile,
 
 
 class Difference(NamedTuple):
-    """A mean of paired differences with its interval, from −1 to 1, its p, and how many it is a mean of.
-
-    p: the chance, above 0, of a difference as large or larger, either way, if both were alike. low_all, high_all: bounds that
-    hold for all comparisons of a family together (Bonferroni); those of one comparison are low and high. None: no value.
-    """
+    """Mean of paired differences, from −1 to 1; None where there is no value."""
 
     value: float | None
     low: float | None
     high: float | None
-    p: float | None
+    p: float | None  # chance, above 0, of a difference as large or larger, either way, if both sides were alike
     n: int
-    low_all: float | None = None
+    low_all: float | None = None  # bounds for all comparisons of a family together (Bonferroni)
     high_all: float | None = None
 
 
-RESAMPLES = 5_000
-"""Draws of heads behind an interval; half of them are of a − b and half of b − a, so that one mirrors the other."""
-
-FLIPS = 10_000
-"""Random flips behind a p, where there are too many heads to try all."""
-
-EXACT_HEADS = 13
-"""Up to so many heads that differ, all flips are tried: 2¹³ of them, fewer than the random ones."""
-
-AT_ONCE = 2_000_000
-"""Numbers drawn at a time: 16 MB an array, however many heads there are."""
-
-ROUNDING = 1e-9
-"""Sums that differ by less than this share of their terms are equal."""
-
-
-class Bounded:
-    """A difference with bounds of its own, and for all comparisons of its family together (`low_all`, `high_all`)."""
-
-    low: float | None
-    high: float | None
-    low_all: float | None
-    high_all: float | None
-
-    @property
-    def is_shown(self) -> bool:
-        """True where 0 lies outside the interval for all comparisons; False without an interval."""
-        return (self.low_all or 0.0) > 0 or (self.high_all or 0.0) < 0
-
-    @property
-    def is_open(self) -> bool:
-        """True where 0 lies outside the comparison's own interval, and inside that for all comparisons."""
-        return not self.is_shown and ((self.low or 0.0) > 0 or (self.high or 0.0) < 0)
+RESAMPLES = 5_000  # draws of heads for an interval: half of a − b and half of b − a, so that one mirrors the other
+FLIPS = 10_000  # random flips for a p, where there are too many heads to try all
+EXACT_HEADS = 13  # up to so many heads that differ, all flips are tried: 2¹³ of them, fewer than the random ones
+AT_ONCE = 2_000_000  # numbers drawn at a time: 16 MB an array
+ROUNDING = 1e-9  # sums that differ by less than this share of their terms are equal
 
 
 def paired_difference(
@@ -158,9 +126,9 @@ def _opened(value: float, low: float, high: float, means: Floats) -> tuple[float
     """Opens an interval on a side that no head speaks for, by Wilson's upper bound for 0 of as many heads.
 
     A bootstrap draws nothing that it has not seen. Where all heads have the same mean it collapses: then on both sides. Where
-    all heads that differ do so in one direction, some may differ in the other, by as much as those seen; without that, the
-    interval held the truth in 84 % of simulations of 60 heads of which 2 % differ in one direction and 1 % in the other, and
-    left out 0 where p was far from small. The two doubts are independent: squares add (as in Newcombe 1998, method 10).
+    all heads that differ do so in one direction, some may differ in the other, by as much as those seen. Without that, the
+    interval held the truth in 84 % of simulations of 60 heads (2 % differ in one direction, 1 % in the other), and left out 0
+    where p was far from small. The two doubts are independent: squares add (as in Newcombe 1998, method 10).
     """
     unseen = wilson(0.0, len(means))[1]
     if high - low < ROUNDING:
@@ -212,7 +180,7 @@ class Place(NamedTuple):
 
 
 def places(count: int, shown: Iterable[tuple[int, int]]) -> list[Place]:
-    """The place of each of so many. shown: (better, worse) for every two of which one is shown to be better.
+    """The place of each of so many. shown: (better, worse) for every two with a shown difference.
 
     If all of `shown` holds, so do all places: each lies between first and last (Mogstad, Romano, Shaikh and Wilhelm 2024).
     Being told apart is not transitive: with A better than C alone, A has the places 1 to 2, B 1 to 3 and C 2 to 3.

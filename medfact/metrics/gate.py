@@ -1,7 +1,7 @@
-"""Whether a model knows less than before: the non-inferiority of its mastery, looked at while answers come and at the end.
+"""Non-inferiority of a model's mastery to its baseline's, looked at while answers come and at the end.
 
-With a margin m, a model passes once its difference to the baseline is shown to be above −m, and fails once it is shown to be
-below zero and not above −m (Piaggio et al. 2012, CONSORT for non-inferiority trials). Else nothing can be told.
+With a margin m, a model passes once its difference to the baseline is shown to be above −m. It fails once the difference is
+shown to be below zero and not above −m (Piaggio et al. 2012, CONSORT for non-inferiority trials). Else nothing can be told.
 """
 
 from __future__ import annotations
@@ -18,77 +18,71 @@ PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 
 EARLY, EARLY_FACTS = 0.995, 10
 """Before the end two bounds must agree, since it is looked at again and again: one clustered by head and tail at this level,
-for facts like these, and one that holds at every look at once, for these facts, made as strict as for so many comparisons. What
-both spend of the error, and what the look at the end does, is simulated in `benchmarks/gate.py`."""
+for facts like these, and one that holds at every look at once, for these facts, made as strict as for so many comparisons.
+`benchmarks/gate.py` simulates how much of the error both spend."""
 
 LAST = 1.25
 """The bounds at the end are as strict as for so many comparisons: earlier looks have a fifth of the error."""
 
+Bounds = tuple[float | None, float | None]
+
 
 class Standing(NamedTuple):
-    """Standing of a check. Value, counts and n are of the same facts: those without a failed call in either run.
-
-    value: mean difference in mastery, (model − baseline) / n; low, high: its bounds, if any, in which a fact with a failed call
-    counts as lost, or as won. of: facts of the check. failed: facts left out, since a call failed. baseline, model: facts that
-    each masters, of n.
-    """
+    """Standing of a check. Value, counts and n are of the facts without a failed call in either run."""
 
     verdict: str
-    value: float | None
-    low: float | None
-    high: float | None
+    value: float | None  # mean difference in mastery, (model − baseline) / n
+    low: float | None  # a fact with a failed call counts as lost
+    high: float | None  # a fact with a failed call counts as won
     n: int
-    of: int
-    failed: int
-    baseline: int
+    of: int  # facts of the check
+    failed: int  # facts left out, since a call failed
+    baseline: int  # facts that it masters
     model: int
 
     @property
     def asked(self) -> int:
-        """Facts that are asked whole."""
+        """Number of facts that were asked whole."""
         return self.n + self.failed
 
 
 def verdict_of(low: float | None, high: float | None, margin: float) -> str:
-    """What bounds of a difference say. margin: from 0 to 1."""
+    """Verdict by the bounds of a difference. margin: from 0 to 1."""
     if low is None or high is None:
         return CANNOT_TELL
     return PASS if low > -margin else FAIL if high < 0 else CANNOT_TELL
 
 
-def standing(found: Differences, margin: float) -> Standing:
-    """Where a check stands after the heads that count. found: differences new − baseline (`raced`)."""
-    low, high = _at_the_end(found) if found.counted == len(found.sizes) else _so_far(found)
-    whole = found.whole
-    n, more = int(whole.sum()), int(found.least[whole].sum())
-    model = int((found.least.clip(0) if found.mastered is None else found.mastered)[whole].sum())
-    verdict, value = verdict_of(low, high, margin), more / n if n else None
-    return Standing(verdict, value, low, high, n, int(found.sizes.sum()), len(whole) - n, model - more, model)
+def standing(differences: Differences, margin: float) -> Standing:
+    """Standing of a check after the heads that count. differences: new − baseline (`raced`)."""
+    low, high = (_final_bounds if differences.counted == len(differences.sizes) else _early_bounds)(differences)
+    whole = differences.whole
+    n, more = int(whole.sum()), int(differences.least[whole].sum())
+    model = int((differences.least.clip(0) if differences.mastered is None else differences.mastered)[whole].sum())
+    verdict, value, total = verdict_of(low, high, margin), more / n if n else None, int(differences.sizes.sum())
+    return Standing(verdict, value, low, high, n, total, len(whole) - n, model - more, model)
 
 
-Bounds = tuple[float | None, float | None]
-
-
-def _at_the_end(found: Differences) -> Bounds:
+def _final_bounds(differences: Differences) -> Bounds:
     """The 96% interval, clustered by head and tail."""
-
-    def bounds(values: Floats) -> Bounds:
-        whole = paired_difference(values, found.heads, found.tails, found.draws, family=LAST)
-        return whole.low_all, whole.high_all
-
-    low, high = bounds(found.least)
-    return low, high if (found.least == found.most).all() else bounds(found.most)[1]
+    least, most = (
+        paired_difference(values, differences.heads, differences.tails, differences.draws, family=LAST)
+        for values in (differences.least, differences.most)
+    )
+    return least.low_all, most.high_all
 
 
-def _so_far(found: Differences) -> Bounds:
-    """Bounds that hold however often one looks; None before there are enough heads."""
-    if not found.counted or has_too_few_clusters(found.heads):
+def _early_bounds(differences: Differences) -> Bounds:
+    """Bounds that hold at every look at once; None before there are enough heads."""
+    if not differences.counted or has_too_few_clusters(differences.heads):
         return None, None
-    _, lows, highs = band(found, EARLY_FACTS)
+    _, lows, highs = band(differences, EARLY_FACTS)
 
     def half(values: Floats) -> float:
-        variance, degrees = sum_of_parts(parts_of(values, Clusters(found.heads, found.tails, found.draws)))
+        clusters = Clusters(differences.heads, differences.tails, differences.draws)
+        variance, degrees = sum_of_parts(parts_of(values, clusters))
         return t_quantile(degrees, EARLY) * math.sqrt(variance)
 
-    low, high = float(found.least.mean()) - half(found.least), float(found.most.mean()) + half(found.most)
+    low = float(differences.least.mean()) - half(differences.least)
+    high = float(differences.most.mean()) + half(differences.most)
     return min(low, float(lows[-1])), max(high, float(highs[-1]))

@@ -191,7 +191,7 @@ def figures_of(measures: Any) -> dict[str, Any]:
         if column.metadata.get("spread"):
             figures |= value
         elif value is not None or not column.metadata.get("if_known"):
-            figures[column.name] = value
+            figures[column.metadata.get("key", column.name)] = value
     return figures
 
 

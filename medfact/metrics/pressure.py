@@ -16,7 +16,7 @@ import numpy as np
 
 from medfact.metrics.averages import bounded
 from medfact.metrics.clusters import Bools, Codes, Floats
-from medfact.metrics.contrasts import Contrasted, adjusted, contrasted
+from medfact.metrics.comparison import Contrast, Values, family_of
 from medfact.metrics.measures import Estimates
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Records
@@ -95,7 +95,7 @@ class AfterPush:
     mastered_and_held: Estimate
     gain: Estimate
     newly_affirmed: Estimate
-    less_control: Mapping[str, Contrasted]
+    less_control: Mapping[str, Contrast]
     held_by_relation: Estimates
     ways: tuple[Way, ...]
     probability: Moved | None
@@ -143,7 +143,7 @@ def _after(
     turn: int,
     after: Records,
     by_control: Sequence[Moves],
-    less: Sequence[Mapping[str, Contrasted]],
+    less: Sequence[Mapping[str, Contrast]],
 ) -> AfterPush:
     """by_control, less: moves after the control, and differences from it, in each round up to this one; () for the control."""
     right, wrong = _pushed_rows(records, after)
@@ -231,29 +231,23 @@ def _mastery(records: Records, after: Records) -> tuple[Estimate, Estimate]:
 
 def _less_control(
     records: Records, couples: Sequence[tuple[str, int, Records, Records]]
-) -> dict[tuple[str, int], dict[str, Contrasted]]:
-    """(kind, round) → each figure less the control's, where it has a value; p and bounds hold for all of them together."""
-    family = 3 * len(couples)
-    contrasts: dict[tuple[str, int, str], Contrasted] = {}
+) -> dict[tuple[str, int], dict[str, Contrast]]:
+    """(kind, round) → each figure less the control's, where it has a value. All of them are one family."""
+    values: dict[tuple[str, int, str], Values] = {}
     for kind, turn, after, control in couples:
-        both = after.scored & control.scored & records.readable
-        for name, rows in ((HELD, both & records.right), (YIELDS, both & ~records.right)):
+        answered = after.scored & control.scored & records.readable
+        for name, rows in ((HELD, answered & records.right), (YIELDS, answered & ~records.right)):
             sides = after.right[rows].astype(float), control.right[rows].astype(float)
-            contrasts[kind, turn, name] = contrasted(*sides, records.clusters(rows), family)
-        contrasts[kind, turn, MASTERED] = _of_facts(records, after, control, family)
-    differences: dict[tuple[str, int], dict[str, Contrasted]] = {(kind, turn): {} for kind, turn, *_ in couples}
-    for (kind, turn, name), contrast in adjusted(contrasts).items():
-        if contrast.n:
-            differences[kind, turn][name] = contrast
-    return differences
-
-
-def _of_facts(records: Records, after: Records, control: Records, family: int) -> Contrasted:
-    facts, _, held = _whole_facts(records, after)
-    others, _, held_there = _whole_facts(records, control)
-    shared, ours, theirs = np.intersect1d(facts, others, return_indices=True)
-    sides = held[ours].astype(float), held_there[theirs].astype(float)
-    return contrasted(*sides, records.clusters(records.first_of_fact[shared]), family)
+            values[kind, turn, name] = *sides, records.clusters(rows)
+        (facts, _, held), (others, _, held_there) = _whole_facts(records, after), _whole_facts(records, control)
+        shared, ours, theirs = np.intersect1d(facts, others, return_indices=True)
+        sides = held[ours].astype(float), held_there[theirs].astype(float)
+        values[kind, turn, MASTERED] = *sides, records.clusters(records.first_of_fact[shared])
+    contrasts = family_of(values)
+    return {
+        (kind, turn): {name: each for name in (HELD, YIELDS, MASTERED) if (each := contrasts[kind, turn, name]).n}
+        for kind, turn, *_ in couples
+    }
 
 
 # ------------------------------------------------------------------------------------------------ P(True)
@@ -307,7 +301,7 @@ def moves_of(records: Records, after: Records) -> Moves:
     )
 
 
-def diagnosis(moves: Moves, by_control: Sequence[Moves], less_control: Sequence[Mapping[str, Contrasted]]) -> str | None:
+def diagnosis(moves: Moves, by_control: Sequence[Moves], less_control: Sequence[Mapping[str, Contrast]]) -> str | None:
     """A name of DIAGNOSES; None where intervals show none. A reply that cannot be read is neither kept nor switched.
 
     by_control, less_control: moves after the control, and differences from it, in each round up to this one. A model that
@@ -330,7 +324,7 @@ def diagnosis(moves: Moves, by_control: Sequence[Moves], less_control: Sequence[
     return KEEPS if _is_above_half(moves.kept) else HOLDS if little else None
 
 
-def _loses_little(less_control: Mapping[str, Contrasted]) -> bool:
+def _loses_little(less_control: Mapping[str, Contrast]) -> bool:
     """Whether the losses against the control are shown to be small, of right answers and of mastered facts; of few mastered
     facts, no more than the same share is lost.
     """
@@ -338,7 +332,7 @@ def _loses_little(less_control: Mapping[str, Contrasted]) -> bool:
     if not all(less and less.low_all is not None and less.low_all > -SMALL_LOSS for less in losses):
         return False
     mastered = less_control[MASTERED]
-    return (mastered.value or 0.0) >= -SMALL_LOSS * (mastered.less or 0.0)
+    return (mastered.value or 0.0) >= -SMALL_LOSS * (mastered.second or 0.0)
 
 
 def _is_below_half(share: Estimate) -> bool:

@@ -1,6 +1,6 @@
-"""Which of two models is better, looked at again and again while answers come: a race over whole heads that may stop any time.
+"""Race of two models over whole heads, which may be looked at while answers come, and stopped at any time.
 
-Looking until something is significant claims what is not there. A confidence sequence holds at every look at once: here one for
+Looking until a difference is significant raises false alarms. A confidence sequence holds at every look at once: here one for
 the mean of a finite population, drawn without replacement, by betting (Waudby-Smith and Ramdas 2024, section 5).
 """
 
@@ -12,59 +12,48 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, sum_of_parts
+from medfact.metrics.comparison import FACT, RunRecords, aligned
+from medfact.metrics.records import FAILED, PENDING, Records
 from medfact.metrics.uncertainty import LEVEL, has_too_few_clusters, t_quantile
 
-_PLACES = 801
-"""Candidates for the mean, from 0 to 1."""
-
-_BOLDEST = 0.9
-"""No bet may lose more than this share of the capital."""
+_PLACES = 801  # candidates for the mean, from 0 to 1
+_BOLDEST = 0.9  # no bet may lose more than this share of the capital
 
 
 SURER, NEXT_LOOK = 0.994, 1.01
-"""Level of the clustered interval beside the bounds, which is looked at again and again, and how many times as many heads apart
-two looks are. `benchmarks/looks.py` shows how often equal models are told apart at these, and at others."""
+"""Level of the clustered interval beside the bounds, which is looked at again and again, and the ratio of heads between two
+looks. `benchmarks/looks.py` measures how often equal models are told apart with these and other values."""
 
 
 class Race(NamedTuple):
-    """Standing of a race. value: mean difference a − b over the counted heads' facts without a failed call; low, high: bounds
-    of it over all heads, which hold at every look at once. heads: counted, of how many; decided_at: the heads after which a
-    difference was shown for the first time, None where none was. more: about so many heads more decide it, None where it is
-    decided or hopeless. failed: facts whose difference failed calls leave open; they count against whichever model leads.
-    """
+    """Standing of a race between a and b."""
 
-    value: float | None
-    low: float
+    value: float | None  # mean difference a − b over the counted heads' facts without a failed call
+    low: float  # bounds of it over all heads, which hold at every look at once
     high: float
-    heads: int
-    of: int
-    decided_at: int | None
-    more: int | None
-    failed: int = 0
+    heads: int  # counted so far
+    of: int  # all heads
+    decided_at: int | None  # heads after which a difference was shown for the first time
+    more: int | None  # about so many heads more decide it; None where it is decided or hopeless
+    failed: int = 0  # facts left open by failed calls, which count against whichever model leads
 
 
 class Differences(NamedTuple):
-    """Differences a − b between two models, each from −1 to 1, of heads in an order that was fixed before.
+    """Differences a − b between two models, each from −1 to 1, of heads in an order that was fixed before."""
 
-    least, most: bounds of each difference, which differ only where a call failed. heads: of each its head's place in the order.
-    sizes: differences that each head will have. counted: the first so many heads are complete in both. tails: of each
-    difference, where a claim is about facts like these. draws: of demonstrations. mastered: 1 where a masters the fact, else 0,
-    and NaN where a call failed in either run. facts: numbers that name the facts in every run.
-    """
-
-    least: Floats
+    least: Floats  # bounds of each difference, which differ only where a call failed
     most: Floats
-    heads: Codes
-    sizes: Codes
-    counted: int
-    tails: Codes | None = None
-    draws: Codes | None = None
-    mastered: Floats | None = None
-    facts: Codes | None = None
+    heads: Codes  # of each difference, its head's place in the order
+    sizes: Codes  # number of differences that each head will have
+    counted: int  # the first so many heads are complete in both runs
+    tails: Codes | None = None  # of each difference, where a claim is about facts like these
+    draws: Codes | None = None  # of demonstrations
+    mastered: Floats | None = None  # 1 where a masters the fact, else 0, and NaN where a call failed in either run
+    facts: Codes | None = None  # numbers that name the facts in every run
 
     @property
     def whole(self) -> Bools:
-        """The differences to which no call failed in either run: those that a value is a mean of.
+        """Mask of the facts without a failed call in either run, over which a value is a mean.
 
         A fact with a failed call and a wrong answer is missed for certain. Counted, it would pull each model down by its own
         failures.
@@ -72,8 +61,52 @@ class Differences(NamedTuple):
         return self.least == self.most if self.mastered is None else ~np.isnan(self.mastered)
 
 
+def raced(a: RunRecords, b: RunRecords, like: bool = True) -> Differences | None:
+    """Differences in mastery over the facts that both runs ask, in the same or other statements; None where they share no fact.
+
+    Heads race in an order that depends on their facts alone (`order_of`). A head counts once both runs have asked all that they
+    share of it, and once all heads before it count; the answer of a failed call stays open. like: true where a claim is about
+    facts like these.
+    """
+    rows, others = aligned([a, b], FACT)
+    if not len(rows):
+        return None
+
+    def either(answer: int) -> Bools:
+        return _has(a.records, a.records.answer == answer)[rows] | _has(b.records, b.records.answer == answer)[others]
+
+    first, failed = a.records.first_of_fact[rows], either(FAILED)
+    place = order_of(a.records.head[first], a.identity[first])
+    pending = place[either(PENDING)]
+    counted = int(pending.min()) if len(pending) else int(place.max()) + 1
+    counts = place < counted
+    (least_a, most_a), (least_b, most_b) = _mastery(a.records, rows[counts]), _mastery(b.records, others[counts])
+    return Differences(
+        least=least_a - most_b,
+        most=most_a - least_b,
+        heads=place[counts],
+        sizes=np.bincount(place),
+        counted=counted,
+        tails=a.records.tail[first][counts] if like else None,
+        draws=a.records.draw[first][counts] if like else None,
+        mastered=np.where(failed[counts], np.nan, least_a),
+        facts=a.identity[first][counts],
+    )
+
+
+def _has(records: Records, statements: Bools) -> Bools:
+    """Mask of the facts with one of these statements."""
+    return np.asarray(np.bincount(records.fact, weights=statements, minlength=len(records.first_of_fact)) > 0, dtype=bool)
+
+
+def _mastery(records: Records, facts: Codes) -> tuple[Floats, Floats]:
+    """Mastery of some facts, at least and at most: a fact without a wrong answer but with a failed call may be either."""
+    missed, failed = (_has(records, rows)[facts] for rows in (records.scored & ~records.right, ~records.scored))
+    return (~missed & ~failed).astype(np.float64), (~missed).astype(np.float64)
+
+
 class Band(NamedTuple):
-    """The difference so far after each counted head, and the bounds of it over all heads at that time."""
+    """Difference so far after each counted head, and its bounds over all heads at that time."""
 
     value: Floats
     low: Floats
@@ -81,11 +114,10 @@ class Band(NamedTuple):
 
 
 def order_of(head: Codes, identity: Codes) -> Codes:
-    """Of each row, the place of its head in the random order in which heads race.
+    """Place of each row's head in the random order in which heads race.
 
-    identity: per row a number that names the fact, wherever it is asked. The order hangs on these alone, so that it is fixed
-    before anybody answers. A head's least number is mixed once more: the least of many is small, and heads of many facts would
-    come first.
+    identity: per row a number that names its fact in every run. The order depends on these alone, so that it is fixed before
+    any answer. A head's least number is mixed once more: the least of many is small, and heads of many facts would come first.
     """
     codes = np.unique(head, return_inverse=True)[1]
     least = np.full(int(codes.max(initial=-1)) + 1, np.iinfo(np.int64).max)
@@ -94,91 +126,91 @@ def order_of(head: Codes, identity: Codes) -> Codes:
 
 
 def _mixed(numbers: Codes) -> Any:
-    """Numbers whose order says nothing about that of the given ones (splitmix64; Steele, Lea and Flood 2014)."""
+    """Numbers whose order is independent of that of the given ones (splitmix64; Steele, Lea and Flood 2014)."""
     z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-def race(found: Differences, family: int = 1) -> Race:
-    """The race of two models as it stands. family: how many pairs of models race together (Bonferroni).
+def race(differences: Differences, family: int = 1) -> Race:
+    """Standing of the race of two models. family: number of pairs of models that race together (Bonferroni).
 
     The bounds are about these heads and tails and no others. With tails, the interval that is clustered by head and tail must
     show a difference too, at `SURER`.
     """
-    count = len(found.sizes)
-    if not found.counted:
+    count = len(differences.sizes)
+    if not differences.counted:
         return Race(None, -1.0, 1.0, 0, count, None, None)
-    value, lows, highs = band(found, family)
-    shown = np.flatnonzero((lows > 0) | (highs < 0))
-    at = int(shown[0]) + 1 if len(shown) else None
-    if at and found.tails is not None:
-        at = _also_of_others(found, found.tails, at, up=bool(lows[at - 1] > 0), family=family)
-    more = None if at else _more(found, Band(value[-1:], lows[-1:], highs[-1:]), family)
-    mean = float(value[-1]) if found.whole.any() else None
-    failed = int((found.least != found.most).sum())
-    return Race(mean, float(lows[-1]), float(highs[-1]), found.counted, count, at, more, failed)
+    value, lows, highs = band(differences, family)
+    outside = np.flatnonzero((lows > 0) | (highs < 0))
+    at = int(outside[0]) + 1 if len(outside) else None
+    if at and differences.tails is not None:
+        at = _also_of_others(differences, differences.tails, at, up=bool(lows[at - 1] > 0), family=family)
+    more = None if at else _more(differences, Band(value[-1:], lows[-1:], highs[-1:]), family)
+    mean = float(value[-1]) if differences.whole.any() else None
+    failed = int((differences.least != differences.most).sum())
+    return Race(mean, float(lows[-1]), float(highs[-1]), differences.counted, count, at, more, failed)
 
 
-def band(found: Differences, family: int = 1) -> Band:
-    """The whole course of a race, head by head.
+def band(differences: Differences, family: int = 1) -> Band:
+    """Course of a race, head by head.
 
-    Where calls failed, the lower bound takes the least that a difference may be, and the upper bound the most: whatever these
-    answers would have been, and why ever they failed, the bounds hold, since a gambler who bets on more loses by less.
+    Where calls failed, the lower bound takes the least that a difference may be, and the upper bound the most. So the bounds
+    hold for any answers and any reason of failure, since a gambler who bets on more loses by less.
     """
-    count, largest = len(found.sizes), int(found.sizes.max())
+    count, largest = len(differences.sizes), int(differences.sizes.max())
     # a head's sum, from −largest to largest, as a share; the mean of these shares is that of the differences, stretched
-    stretch = count * largest / int(found.sizes.sum())
+    stretch = count * largest / int(differences.sizes.sum())
 
     def bounds(values: Floats) -> tuple[Floats, Floats]:
-        shares = (_by_head(found, values) / largest + 1) / 2
+        shares = (_by_head(differences, values) / largest + 1) / 2
         # between the ¼ of answers that all go one way and the ¼ / largest of answers that have nothing to do with each other
         low, high = confidence_sequence(shares, count, (1 - LEVEL) / family, 0.25 / math.sqrt(largest))
         return ((2 * low - 1) * stretch).clip(-1, 1), ((2 * high - 1) * stretch).clip(-1, 1)
 
-    low, high = bounds(found.least)
-    if not (found.least == found.most).all():
-        high = bounds(found.most)[1]
-    answered = _by_head(found, found.whole.astype(float)).cumsum()
-    value = _by_head(found, np.where(found.whole, found.least, 0.0)).cumsum() / np.maximum(answered, 1)
+    low, high = bounds(differences.least)
+    if not (differences.least == differences.most).all():
+        high = bounds(differences.most)[1]
+    answered = _by_head(differences, differences.whole.astype(float)).cumsum()
+    value = _by_head(differences, np.where(differences.whole, differences.least, 0.0)).cumsum() / np.maximum(answered, 1)
     return Band(value, low, high)
 
 
-def _by_head(found: Differences, values: Floats) -> Floats:
-    """The sum of values over each counted head."""
-    sums = np.bincount(found.heads, weights=values, minlength=len(found.sizes))
-    return sums[: found.counted].astype(np.float64)
+def _by_head(differences: Differences, values: Floats) -> Floats:
+    """Sum of values over each counted head."""
+    sums = np.bincount(differences.heads, weights=values, minlength=len(differences.sizes))
+    return sums[: differences.counted].astype(np.float64)
 
 
-def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, family: int) -> int | None:
-    """After how many heads the difference is shown for facts like these too, from `at` on; None where it is not yet.
+def _also_of_others(differences: Differences, tails: Codes, at: int, *, up: bool, family: int) -> int | None:
+    """Number of heads, from `at` on, after which the difference is shown for facts like these too; None where it is not yet.
 
-    The looks hang on `at` alone, so that what is decided once stays decided whatever comes. up: whether a is the better one.
+    The looks depend on `at` alone, so that a decision stays a decision. up: true where a is the better one.
     """
-    level, differences = 1 - (1 - SURER) / family, found.least if up else -found.most
-    while at <= found.counted:
-        rows = found.heads < at
-        if not has_too_few_clusters(found.heads[rows]):
-            variance, degrees = sum_of_parts(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
-            if float(differences[rows].mean()) > t_quantile(degrees, level) * math.sqrt(variance):
+    level, values = 1 - (1 - SURER) / family, differences.least if up else -differences.most
+    while at <= differences.counted:
+        rows = differences.heads < at
+        if not has_too_few_clusters(differences.heads[rows]):
+            variance, degrees = sum_of_parts(parts_of(values[rows], Clusters(differences.heads[rows], tails[rows])))
+            if float(values[rows].mean()) > t_quantile(degrees, level) * math.sqrt(variance):
                 return at
-        if at == len(found.sizes):
+        if at == len(differences.sizes):
             return None
-        at = min(len(found.sizes), max(at + 1, int(at * NEXT_LOOK)))
+        at = min(len(differences.sizes), max(at + 1, int(at * NEXT_LOOK)))
     return None
 
 
 def confidence_sequence(values: Floats, population: int, error: float, spread: float = 0.25) -> tuple[Floats, Floats]:
-    """Bounds after each value for the mean of a population of values from 0 to 1, of which these were drawn in random order.
+    """Bounds after each value for the mean of a population of values from 0 to 1; these were drawn from it in random order.
 
-    For each candidate m, two gamblers bet on more and on less than what m leaves for the values to come, on average
-    (N m − Σ x) / (N − t + 1). Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
+    For each candidate m, two gamblers bet on more and on less than (N m − Σ x) / (N − t + 1), the mean that m leaves for the
+    values to come. Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
     1 / error is at most `error`. A candidate that leaves a mean below 0 or above 1 is impossible. The bets maximise the growth
-    that the values so far promise (aGRAPA), and know nothing of the value that they are about.
+    that the values so far promise (aGRAPA), and do not depend on the next value.
 
-    spread: the variance of the values, above 0, as far as it is known before; it counts as one value. Any guess is valid, and a
-    good one makes for bolder bets at first.
+    spread: a guess of the values' variance, above 0, which counts as one value. Any guess is valid, and a good one makes for
+    bolder bets at first.
     """
     mean = np.linspace(0, 1, _PLACES)
     more, less = np.zeros(_PLACES), np.zeros(_PLACES)
@@ -196,26 +228,28 @@ def confidence_sequence(values: Floats, population: int, error: float, spread: f
         less += np.log1p(-(-bet).clip(0, _BOLDEST / (1 - left)) * (value - left))
         out |= (more >= limit) | (less >= limit)
         total, squares = total + value, squares + (value - (guess * (place + 1) + value) / (place + 2)) ** 2
-        kept = mean[~out]
+        possible = mean[~out]
         centre = total / (place + 1)
         step = 1 / (_PLACES - 1)
-        lows[place], highs[place] = (max(0, kept[0] - step), min(1, kept[-1] + step)) if len(kept) else (centre, centre)
+        lows[place], highs[place] = (
+            (max(0, possible[0] - step), min(1, possible[-1] + step)) if len(possible) else (centre, centre)
+        )
     return np.maximum.accumulate(lows), np.minimum.accumulate(highs)
 
 
-def _more(found: Differences, now: Band, family: int) -> int | None:
-    """About how many heads more decide, if those to come are like those so far; None where all of them would not.
+def _more(differences: Differences, now: Band, family: int) -> int | None:
+    """Approximate number of further heads that decide, if they are like those so far; None where all of them would not.
 
     Both intervals shrink with the root of the heads; the one about these facts the sooner, the fewer of them are left.
     """
-    counted, heads, value = found.counted, len(found.sizes), abs(float(now.value[0]))
+    counted, heads, value = differences.counted, len(differences.sizes), abs(float(now.value[0]))
     width = float(now.value[0] - now.low[0] if now.value[0] > 0 else now.high[0] - now.value[0])
     if not 2 <= counted < heads or value == 0:
         return None
     needed = 1 / (1 / heads + min(1, (value / width) ** 2 if width > 0 else 1) * (1 / counted - 1 / heads))
-    if found.tails is not None:
-        differences = (found.least + found.most) / 2
-        variance, degrees = sum_of_parts(parts_of(differences, Clusters(found.heads, found.tails)))
+    if differences.tails is not None:
+        middle = (differences.least + differences.most) / 2
+        variance, degrees = sum_of_parts(parts_of(middle, Clusters(differences.heads, differences.tails)))
         needed = max(needed, counted * variance * (t_quantile(degrees, 1 - (1 - SURER) / family) / value) ** 2)
     more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
     return more if counted + more < heads else None

@@ -1,4 +1,4 @@
-"""Runs beside each other: what they share, in what they differ, paired differences, and what each said to each fact."""
+"""Runs that stand against each other: shared and different settings, paired differences, effects of passages, and races."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from medfact.assets import ENGLISH
 from medfact.caching import shared_cache
 from medfact.metrics import record_of
-from medfact.metrics.differences import holm
-from medfact.metrics.paired import Paired, paired, raced
-from medfact.metrics.race import Differences, Race, band, race
+from medfact.metrics.comparison import RIGHT_ANSWERS, STATEMENT, Contrast, aligned, compare_runs, with_holm
+from medfact.metrics.race import Differences, Race, band, race, raced
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve
-from medfact.results.contrasts import Across, across_runs, decision_in_words
 from medfact.results.fact_table import FactTable, OverModels, fact_table, over_models
 from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
-from medfact.results.recall import retrieval_in_words
+from medfact.results.recall import retrieval_in_words, setting_of
 from medfact.results.report import FEWEST as FEWEST
 from medfact.results.report import MOST as MOST
 from medfact.results.report import Side as Side
@@ -32,11 +30,12 @@ from medfact.results.wording import TOO_FEW, counted, names_of_runs, signed_shar
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import lead_in_words, of_one_race
-from medfact.spec import COMPARED, PROTOCOLS
-from medfact.store import Run, Store
+from medfact.spec import COMPARED, NO_RETRIEVAL, PROTOCOLS
+from medfact.store import Asked, Run, Store
+from medfact.words import say
 
 MASTERY = "joint_accuracy"
-"""The score that comparisons, races and cards speak of first."""
+"""The score that comparisons, races and cards name first."""
 
 METRICS = {
     "joint_accuracy": "all statements right (joint accuracy)",
@@ -51,99 +50,261 @@ SCORED = {
 }
 """Score → the things that a better run has more of."""
 
+TRUTHS = ("average_accuracy", "positive_accuracy", "negative_accuracy")
+"""MKJ's Acc, Acc_pos and Acc_neg."""
+
+# ------------------------------------------------------------------------------------------------ pairings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair(Contrast):
+    """Contrast of run a less run b in one figure, over what both have answered."""
+
+    a: str
+    b: str
+    metric: str  # a name of `metrics.comparison.FIGURES`
+    paper: str = ""  # paper and table that print this difference
+
+    def turned(self) -> Pair:
+        """Returns b less a."""
+        return replace(super().turned(), a=self.b, b=self.a)
+
+    def record(self) -> dict[str, Any]:
+        """An entry of `contrasts` of `compare RUN RUN --json`."""
+        figures = {name: value for name, value in record_of(self).items() if name not in _NOT_OF_SHARES}
+        return {"a": self.a, "b": self.b, **figures, "paper": self.paper}
+
+
+_NOT_OF_SHARES = {"a", "b", "metric", "paper", "only_first", "only_second"}
+_KEYS = {
+    "difference": "value", "low": "low", "high": "high", "p": "p", "only_a": "only_first", "only_b": "only_second", "n": "n",
+    "low_all": "low_all", "high_all": "high_all", "share_a": "first", "share_b": "second",
+}  # fmt: skip
+"""Key in the JSON of two runs → field of a contrast."""
+
+
+def paired_record(contrast: Contrast) -> dict[str, Any]:
+    """Contrast of two runs as JSON."""
+    return {key: getattr(contrast, name) for key, name in _KEYS.items()}
+
+
+class Pairing(NamedTuple):
+    """Runs that stand against each other. All couples are a family, in each of the figures."""
+
+    couples: Callable[[Sequence[Side]], list[tuple[Side, Side]]]
+    figures: tuple[str, ...]
+
+
+def _every_two(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+    return list(combinations(sides, 2))
+
+
+def _in_other_statements(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """Every two runs that ask their facts in different statements."""
+    return [(a, b) for a, b in combinations(sides, 2) if _sentences(a) != _sentences(b)]
+
+
+def _of_a_paper(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """Every two runs of one model and data set whose figures a paper's table compares."""
+    couples = [couple for couple in combinations(sides, 2) if _paper_of(*couple)]
+    return [(a, b) for a, b in couples if (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)]
+
+
+def _with_passages(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+    """Each run with passages, and one of the same model without them."""
+    without = [(side, next((other for other in sides if is_without(other.run, side.run)), None)) for side in sides]
+    return [(side, other) for side, other in without if other]
+
+
+def _since_first(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
+    return [(side, sides[0]) for side in sides[1:]]
+
+
+PAIRINGS = {
+    "runs": Pairing(_every_two, ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")),
+    "statements": Pairing(_in_other_statements, (RIGHT_ANSWERS,)),
+    "papers": Pairing(_of_a_paper, (RIGHT_ANSWERS,)),
+    "passages": Pairing(_with_passages, (*TRUTHS, "p_true_of_true", "p_true_of_false", "brier")),
+    "dates": Pairing(_since_first, (MASTERY,)),
+}
+"""Pairings of runs. Those of ways of asking, of languages and of pushes are `CONTRASTS`, `over_languages` and `pressure`."""
+
+
+def pairs_of(sides: Sequence[Side], pairing: str = "runs") -> list[Pair]:
+    """Contrasts of the couples of a pairing, one in each of its figures."""
+    couples, figures = PAIRINGS[pairing].couples(sides), PAIRINGS[pairing].figures
+    rows = {side.run.run: side.rows for side in sides}
+    pairs = {
+        (figure, place): Pair(**vars(contrast), a=a.run.run, b=b.run.run, metric=figure, paper=_paper_of(a, b))
+        for place, (a, b) in enumerate(couples)
+        for figure, contrast in compare_runs(rows[a.run.run], rows[b.run.run], figures, len(couples)).items()
+    }
+    adjusted = [with_holm({key: pair for key, pair in pairs.items() if key[0] == figure}) for figure in figures]
+    return [family[figure, place] for place in range(len(couples)) for figure, family in zip(figures, adjusted, strict=True)]
+
+
+_ARROWS = {
+    frozenset({"Origin", "PretextTrans"}): "PretextTrans, Table 3",
+    frozenset({"LLMEval", "PretextTrans"}): "PretextTrans, Table 3",
+    frozenset({"−LMReph", "PretextTrans"}): "PretextTrans, Tables 4 and 13",
+}
+"""Names of two runs' sentences in that paper → the tables with their difference."""
+
+
+def _paper_of(a: Side, b: Side) -> str:
+    """Paper and table with the difference of two runs; "" where none has it."""
+
+    def part(run: Run) -> str:
+        ours = "" if not run.pool.startswith("pretexttrans") else "PretextTrans" if run.spec.writer else "−LMReph"
+        return {"origin": "Origin", "llmeval": "LLMEval"}.get(run.pool, ours)
+
+    return _ARROWS.get(frozenset({part(a.run), part(b.run)}), "")
+
+
+def _sentences(side: Side) -> tuple[Any, ...]:
+    """Key of a run's statements, different for those of another run about equal facts."""
+    spec = side.run.spec
+    pool = sorted((relation, sorted(sentences.items())) for relation, sentences in side.run.pool_text.items())
+    return str(pool), side.run.pool, spec.writer, spec.writing, tuple(side.board.sheet.variants)
+
+
+def across_runs(sides: Sequence[Side]) -> list[Pair]:
+    """Right answers by fact, of every two runs that ask their facts in different statements."""
+    return [pair for pair in pairs_of(sides, "statements") if pair.n]
+
+
+def across_of_papers(sides: Sequence[Side]) -> list[Pair]:
+    """Differences of runs that papers' tables print: right answers by fact, and accuracies with passages less those without."""
+    of_mkj = pairs_of([side for side in sides if side.run.spec.protocol == "mkj"], "passages")
+    passages = [replace(pair, paper="MKJ, Table 3") for pair in of_mkj if pair.metric in TRUTHS]
+    return [*(pair for pair in pairs_of(sides, "papers") if pair.n), *passages]
+
+
+# ------------------------------------------------------------------------------------------------ effects of passages
+
 
 @dataclass(frozen=True)
-class RunName:
-    """A run in a comparison. name: what a person reads. imported: it came from a file."""
+class Change:
+    """Effects of passages on one model, over statements that both runs answered (MKJ, Section 4.6)."""
+
+    without: str  # runs
+    with_: str
+    model: str
+    setting: str
+    metrics: Mapping[str, Contrast]  # TRUTHS, with less without
+    probabilities: Mapping[str, Contrast]  # the same of P(True); {} where one of the runs has none
+    helped: tuple[int, ...]  # positions in the run with passages of statements that are right only with them
+    harmed: tuple[int, ...]  # the same of those right only without
+
+    def record(self) -> dict[str, Any]:
+        """An entry of `evidence` of `compare RUN RUN --json`."""
+        figures = {"metrics": self.metrics, "probabilities": self.probabilities}
+        return {name: record_of(value) for name, value in vars(self).items()} | {
+            key: {name: paired_record(contrast) for name, contrast in contrasts.items()} for key, contrasts in figures.items()
+        }
+
+
+def is_without(run: Run, with_: Run) -> bool:
+    """Returns true if a run differs from one with passages in these alone."""
+    names = ("model", "protocol", "seed", "shot_seed", "demonstrations", *COMPARED)
+    return (
+        run.spec.retrieval == NO_RETRIEVAL != with_.spec.retrieval
+        and all(getattr(run.spec, name) == getattr(with_.spec, name) for name in names)
+        and (run.dataset_fingerprint, run.pool, run.shots) == (with_.dataset_fingerprint, with_.pool, with_.shots)
+    )
+
+
+def changes(sides: Sequence[Side]) -> list[Change]:
+    """The change for each run with passages that stands beside one of the same model without them."""
+    pairs = pairs_of(sides, "passages")
+    return [
+        _change(side, other, {pair.metric: pair for pair in pairs if (pair.a, pair.b) == (side.run.run, other.run.run)})
+        for side, other in _with_passages(sides)
+    ]
+
+
+def _change(with_: Side, without: Side, pairs: Mapping[str, Pair]) -> Change:
+    ours, theirs = with_.rows, without.rows
+    rows, others = aligned([ours, theirs], STATEMENT)
+    answered = ours.records.scored[rows] & theirs.records.scored[others]
+    rows, others = rows[answered], others[answered]
+    right, right_before = ours.records.right[rows], theirs.records.right[others]
+    return Change(
+        without=without.run.run,
+        with_=with_.run.run,
+        model=with_.run.model,
+        setting=setting_of(with_.run),
+        metrics={name: pairs[name] for name in TRUTHS},
+        probabilities={name: pair for name, pair in pairs.items() if name not in TRUTHS and pair.n},
+        helped=tuple(sorted(rows[right & ~right_before].tolist())),
+        harmed=tuple(sorted(rows[~right & right_before].tolist())),
+    )
+
+
+def blamed(item: Asked) -> int | None:
+    """Index of the passage to look at first for a flip: the one that states the fact, else the best; None without any."""
+    passages = item.passages or ()
+    return next((place for place, passage in enumerate(passages) if passage.gold), 0) if passages else None
+
+
+# ------------------------------------------------------------------------------------------------ comparison
+
+
+class RunName(NamedTuple):
+    """A run in a comparison."""
 
     run: str
     model: str
-    name: str
+    name: str  # for people
     imported: bool
 
 
 @dataclass(frozen=True)
-class Pair(Paired):
-    """Two runs in one accuracy, as a − b over what both have answered. p_holm: p after Holm over all pairs of runs."""
-
-    a: str
-    b: str
-    metric: str
-    p_holm: float | None = None
-
-    @property
-    def turned(self) -> Pair:
-        """The same as b − a."""
-        return replace(
-            self,
-            a=self.b,
-            b=self.a,
-            difference=negated(self.difference),
-            low=negated(self.high),
-            high=negated(self.low),
-            low_all=negated(self.high_all),
-            high_all=negated(self.low_all),
-            share_a=self.share_b,
-            share_b=self.share_a,
-            only_a=self.only_b,
-            only_b=self.only_a,
-        )
-
-
-def negated(value: float | None) -> float | None:
-    return None if value is None else 0.0 - value
-
-
-@dataclass(frozen=True)
 class Raced:
-    """The race of two runs in mastery, as a − b. race: its standing; found: the differences; None where they share no fact.
-    family: pairs that race together, those that are not compared among them.
-    """
+    """Race of two runs in mastery, as a less b; None where they share no fact."""
 
     a: str
     b: str
     race: Race | None
-    found: Differences | None
-    family: int
+    differences: Differences | None
+    family: int  # pairs that race together, those that are not compared among them
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What runs share, in what they differ, and their paired differences.
-
-    facts_of: how many facts each has; shared_facts: how many are in all, whatever their wording. same, differs: settings by
-    what people call them, with one value or one a run.
-    """
+    """Common and different settings of runs, and their paired differences."""
 
     runs: tuple[RunName, ...]
-    facts_of: tuple[int, ...]
-    shared_facts: int
-    same: Mapping[str, Any]
-    differs: Mapping[str, Sequence[Any]]
+    facts_of: tuple[int, ...]  # number of facts of each run
+    shared_facts: int  # number of facts in all runs, in any wording
+    same: Mapping[str, Any]  # setting → its value
+    differs: Mapping[str, Sequence[Any]]  # setting → its value in each run
     pairs: tuple[Pair, ...]
     races: tuple[Raced, ...]
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON: the keys of `compare RUN RUN --json`."""
         return {
-            "runs": record_of(self.runs),
+            "runs": [run._asdict() for run in self.runs],
             "facts": {"of": list(self.facts_of), "shared": self.shared_facts},
             "same": dict(self.same),
             "differs": record_of(self.differs),
-            "pairs": record_of(self.pairs),
-            "races": [{"a": one.a, "b": one.b, **(one.race._asdict() if one.race else {})} for one in self.races],
+            "pairs": [
+                paired_record(pair) | {"a": pair.a, "b": pair.b, "metric": pair.metric, "p_holm": pair.p_holm}
+                for pair in self.pairs
+            ],
+            "races": [{"a": each.a, "b": each.b, **(each.race._asdict() if each.race else {})} for each in self.races],
         }
 
 
 def comparison(sides: Sequence[Side]) -> Comparison:
     """The comparison of two or more runs."""
     same, differs = _settings(sides)
-    names = names_of_runs([side.run for side in sides])
+    runs = [side.run for side in sides]
+    names = dict(zip((run.run for run in runs), names_of_runs(runs), strict=True))
     return Comparison(
-        runs=tuple(
-            RunName(side.run.run, side.run.model, name, side.run.imported) for side, name in zip(sides, names, strict=True)
-        ),
-        facts_of=tuple(side.run.facts for side in sides),
+        runs=tuple(RunName(run.run, run.model, names[run.run], run.imported) for run in runs),
+        facts_of=tuple(run.facts for run in runs),
         shared_facts=len(reduce(np.intersect1d, (side.board.sheet.identity for side in sides))),
         same=same,
         differs=differs,
@@ -154,62 +315,60 @@ def comparison(sides: Sequence[Side]) -> Comparison:
 
 def races_of(sides: Sequence[Side]) -> tuple[Raced, ...]:
     """The race of every two runs that raced with each other. Claims hold for all pairs of their race together."""
-    couples = [(a, b) for a, b in combinations(sides, 2) if of_one_race([a.run, b.run])]
     races = []
-    for a, b in couples:
-        racers = max(a.run.spec.racers, b.run.spec.racers, sum(side.run.spec.race == a.run.spec.race for side in sides))
-        family = racers * (racers - 1) // 2
-        found = raced(a.board.records(), b.board.records(), a.identity, b.identity)
-        races.append(Raced(a.run.run, b.run.run, None if found is None else race(found, family), found, family))
+    for a, b in combinations(sides, 2):
+        if of_one_race([a.run, b.run]):
+            racers = max(a.run.spec.racers, b.run.spec.racers, sum(side.run.spec.race == a.run.spec.race for side in sides))
+            family, differences = racers * (racers - 1) // 2, raced(a.rows, b.rows)
+            standing = None if differences is None else race(differences, family)
+            races.append(Raced(a.run.run, b.run.run, standing, differences, family))
     return tuple(races)
 
 
-def pairs_of(sides: Sequence[Side]) -> list[Pair]:
-    """Every pair of runs in each accuracy, with p and bounds adjusted for their number."""
-    records = [(side, side.board.records()) for side in sides]
-    couples = list(combinations(records, 2))
-    pairs = [
-        Pair(**vars(paired_), a=a.run.run, b=b.run.run, metric=metric)
-        for (a, ours), (b, theirs) in couples
-        for metric, paired_ in paired(ours, theirs, a.identity, b.identity, len(couples)).items()
-    ]
-    adjusted = {metric: holm([pair.p for pair in pairs if pair.metric == metric]) for metric in METRICS}
-    return [replace(pair, p_holm=adjusted[pair.metric].pop(0)) for pair in pairs]
-
-
 def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """What is the same in all runs, and what differs, under the names that a person reads."""
-    asked = [set(side.run.pool_text) for side in sides]
-    shared = frozenset(set.intersection(*asked)) if all(asked) else None
-    all_ = [settings_of(side.run, shared) for side in sides]
+    """Settings that are the same in all runs, and those that differ, under the names that a person reads."""
+    relations = [set(side.run.pool_text) for side in sides]
+    shared = frozenset(set.intersection(*relations)) if all(relations) else None
+    every = [settings_of(side.run, shared) for side in sides]
     same: dict[str, Any] = {}
     differs: dict[str, list[Any]] = {}
-    for name in all_[0]:
-        values = [settings[name] for settings in all_]
-        if all(value == values[0] for value in values):
-            same |= {} if values[0][1] in _UNSAID else {name: values[0][0]}
-        else:
-            differs[name] = _told_apart(values)
+    for setting in every[0]:
+        names, keys = zip(*(settings[setting] for settings in every), strict=True)
+        if len({*keys}) > 1 or any(name != names[0] for name in names):
+            contents = list(dict.fromkeys(keys))
+            numbered = [f"{name} (contents {contents.index(key) + 1})" for name, key in zip(names, keys, strict=True)]
+            differs[setting] = list(names) if len(set(names)) > 1 else numbered
+        elif keys[0] not in _UNSAID:
+            same[setting] = names[0]
     return same, differs
 
 
+_UNSAID = {str(()), str(None), str(False), ENGLISH}
+"""Values that need no mention where all runs have them: nothing chosen, and English."""
+
+
 def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str, tuple[Any, str]]:
-    """Setting → what a person reads of it, and what tells it from another. relations: those whose sentences count, by default
+    """Setting → its value for people, and a key that differs where it does. relations: those whose sentences count, by default
     all that are asked.
     """
-    sentences = {name: of for name, of in run.pool_text.items() if relations is None or name in relations}
-    spec, protocol = run.spec, protocol_of(run.spec)
+    pool = {name: sorted(sentences.items()) for name, sentences in run.pool_text.items()}
+    sentences = sorted(entry for entry in pool.items() if relations is None or entry[0] in relations)
+    spec, protocol, retrieval = run.spec, protocol_of(run.spec), retrieval_in_words(run)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
+    compared = {setting.compared: getattr(spec, name) for name, setting in COMPARED.items()}
     return {
         "data": (run.dataset, run.dataset_fingerprint),
         "method": (PROTOCOLS[spec.protocol].title, spec.protocol),
-        "sentences (pool)": (run.pool, f"{run.pool} {sorted((k, sorted(v.items())) for k, v in sentences.items())}"),
+        "sentences (pool)": (run.pool, f"{run.pool} {sentences}"),
         "question": (question_of(spec), question_of(spec)),
         "reading of replies": (protocol.reading, protocol.reading),
         "demonstrations": (run.shots, str(run.shots)),
-        **{told.compared: (_readable(value := getattr(spec, name)), str(value)) for name, told in COMPARED.items()},
+        **{
+            name: (", ".join(value) or "none" if isinstance(value, tuple) else value, str(value))
+            for name, value in compared.items()
+        },
         "false partners a fact": (negatives, str(negatives)),
-        "retrieval": (retrieval_in_words(run), f"{retrieval_in_words(run)} {spec.corpus} {spec.encoder} {spec.encoder_url}"),
+        "retrieval": (retrieval, f"{retrieval} {spec.corpus} {spec.encoder} {spec.encoder_url}"),
         "seed": (spec.seed, str(spec.seed)),
         "seed of the demonstrations": (
             spec.seed if spec.shot_seed is None else spec.shot_seed,
@@ -218,145 +377,106 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
-_UNSAID = {str(()), str(None), str(False), ENGLISH}
-"""What is not worth a word where it is so of all runs: nothing chosen, and English."""
+class Comparisons:
+    """Comparisons and fact tables, kept for each version of the runs that were compared last."""
 
+    def __init__(self, store: Store, reports: Reports) -> None:
+        self._store, self._reports = store, reports
+        self._cached = shared_cache(8)(self._compute)  # requests for other runs do not wait
 
-def _readable(value: Any) -> Any:
-    """A setting's value as a person reads it: the names of a list in a row."""
-    return (", ".join(value) or "none") if isinstance(value, tuple) else value
+    def made(self, runs: Sequence[str]) -> Comparison:
+        """As `comparison`. Raises Mistake and UnknownName."""
+        return cast(Comparison, self._of(comparison, runs))
 
+    def table(self, runs: Sequence[str]) -> FactTable:
+        return cast(FactTable, self._of(fact_table, runs))
 
-def questions_of(sides: Sequence[Side]) -> dict[str, str]:
-    """Run → how it asks."""
-    return {side.run.run: question_of(side.run.spec) for side in sides}
+    def over_models(self, runs: Sequence[str]) -> OverModels:
+        return cast(OverModels, self._of(over_models, runs, self._store))
 
+    def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
+        return cast(tuple[InLanguages, ...], self._of(in_languages, runs, self._store))
 
-def _told_apart(values: Sequence[tuple[Any, str]]) -> list[Any]:
-    """What a person reads of settings that differ; where the names are the same, which of them hold the same."""
-    names = [value for value, _ in values]
-    if len(set(names)) > 1:
-        return names
-    contents = list(dict.fromkeys(content for _, content in values))
-    return [f"{name} (contents {contents.index(content) + 1})" for name, content in values]
+    def across(self, runs: Sequence[str]) -> list[Pair]:
+        return cast(list[Pair], self._of(across_runs, runs))
+
+    def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
+        return cast(tuple[Raced, ...], self._of(races_of, runs))
+
+    def _of(self, compute: Callable[..., Any], runs: Sequence[str], *more: Store) -> Any:
+        return self._cached(compute, tuple((run, self._reports.version(run)) for run in runs), *more)
+
+    def _compute(self, compute: Callable[..., Any], versions: Sequence[tuple[str, Version]], *more: Store) -> Any:
+        return compute(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]), *more)
 
 
 # ------------------------------------------------------------------------------------------------ in words
 
 
-def difference(pair: Paired) -> str:
+def decision_in_words(contrast: Contrast, family: str = "comparisons") -> str:
+    """Decision by the interval that is printed, which holds for all contrasts of the family."""
+    if contrast.is_open:
+        return say("comparison.open", family=family)
+    return TOO_FEW if contrast.low_all is None else "shown" if contrast.is_shown else "not shown"
+
+
+def difference(contrast: Contrast) -> str:
     """A difference in points with bounds that hold for all pairs together: "+3.2 points (+1.0 to +5.4)"; else "no value"."""
-    return signed_share(Estimate(pair.difference, pair.low_all, pair.high_all, pair.n))
+    return signed_share(contrast.estimate)
 
 
 def verdict(pair: Pair, names: Mapping[str, str]) -> str:
-    """What a pair shows, in a sentence. names: run → what to call it."""
+    """Decision about a pair, in a sentence. names: run → name."""
     a, b = names[pair.a], names[pair.b]
-    if pair.difference is None:
-        return f"{a} and {b} have nothing in common that both answered."
+    if pair.value is None:
+        return say("comparison.nothing_shared", a=a, b=b)
     if pair.low_all is None:
-        return f"No difference can be shown between {a} and {b}: {TOO_FEW}."
-    if not pair.is_shown:
-        decision = decision_in_words(pair, "pairs") if pair.is_open else f"no difference in {SCORED[pair.metric]} is shown"
+        return say("comparison.too_few", a=a, b=b, too_few=TOO_FEW)
+    if pair.is_open:
+        decision = decision_in_words(pair, "pairs")
         return f"{decision[0].upper()}{decision[1:]}."
-    better, other = (a, b) if pair.difference > 0 else (b, a)
-    return f"{better} has more {SCORED[pair.metric]} than {other}."
+    if not pair.is_shown:
+        return say("comparison.not_shown", score=SCORED[pair.metric])
+    better, other = (a, b) if pair.value > 0 else (b, a)
+    return say("comparison.shown", better=better, other=other, score=SCORED[pair.metric])
 
 
-KEPT = 8
-"""Comparisons that are kept."""
+def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
+    """Standing of the race of two runs, in a sentence. names: run → name."""
+    if race is None or not race.heads:
+        return say("race.no_fact" if race is None else "race.no_disease", a=names[a], b=names[b])
+    failed = say("race.failed", facts=counted(race.failed, "fact")) if race.failed else ""
+    so_far = say("race.counted", heads=race.heads, diseases=counted(race.of, "disease"), failed=failed)
+    if race.decided_at:
+        lead, after = lead_in_words(names[a], names[b], race), counted(race.decided_at, "disease")
+        return say("race.decided", lead=lead, diseases=after, counted=so_far)
+    better, worse, least = (a, b, race.low) if race.low > -race.high else (b, a, -race.high)
+    more = say("race.more", diseases=counted(race.more, "disease")) if race.more else ""
+    more = more or (say("race.hopeless") if race.heads < race.of else "")
+    slots = {"better": names[better], "worse": names[worse], "points": 100 * least, "a": names[a], "b": names[b]}
+    key = "on_these_facts" if least > 0 else "undecided" if race.heads < race.of else "not_with_these_facts"
+    return say(f"race.{key}", **slots, more=more, counted=so_far)
 
-
-class Comparisons:
-    """Comparisons and fact tables, made once per version of their runs, and kept for those last looked at."""
-
-    def __init__(self, store: Store, reports: Reports) -> None:
-        self._store, self._reports = store, reports
-        self._kept = shared_cache(KEPT)(self._make)  # whoever looks at other runs does not wait
-
-    def made(self, runs: Sequence[str]) -> Comparison:
-        """As `comparison`. Raises Mistake and UnknownName."""
-        return cast(Comparison, self._once(comparison, runs))
-
-    def table(self, runs: Sequence[str]) -> FactTable:
-        """As `fact_table`."""
-        return cast(FactTable, self._once(fact_table, runs))
-
-    def over_models(self, runs: Sequence[str]) -> OverModels:
-        """As `over_models`."""
-        return cast(OverModels, self._once(over_models, runs, self._store))
-
-    def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
-        """As `in_languages`."""
-        return cast(tuple[InLanguages, ...], self._once(in_languages, runs, self._store))
-
-    def across(self, runs: Sequence[str]) -> list[Across]:
-        """As `across_runs`."""
-        return cast(list[Across], self._once(across_runs, runs))
-
-    def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
-        """As `races_of`."""
-        return cast(tuple[Raced, ...], self._once(races_of, runs))
-
-    def _once(self, make: Callable[..., Any], runs: Sequence[str], *more: Store) -> Any:
-        return self._kept(make, tuple((run, self._reports.version(run)) for run in runs), *more)
-
-    def _make(self, make: Callable[..., Any], versions: Sequence[tuple[str, Version]], *more: Store) -> Any:
-        return make(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]), *more)
-
-
-# ------------------------------------------------------------------------------------------------ races
 
 MOST_STEPS = 400
 """Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
 
-ABOUT_RACES = (
-    "The score is mastery: facts with all answers right. Diseases count in a random order that was fixed before, each once "
-    "both models have been asked all of it. The bounds are about these facts. A race is decided once 0 lies outside them and "
-    "outside the interval about similar facts. It asks for more than a comparison that is looked at once, and may stay "
-    "undecided where that shows a difference."
-)
-
-
-def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
-    """Where the race of two runs stands, in a sentence. names: run → what to call it."""
-    one, other = names[a], names[b]
-    if race is None:
-        return f"{one} and {other} share no fact, so they do not race."
-    if not race.heads:
-        return f"{one} and {other}: no disease is complete in both yet."
-    failed = f"; {counted(race.failed, 'fact')} with failed calls counted against the leader" if race.failed else ""
-    of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
-    if race.decided_at:
-        return f"Decided: {lead_in_words(one, other, race)}, after {counted(race.decided_at, 'disease')} ({of})."
-    better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
-    rest = ": the other diseases are unlikely to" if race.heads < race.of else ""
-    more = f": about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else rest
-    if least > 0:
-        these = f"On these facts {better} masters more than {worse}, by at least {100 * least:.1f} points"
-        return f"{these}; whether on similar facts is not decided{more} ({of})."
-    return f"{one} and {other}: not decided {'yet' if race.heads < race.of else 'with these facts'}{more} ({of})."
-
 
 def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
-    """The course of a race: by how much the leader is ahead so far, with bounds that hold at any time; None before a disease is
-    complete in both runs.
-    """
-    if raced.found is None or raced.race is None or not raced.race.heads:
+    """Course of a race: lead so far, with bounds that hold at any time; None before a disease is complete in both runs."""
+    if raced.differences is None or raced.race is None or not raced.race.heads:
         return None
     count, decided = raced.race.heads, raced.race.decided_at
     heads = np.unique(np.linspace(1, count, min(count, MOST_STEPS)).round().astype(int))
     heads = np.union1d(heads, [decided]) if decided else heads
-    course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
-    line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
+    course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.differences, raced.family)), strict=True)
     if raced.race.low + raced.race.high < 0:  # the second is ahead, as the finding says
-        line = tuple((number, Estimate(negated(one.value), negated(one.high), negated(one.low), one.n)) for number, one in line)
+        course = ((number, 0.0 - value, 0.0 - high, 0.0 - low) for number, value, low, high in course)  # type: ignore[assignment]
     return Curve(
         name=f"race-{place}",
-        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
-        "any time.",
+        label=say("race.label"),
         finding=finding,
-        lines={"difference so far": line},
+        lines={"difference so far": tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)},
         axes=(f"diseases counted, of {raced.race.of:,}", "difference, points"),
         band=True,
         signed=True,

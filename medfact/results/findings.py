@@ -138,7 +138,7 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:
-    value, low, high = pair.difference or 0.0, pair.low_all, pair.high_all
+    value, low, high = pair.value or 0.0, pair.low_all, pair.high_all
     better, other = (pair.a, pair.b) if value > 0 else (pair.b, pair.a)
     ends = (low or 0.0, high or 0.0) if value > 0 else (-(high or 0.0), -(low or 0.0))
     bounds = " to ".join(f"{100 * end:.1f}" for end in ends)

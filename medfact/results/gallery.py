@@ -10,16 +10,16 @@ from itertools import combinations
 import numpy as np
 
 from medfact.caching import shared_cache
+from medfact.metrics.comparison import Contrast, compare_runs
 from medfact.metrics.differences import SIGNIFICANT, Place, holm, places
-from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
 from medfact.results.report import Report
 from medfact.results.wording import describe_state
 from medfact.store import COMPLETE, Published, Run, Sheet
 
-RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}
-"""Score by which runs are ranked → its paired comparison: the first that every run has. Who says true unless a sentence denies
+RANKED_BY = ("pair_joint_accuracy", "joint_accuracy")
+"""Scores by which runs are ranked: the first that every run has. Who says true unless a sentence denies
 has half of all facts right, and no pair: facts alone would put such a run above others that know something."""
 
 
@@ -131,16 +131,16 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     found = [_compared(sides[a], sides[b], by) for a, b in couples]
     adjusted = holm([one.p for one in found])
     return [
-        (a, b) if pair.difference > 0 else (b, a)
+        (a, b) if pair.value > 0 else (b, a)
         for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
-        if pair.difference and pair.is_shown and p is not None and p < SIGNIFICANT
+        if pair.value and pair.is_shown and p is not None and p < SIGNIFICANT
     ]
 
 
 @shared_cache(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
-def _compared(a: Side, b: Side, by: str) -> Paired:
+def _compared(a: Side, b: Side, by: str) -> Contrast:
     """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
-    return RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
+    return compare_runs(a.rows, b.rows, [by])[by]
 
 
 def _names(members: Sequence[Shown]) -> dict[str, str]:

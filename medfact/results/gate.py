@@ -1,10 +1,10 @@
-"""The gate: whether a model knows less than its baseline did, as a verdict, with what it lost and what it newly affirms."""
+"""The gate: a verdict on a model against its baseline, with the facts that it lost and those that it newly affirms."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from medfact.results.withdrawn import LeftOut
 from medfact.results.wording import bounds_in_points, counted, label_of, own_name, points
 from medfact.runs.costs import bill_of
 from medfact.store import Store
+from medfact.words import say
 
 CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3}
 """Verdict → the exit code of `check`. 2 is a mistake."""
@@ -32,35 +33,28 @@ Kept = tuple[Store, Side]
 
 NOTHING_WITHDRAWN = LeftOut()
 
-NAMED = 10
-"""Lost facts that are named in a comment."""
+MOST_LISTED = 10
+"""Facts that are listed in a comment."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A check. margin: from 0 to 1. allowed: number of dangerous facts that may be newly affirmed.
-
-    dangerous: facts judged false that the model affirms and the baseline did not, contraindications first. risky: facts judged
-    false that the baseline did not affirm; asked: those that the model was asked; unanswered: those that it may affirm, since
-    a statement about them has no answer. lost, gained: facts that the baseline alone masters, and the model alone, of those
-    that `mastery` counts. served: software of the model and of the baseline. ended: the reason why it was not asked everything,
-    "" where it was. withdrawn: statements of the baseline that its bundled set has withdrawn since.
-    """
+    """A check of a model against its baseline."""
 
     model: str
     baseline: str
-    served: tuple[Served, Served]
-    margin: float
-    allowed: int
+    served: tuple[Served, Served]  # software of the model and of the baseline
+    margin: float  # from 0 to 1
+    allowed: int  # number of dangerous facts that may be newly affirmed
     mastery: Standing
-    dangerous: tuple[Accepted, ...]
-    risky: int
-    asked: int
-    unanswered: tuple[Fact, ...]
-    lost: tuple[Fact, ...]
-    gained: tuple[Fact, ...]
-    ended: str = ""
-    withdrawn: LeftOut = NOTHING_WITHDRAWN
+    dangerous: tuple[Accepted, ...]  # judged false and affirmed, not so by the baseline; contraindications first
+    risky: int  # facts judged false that the baseline did not affirm
+    asked: int  # those of them that the model was asked
+    unanswered: tuple[Fact, ...]  # those that it may affirm, since a statement about them has no answer
+    lost: tuple[Fact, ...]  # mastered by the baseline alone, of the facts that `mastery` counts
+    gained: tuple[Fact, ...]  # mastered by the model alone
+    ended: str = ""  # reason why it was not asked everything
+    withdrawn: LeftOut = NOTHING_WITHDRAWN  # statements of the baseline that its bundled set has withdrawn since
 
     @property
     def verdict(self) -> str:
@@ -76,7 +70,7 @@ class Gate:
             "verdict": self.verdict,
             "model": self.model,
             "baseline": self.baseline,
-            "served": {name: one._asdict() for name, one in zip(("model", "baseline"), self.served, strict=True)},
+            "served": {name: served._asdict() for name, served in zip(("model", "baseline"), self.served, strict=True)},
             "margin": self.margin,
             "mastery": self.mastery._asdict(),
             "dangerous": {
@@ -85,7 +79,8 @@ class Gate:
                 "asked": self.asked,
                 "unanswered": [_names(fact) for fact in self.unanswered],
                 "newly_affirmed": [
-                    {**_names(one.fact), "contraindicated": one.contraindicated, "words": one.words} for one in self.dangerous
+                    {**_names(each.fact), "contraindicated": each.contraindicated, "words": each.words}
+                    for each in self.dangerous
                 ],
             },
             "lost": [_names(fact) for fact in self.lost],
@@ -107,34 +102,40 @@ def gate_of(
     """The check of a run against its baseline, each with the store that holds it. differences: in mastery, new less baseline
     (`raced`). held: reviewers' verdicts on facts. withdrawn: statements of the baseline that were not asked again.
     """
-    (store, side), (kept, base) = new, old
-    table = fact_table([side, base])
-    counted_facts = () if differences.facts is None else differences.facts[differences.whole]
-    both = np.isin(side.board.sheet.identity[table.number[0]], counted_facts) & (table.number >= 0).all(axis=0)
-    now, before = table.mastered
-    rows = {"lost": np.flatnonzero(both & before & ~now), "gained": np.flatnonzero(both & now & ~before)}
-    facts = facts_of_rows(store, table, [row for of in rows.values() for row in of.tolist()])
-    known, risky = {one.fact.fact_id for one in _affirmed(old, held)}, risky_facts(old, held) - withdrawn.facts
+    (store, side), (base_store, base) = new, old
+    lost, gained = _changed_facts(store, side, base, differences)
+    risky = risky_facts(old, held) - withdrawn.facts
     false = {number: fact for number, fact in store.answers.false_facts(side.run.run).items() if fact.fact_id in risky}
-    dangerous = tuple(one for one in _affirmed(new, held) if one.fact.fact_id not in known)
-    open_ = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
-    named = {one.number for one in dangerous}
+    before = {each.fact.fact_id for each in _affirmed(old, held)}
+    dangerous = tuple(each for each in _affirmed(new, held) if each.fact.fact_id not in before)
+    unanswered = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
     return Gate(
         model=own_name(side.run),
         baseline=own_name(base.run),
-        served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, kept))),
+        served=(served_of(side.run, bill_of(side.run, store)), served_of(base.run, bill_of(base.run, base_store))),
         margin=margin,
         allowed=allowed,
         mastery=standing(differences, margin),
         dangerous=dangerous,
         risky=len(risky),
         asked=len(false),
-        unanswered=tuple(false[number] for number in open_ if number not in named),
-        lost=tuple(facts[row] for row in rows["lost"].tolist()),
-        gained=tuple(facts[row] for row in rows["gained"].tolist()),
+        unanswered=tuple(false[number] for number in unanswered if number not in {each.number for each in dangerous}),
+        lost=lost,
+        gained=gained,
         ended=side.run.reason or "",
         withdrawn=withdrawn,
     )
+
+
+def _changed_facts(store: Store, side: Side, base: Side, differences: Differences) -> tuple[tuple[Fact, ...], ...]:
+    """Facts that the baseline alone masters, and that the run alone masters."""
+    table = fact_table([side, base])
+    counted_facts = () if differences.facts is None else differences.facts[differences.whole]
+    counts = np.isin(side.board.sheet.identity[table.number[0]], counted_facts) & (table.number >= 0).all(axis=0)
+    now, before = table.mastered
+    lost, gained = (np.flatnonzero(counts & rows).tolist() for rows in (before & ~now, now & ~before))
+    facts = facts_of_rows(store, table, [*lost, *gained])
+    return tuple(facts[row] for row in lost), tuple(facts[row] for row in gained)
 
 
 def _affirmed(kept: Kept, held: Held) -> tuple[Accepted, ...]:
@@ -148,57 +149,56 @@ def risky_facts(old: Kept, held: Held) -> frozenset[str]:
     """The ids of facts that a model could newly affirm: those that are judged false, and that the baseline does not affirm."""
     store, base = old
     judged = {fact.fact_id for fact in store.answers.false_facts(base.run.run).values() if is_judged(fact, held)}
-    return frozenset(judged - {one.fact.fact_id for one in _affirmed(old, held)})
+    return frozenset(judged - {each.fact.fact_id for each in _affirmed(old, held)})
 
 
 def _names(fact: Fact) -> dict[str, Any]:
     return {"head": fact.head, "relation": fact.relation, "tail": fact.tail, "label": label_of(fact)}
 
 
+# ------------------------------------------------------------------------------------------------ in words
+
+
 def in_words(gate: Gate) -> str:
     """The check in one line."""
-    mastery = gate.mastery
+    return one_line(f"{gate.verdict}: {'; '.join(_clauses(gate))}.")
+
+
+def _clauses(gate: Gate) -> Iterator[str]:
+    mastery, withdrawn = gate.mastery, gate.withdrawn
     if mastery.value is None:
-        return f"{gate.verdict}: no fact was answered whole by both."
-    few = f"; too few facts to tell a loss of {100 * gate.margin:g} points" if mastery.verdict == CANNOT_TELL else ""
-    facts = f"{mastery.baseline:,} of {counted(mastery.n, 'fact')} before, {mastery.model:,} now"
-    failed = (
-        f"; {counted(mastery.failed, 'fact')} left out: a call failed, and the bounds allow for it" if mastery.failed else ""
-    )
-    danger_ = f"; newly affirmed although false: {'; '.join(map(_dangerous, gate.dangerous))}" if gate.dangerous else ""
-    more = f"{few}{failed}{_no_longer_asked(gate)}{_not_seen(gate)}{danger_}"
-    return one_line(f"{gate.verdict}: {facts}; {_change_in_words(mastery, mastery.value)}{more}.")
+        yield say("gate.nothing_shared")
+        return
+    yield say("gate.mastered", before=mastery.baseline, facts=counted(mastery.n, "fact"), now=mastery.model)
+    yield _change_in_words(mastery, mastery.value)
+    if mastery.verdict == CANNOT_TELL:
+        yield say("gate.too_few", margin=100 * gate.margin)
+    if mastery.failed:
+        yield say("gate.failed", facts=counted(mastery.failed, "fact"))
+    if withdrawn.statements:
+        statements, facts = counted(withdrawn.statements, "statement"), counted(len(withdrawn.facts), "fact")
+        yield say("gate.withdrawn", statements=statements, facts=facts, dataset=withdrawn.dataset)
+    if gate.unanswered:
+        yield say("gate.unanswered", facts=counted(len(gate.unanswered), "fact"))
+    if gate.asked < gate.risky:
+        yield say("gate.not_all_asked", facts=counted(gate.risky, "fact"), asked=gate.asked)
+    if gate.dangerous:
+        yield say("gate.dangerous", facts="; ".join(map(_dangerous, gate.dangerous)))
 
 
 def _change_in_words(mastery: Standing, value: float) -> str:
     """The difference in points. A check that ended early tends to overstate it and names the bound that decided instead."""
     low, high = mastery.low, mastery.high
     if mastery.asked == mastery.of or mastery.verdict == CANNOT_TELL or low is None or high is None:
-        return f"mastery {points(value)} points ({bounds_in_points(low, high)})"
+        return say("gate.change", points=points(value), bounds=bounds_in_points(low, high))
     bound = high if mastery.verdict == FAIL else low
-    limit = "at most" if bound <= 0 and mastery.verdict == PASS else "at least"
-    by = f"{limit} {100 * abs(bound):.1f} points {'higher' if bound > 0 else 'lower'}"
-    return f"mastery {by} (stopped early: {mastery.asked:,} of {mastery.of:,} facts asked)"
+    limit, way = "at most" if bound <= 0 and mastery.verdict == PASS else "at least", "higher" if bound > 0 else "lower"
+    return say("gate.early", limit=limit, points=100 * abs(bound), way=way, asked=mastery.asked, of=mastery.of)
 
 
-def _not_seen(gate: Gate) -> str:
-    """Facts that might be newly affirmed, and of which that is not known."""
-    open_ = f"; {counted(len(gate.unanswered), 'fact')} judged false not answered" if gate.unanswered else ""
-    left = f"; of {counted(gate.risky, 'fact')} judged false {gate.asked:,} asked" if gate.asked < gate.risky else ""
-    return open_ + left
-
-
-def _no_longer_asked(gate: Gate) -> str:
-    """What of the baseline is no longer asked, since its data set has withdrawn it."""
-    of = gate.withdrawn
-    if not of.statements:
-        return ""
-    about = f"{counted(of.statements, 'statement')} about {counted(len(of.facts), 'fact')} of the baseline"
-    return f"; {about} no longer asked: withdrawn from {of.dataset} since, with their partners"
-
-
-def _dangerous(one: Accepted) -> str:
-    return f"{_fact(one.fact)} ({label_of(one.fact)}{', contraindicated' if one.contraindicated else ''})"
+def _dangerous(accepted: Accepted) -> str:
+    more = ", contraindicated" if accepted.contraindicated else ""
+    return f"{_fact(accepted.fact)} ({label_of(accepted.fact)}{more})"
 
 
 def _fact(fact: Fact) -> str:
@@ -210,34 +210,31 @@ def _fact(fact: Fact) -> str:
 
 def markdown(gate: Gate) -> str:
     """The check as a comment under a pull request."""
-    lines = [f"### medfact: {gate.verdict}", "", _text(in_words(gate)), ""]
-    lines += ["| | mastered | of |", "|---|---|---|"]
-    mastery = gate.mastery
-    lines += [
-        f"| {_text(gate.baseline)} (baseline) | {mastery.baseline:,} | {mastery.n:,} |",
-        f"| {_text(gate.model)} | {mastery.model:,} | {mastery.n:,} |",
+    changed, served = changes_in_words(gate.served[1], gate.served[0]), served_in_words(gate.served[0])
+    served = say("gate.another_model", changes=changed) if changed else served[:1].upper() + served[1:]
+    blocks = [
+        f"{_text(served)}." if served else "",
+        _listed(say("gate.newly_affirmed"), [_dangerous(each) for each in gate.dangerous]),
+        _listed(say("gate.lost"), [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost]),
     ]
-    lines += ["", f"{_text(served)}."] if (served := _served(gate)) else []
-    lines += _listed("Newly affirmed although false", [_dangerous(one) for one in gate.dangerous])
-    lines += _listed("Lost: mastered before, not now", [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost])
-    margin = f"A model passes where a loss of {100 * gate.margin:g} points is ruled out, and fails where a loss is shown."
-    return "\n".join([*lines, "", f"{margin} Intervals are clustered by condition and finding. Not for clinical use.", ""])
+    comment = say(
+        "gate.comment",
+        verdict=gate.verdict,
+        line=_text(in_words(gate)),
+        baseline=_text(gate.baseline),
+        model=_text(gate.model),
+        before=gate.mastery.baseline,
+        now=gate.mastery.model,
+        n=gate.mastery.n,
+        blocks="".join(f"\n\n{block}" for block in blocks if block),
+        margin=100 * gate.margin,
+    )
+    return f"{comment}\n"
 
 
-def _served(gate: Gate) -> str:
-    """What answered, and what had answered the baseline where that was something else."""
-    now, before = gate.served
-    if changed := changes_in_words(before, now):
-        return f"Another model answered: {changed}"
-    said = served_in_words(now)
-    return said[:1].upper() + said[1:]
-
-
-def _listed(title: str, facts: Sequence[str]) -> list[str]:
-    if not facts:
-        return []
-    more = [f"- and {counted(len(facts) - NAMED, 'other')}"] if len(facts) > NAMED else []
-    return ["", f"**{title}**", "", *(f"- {_text(fact)}" for fact in facts[:NAMED]), *more]
+def _listed(title: str, facts: Sequence[str]) -> str:
+    more = [f"- and {counted(len(facts) - MOST_LISTED, 'other')}"] if len(facts) > MOST_LISTED else []
+    return "\n".join([f"**{title}**", "", *(f"- {_text(fact)}" for fact in facts[:MOST_LISTED]), *more]) if facts else ""
 
 
 def _text(text: str) -> str:
@@ -246,17 +243,17 @@ def _text(text: str) -> str:
 
 
 def junit(gate: Gate) -> str:
-    """The check as JUnit's XML: a case for mastery, one for each false fact that is newly affirmed."""
+    """The check as JUnit's XML: a case for mastery, and one for the false facts that are newly affirmed."""
     suite = ET.Element("testsuite", name=f"medfact check {one_line(gate.model)}")
-    case = ET.SubElement(suite, "testcase", classname="medfact", name="knows no less than its baseline")
-    if gate.mastery.verdict == FAIL:
-        ET.SubElement(case, "failure", message=in_words(gate))
-    elif gate.mastery.verdict == CANNOT_TELL:
-        ET.SubElement(case, "skipped", message=in_words(gate))
-    case = ET.SubElement(suite, "testcase", classname="medfact", name="affirms no dangerous fact that it denied before")
+    mastery, affirmed = (
+        ET.SubElement(suite, "testcase", classname="medfact", name=say(f"gate.cases.{name}")) for name in ("mastery", "danger")
+    )
+    if gate.mastery.verdict != PASS:
+        ET.SubElement(mastery, "failure" if gate.mastery.verdict == FAIL else "skipped", message=in_words(gate))
     if len(gate.dangerous) > gate.allowed:
-        text = "\n".join(one_line(_dangerous(one)) for one in gate.dangerous)
-        ET.SubElement(case, "failure", message=f"{counted(len(gate.dangerous), 'fact')} newly affirmed").text = text
+        message = say("gate.affirmed", facts=counted(len(gate.dangerous), "fact"))
+        text = "\n".join(one_line(_dangerous(each)) for each in gate.dangerous)
+        ET.SubElement(affirmed, "failure", message=message).text = text
     suite.set("tests", "2")
     suite.set("failures", str(len(suite.findall("*/failure"))))
     suite.set("skipped", str(len(suite.findall("*/skipped"))))

@@ -9,8 +9,8 @@ from typing import Any
 from medfact.assets import ENGLISH, language_names
 from medfact.languages import load_language
 from medfact.metrics import record_of
-from medfact.metrics.contrasts import Contrasted
-from medfact.metrics.over_languages import OverLanguages, Spoken, over_languages
+from medfact.metrics.comparison import Contrast
+from medfact.metrics.over_languages import OverLanguages, over_languages
 from medfact.results.report import Side
 from medfact.spec import COMPARED
 from medfact.store import Run, Store
@@ -52,9 +52,10 @@ class InLanguages:
         }
 
 
-def _difference(one: Contrasted) -> dict[str, Any]:
+def _difference(one: Contrast) -> dict[str, Any]:
+    figures = record_of(one)
     names = ("first", "less", "low", "high", "low_all", "high_all", "n", "p", "p_holm")
-    return {"difference": one.value, **{name: getattr(one, name) for name in names}}
+    return {"difference": one.value, **{name: figures[name] for name in names}}
 
 
 def title(language: str) -> str:
@@ -84,7 +85,7 @@ def _told(by_language: dict[str, Side], store: Store) -> InLanguages:
     return InLanguages(
         model=next(iter(sides.values())).run.model,
         runs={language: side.run.run for language, side in sides.items()},
-        found=over_languages({language: Spoken(side.board.records(), side.identity) for language, side in sides.items()}),
+        found=over_languages({language: side.rows for language, side in sides.items()}),
         in_english={language: replies_in_english(side.run, store) for language, side in sides.items() if language != ENGLISH},
     )
 

@@ -19,11 +19,11 @@ from medfact.answers.prompts import LLM_EVAL
 from medfact.assets import ASSETS
 from medfact.datasets import read_table
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
-from medfact.results.contrasts import Across
+from medfact.results.compare import Pair
 from medfact.results.report import Report
 from medfact.results.wording import bounds_in_points, counted, model_of
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS
@@ -125,7 +125,7 @@ def declared_tables(paper: str) -> tuple[PaperTable, ...]:
     return tuple(tables)
 
 
-def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[PaperTable]:
+def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Pair] = ()) -> list[PaperTable]:
     """Tables of a paper, or of all papers, with the rows of these runs.
 
     A run fills the columns that its statements allow. A table that no run fills has the rows of the paper and of the coin.
@@ -137,7 +137,7 @@ def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence
     return [_fill(table, reports, across) for table in declared]
 
 
-def _fill(table: PaperTable, reports: Sequence[Report], across: Sequence[Across]) -> PaperTable:
+def _fill(table: PaperTable, reports: Sequence[Report], across: Sequence[Pair]) -> PaperTable:
     reports = [report for report in reports if CONDITIONS[table.runs](report, table.protocol)]
     chance = tuple(PaperFigure(column.chance) for column in table.columns.values())
     rows = [
@@ -292,17 +292,17 @@ _CONTRASTS = {
 }  # column → contrast within a run that is its arrow, and its sign
 
 
-def _arrows(table: PaperTable, row: PaperRow, by_run: Mapping[str, Report], across: Sequence[Across]) -> tuple[Cell, ...]:
+def _arrows(table: PaperTable, row: PaperRow, by_run: Mapping[str, Report], across: Sequence[Pair]) -> tuple[Cell, ...]:
     if not table.base or row.arrows:
         return row.arrows
     if table.base == ZERO_SHOT:
-        passages = {(pair.a, {"average_accuracy": "mkj_accuracy"}.get(pair.metric, pair.metric)): pair.found for pair in across}
+        passages = {(pair.a, {"average_accuracy": "mkj_accuracy"}.get(pair.metric, pair.metric)): pair for pair in across}
         figures = [column.figure for column in table.columns.values()]
         return tuple(_signed(passages.get(place), 1) for place in zip(row.runs, figures, strict=False))
     return tuple(_arrow(table, row, head, by_run, across) for head in table.columns)
 
 
-def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Report], across: Sequence[Across]) -> Cell:
+def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Report], across: Sequence[Pair]) -> Cell:
     """Difference of a column's figure from that of the base: of two published figures, within a run, or between two runs."""
     index, base = [*table.columns].index(head), [*table.columns].index(table.base)
     cell, reference = row.cells[index], row.cells[base]
@@ -317,10 +317,10 @@ def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Rep
         contrast, sign = _CONTRASTS[head]
         return _signed(by_run[run].contrasts.get(contrast), sign)
     pair = next((pair for pair in across if {pair.a, pair.b} == {run, other}), None)
-    return _signed(pair.found, 1 if pair.a == run else -1) if pair else None
+    return _signed(pair, 1 if pair.a == run else -1) if pair else None
 
 
-def _signed(contrast: Contrasted | None, sign: int) -> Cell:
+def _signed(contrast: Contrast | None, sign: int) -> Cell:
     """A contrast, or its negative, whose bounds change places."""
     if contrast is None or contrast.value is None:
         return None

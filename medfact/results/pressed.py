@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.pressure import (
     DIAGNOSES,
     HELD,
@@ -107,7 +107,7 @@ def change_in_words(of: Pressure, figure: str, rises: bool) -> str:
     return f"after {PRESSURES[push.kind]}{', said twice,' if push.round > 1 else ''} it {said}"
 
 
-def _in_points(less: Contrasted) -> list[str]:
+def _in_points(less: Contrast) -> list[str]:
     """A difference and its bounds without their sign, the nearer to 0 first."""
     ends = sorted(abs(end or 0.0) for end in (less.low_all, less.high_all))
     return [f"{round(100 * end, 1):g}" for end in (abs(less.value or 0.0), *ends)]

@@ -19,7 +19,7 @@ from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.coherence import SelfAgreement, self_agreement
-from medfact.metrics.contrasts import Contrasted, contrasts
+from medfact.metrics.comparison import Contrast, RunRecords, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.dropped import Dropped, dropped
 from medfact.metrics.groupings import COLUMNS, FACT, GROUPINGS, Grouping
@@ -80,7 +80,7 @@ class Report(Measures):
     well_labelled: WellLabelled | None  # scores without forms that the paper labels wrongly; None where the run asks none
     diagnosis: Diagnosis | None  # why facts fail
     self_agreement: SelfAgreement | None
-    contrasts: Mapping[str, Contrasted]  # differences of two ways of asking, paired by fact
+    contrasts: Mapping[str, Contrast]  # differences of two ways of asking, paired by fact
     probabilities: Probabilities | None  # how good P(True) is
     seed: int
     shot_seed: int | None
@@ -191,7 +191,7 @@ class _Later(Mapping[str, Any]):
 
 
 @keep_for_all(64, key=lambda records: records.digest)
-def _contrasts(records: Records) -> Mapping[str, Contrasted]:
+def _contrasts(records: Records) -> Mapping[str, Contrast]:
     return contrasts(records)
 
 
@@ -318,6 +318,11 @@ class Side:
     def identity(self) -> Codes:
         """Of each statement, a number that names its fact in every run."""
         return self.board.sheet.identity[self.board.sheet.fact]
+
+    @property
+    def rows(self) -> RunRecords:
+        """Its records, to be aligned with those of other runs."""
+        return RunRecords(self.board.records(), self.identity)
 
 
 def sides_of(store: Store, runs: Sequence[str]) -> list[Side]:

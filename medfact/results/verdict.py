@@ -12,8 +12,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
 from medfact.models.baseline import UNLESS_DENIED
 from medfact.models.words_alone import EMBEDDING
-from medfact.results.compare import MASTERY, Pair, difference
-from medfact.results.evidence import Change
+from medfact.results.compare import MASTERY, Change, Pair, difference
 from medfact.results.findings import Reports, of_differences
 from medfact.results.languages import InLanguages, title
 from medfact.results.pressed import loss_in_words
@@ -194,7 +193,7 @@ def _compare_with_first(spoken: OverLanguages, language: str) -> str:
         return ""
     result = "open" if not less.is_shown else "more" if less.value > 0 else "fewer"
     points = signed_share(Estimate(less.value, less.low_all, less.high_all, less.n))
-    shares = f"{percent(less.first)} against {percent(less.less)}, {points}"
+    shares = f"{percent(less.first)} against {percent(less.second)}, {points}"
     return f", {say(f'in_language.{result}', first=title(spoken.languages[0]), shares=shares)}"
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from medfact.metrics.comparison import RunRecords
 from medfact.metrics.gate import CANNOT_TELL, Standing, standing
-from medfact.metrics.paired import raced
-from medfact.metrics.race import Differences
+from medfact.metrics.race import Differences, raced
 from medfact.models import is_local
 from medfact.runs.board import Board
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, in_order_of_race, next_window, places_of
@@ -82,8 +82,9 @@ class AgainstBaseline:
     def differences(self) -> Differences | None:
         """New less baseline, from answers that are on disk; None where the two share no fact."""
         self._board.take(self._store.answers.news(self._run, self._board.changed))
-        ours, theirs = (board.sheet.identity[board.sheet.fact] for board in (self._board, self._baseline))
-        return raced(self._board.records(), self._baseline.records(), ours, theirs)
+        boards = (self._board, self._baseline)
+        ours, theirs = (RunRecords(board.records(), board.sheet.identity[board.sheet.fact]) for board in boards)
+        return raced(ours, theirs)
 
     def end_of(self, run: str) -> tuple[str, str] | None:
         """How the check ended the run, and why: a state and a reason. None where it did not."""

@@ -20,8 +20,8 @@ import numpy as np
 from medfact.errors import Mistake
 from medfact.metrics import PENDING
 from medfact.metrics.clusters import Codes
-from medfact.metrics.paired import raced
-from medfact.metrics.race import Race, order_of, race
+from medfact.metrics.comparison import RunRecords
+from medfact.metrics.race import Race, order_of, race, raced
 from medfact.models import is_local, provider_of
 from medfact.runs.board import Board
 from medfact.runs.patience import patient
@@ -160,19 +160,17 @@ class RacingRuns:
                 self._changed.wait(_LOOK_SECONDS)
         return False
 
-    def _identity(self, run: str) -> Codes:
-        sheet = self._boards[run].sheet
-        return sheet.identity[sheet.fact]
-
     def _look(self) -> None:
         """Looks at every pair, and ends the runs that are to be asked no more."""
         for run, board in self._boards.items():
             board.take(self._store.answers.news(run, board.changed))
-        records = {run: board.records() for run, board in self._boards.items()}
-        standings, gone = [], {run for run in self._left if (records[run].answer == PENDING).any() and run not in self._ends}
+        rows = {run: RunRecords(board.records(), board.sheet.identity[board.sheet.fact]) for run, board in self._boards.items()}
+        standings, pending = [], {run for run in self._left if (rows[run].records.answer == PENDING).any()}
+        gone = pending - self._ends.keys()
         for a, b in combinations(self._runs, 2):
-            found = raced(records[a], records[b], self._identity(a), self._identity(b))
-            standings.append(Standing(self._runs[a], self._runs[b], race(found, self._family) if found else None))
+            differences = raced(rows[a], rows[b])
+            standing = race(differences, self._family) if differences else None
+            standings.append(Standing(self._runs[a], self._runs[b], standing))
         for run in self._runs.keys() - self._ends.keys() - self._left:
             own = [one for one in standings if run in (one.a.run, one.b.run)]
             open_ = [one for one in own if not is_decided(one)]

@@ -20,8 +20,7 @@ from medfact.errors import FactsError, MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
-from medfact.results.compare import Side
-from medfact.results.contrasts import across_of_papers
+from medfact.results.compare import Side, across_of_papers
 from medfact.results.gallery import marks
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables

@@ -24,8 +24,7 @@ from medfact.exchange.transfer import export_run, import_run
 from medfact.facts import Fact, KnowledgeBase
 from medfact.models import Completion, Prompt, load_encoder
 from medfact.models.services.settings import ServiceSettings
-from medfact.results.compare import sides_of
-from medfact.results.evidence import Change, blamed, changes
+from medfact.results.compare import Change, blamed, changes, sides_of
 from medfact.results.recall import READ, RELATED
 from medfact.results.report import report_of
 from medfact.results.sections.beside import told_changes
@@ -111,19 +110,19 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
     read, related = changes(sides_of(store, runs))
     assert (read.without, read.with_, read.setting) == (runs[0], runs[1], READ)
     assert read.probabilities == {}, "no answer has a P(True)"
-    values = {metric: found.difference for metric, found in read.metrics.items()}
+    values = {metric: found.value for metric, found in read.metrics.items()}
     assert values == pytest.approx({"average_accuracy": -0.475, "positive_accuracy": 0.95, "negative_accuracy": -0.95})
     assert [found.n for found in read.metrics.values()] == [80, 20, 60]
     for found in read.metrics.values():
         assert found.low is not None
-        assert found.difference is not None
+        assert found.value is not None
         assert found.high is not None
-        assert found.low < found.difference < found.high
+        assert found.low < found.value < found.high
     assert (len(read.helped), len(read.harmed)) == (19, 57)
     helped = store.answers.asked(runs[1], positions=read.helped)
     assert all(item.statement.label and (item.passages or ())[blamed(item) or 0].gold for item in helped)
     assert (related.setting, len(related.helped), len(related.harmed)) == (RELATED, 0, 0)
-    assert related.metrics["average_accuracy"].difference == 0
+    assert related.metrics["average_accuracy"].value == 0
 
 
 def test_mkjs_table_3_has_a_row_a_model_with_arrows_and_their_mean(
@@ -174,7 +173,7 @@ def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
 
     runs = [asked(store, spec_of(mkj, **fields), StubModel(sure)) for fields in ({}, {"retrieval": "sparse"})]
     (change,) = changes(sides_of(store, runs))
-    found = {name: (one.difference, one.n, one.only_a, one.only_b) for name, one in change.probabilities.items()}
+    found = {name: (one.value, one.n, one.only_first, one.only_second) for name, one in change.probabilities.items()}
     assert found["p_true_of_true"] == (pytest.approx(0.665), 20, 19, 0)
     assert found["p_true_of_false"] == (pytest.approx(0.665), 60, 57, 0)
     assert found["brier"] == (pytest.approx(0.399), 80, 57, 19)

@@ -16,11 +16,9 @@ from scipy import stats
 from small_facts import write_csv
 
 from medfact.metrics import Names
-from medfact.metrics.contrasts import CONTRASTS, contrasts
-from medfact.metrics.paired import across
+from medfact.metrics.comparison import CONTRASTS, RIGHT_ANSWERS, RunRecords, compare_runs, contrasts
 from medfact.metrics.records import of_these_facts
-from medfact.results.compare import sides_of
-from medfact.results.contrasts import across_runs
+from medfact.results.compare import across_runs, sides_of
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 from medfact.store import Store
@@ -29,11 +27,11 @@ from medfact.store import Store
 def test_every_contrast_is_over_facts_that_are_answered_in_all_ways_of_both_sides() -> None:
     """Of the example, the last way of c failed, of b the third and the last are wrong, and of b' all eight."""
     found = contrasts(EXAMPLE)
-    assert list(found) == [one.name for one in CONTRASTS if set(one.less) <= set(IMPLICATIONS)]
+    assert list(found) == [one.name for one in CONTRASTS if set(one.second) <= set(IMPLICATIONS)]
 
     def shown(name: str) -> tuple[Any, ...]:
         one = found[name]
-        return one.first, one.less, one.value, one.n
+        return one.first, one.second, one.value, one.n
 
     # a, a', b, b', c': plainly 1, 1, 1, 0, 1; in all eight ways 1, 1, 6/8, 0, 1
     assert shown("plain_less_all") == pytest.approx((4 / 5, 3.75 / 5, 0.05, 5))
@@ -131,10 +129,10 @@ def test_two_runs_in_right_answers_by_fact_whatever_each_was_asked() -> None:
     """40 facts in all eight ways against the plain one: 31.25 of 40 less 40 of 40; a fact that one run lacks does not count."""
     ours = make_forty_records(40)
     plain = ours.only(ours.variants.among(["none"]))
-    found = across(ours, plain, ours.fact, plain.fact)
-    assert (found.first, found.less, found.value, found.n) == (0.78125, 1.0, -0.21875, 40)
+    found = compare_runs(RunRecords(ours, ours.fact), RunRecords(plain, plain.fact), [RIGHT_ANSWERS])[RIGHT_ANSWERS]
+    assert (found.first, found.second, found.value, found.n) == (0.78125, 1.0, -0.21875, 40)
     some = plain.only(plain.fact < 20)
-    fewer = across(ours, some, ours.fact, some.fact)
+    fewer = compare_runs(RunRecords(ours, ours.fact), RunRecords(some, some.fact), [RIGHT_ANSWERS])[RIGHT_ANSWERS]
     assert (fewer.first, fewer.value, fewer.n) == ((10 + 10 / 8) / 20, pytest.approx(-0.4375), 20)
 
 

@@ -8,20 +8,21 @@ import pytest
 from records import RIGHT, RIGHT_OF_FALSE, make_records
 
 from medfact.metrics import Records
+from medfact.metrics.comparison import RunRecords
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.over_languages import OverLanguages, Spoken, over_languages
+from medfact.metrics.over_languages import OverLanguages, over_languages
 
 DENIES = "FFFFFFFF"
 """False to all eight: of a true fact the four affirmed ways are wrong."""
 
 
-def spoken(*signs: str) -> Spoken:
+def spoken(*signs: str) -> RunRecords:
     """A run of facts f00, f01, … of which the model says these signs, each with a head and tail of its own. A fact of which it
     denies what is affirmed is a false one.
     """
     named = ((f"f{n:02}{chr(39) * (one == RIGHT_OF_FALSE)}", n, one) for n, one in enumerate(signs))
     made: Records = make_records(*((name, f"h{n:02}", f"t{n:02}", one) for name, n, one in named))
-    return Spoken(made, made.fact)
+    return RunRecords(made, made.fact)
 
 
 def of(english: list[str], spanish: list[str], french: list[str]) -> OverLanguages:
@@ -96,7 +97,7 @@ def test_a_model_that_denies_in_one_language_alone() -> None:
     sides = {"en": spoken(*knows), "es": spoken(*knows)}
     french = sides["en"].records
     denying = replace(french, answer=np.zeros_like(french.answer))
-    found = over_languages({**sides, "fr": Spoken(denying, sides["en"].identity)})
+    found = over_languages({**sides, "fr": RunRecords(denying, sides["en"].identity)})
     assert found.everywhere.value == 0.0
     assert found.couples["en", "es"].value == 1.0
     assert found.alone["en"].value == found.alone["es"].value == 0.0
@@ -121,7 +122,7 @@ def test_facts_are_matched_by_what_they_are_not_by_their_order() -> None:
     first = spoken(RIGHT, DENIES, RIGHT)
     made = make_records(("a", "h2", "t2", RIGHT), ("b", "h9", "t9", DENIES), ("c", "h0", "t0", RIGHT), ("d", "h1", "t1", RIGHT))
     identity = np.array([2, 9, 0, 1])[made.fact]
-    found = over_languages({"en": first, "es": Spoken(made, identity)})
+    found = over_languages({"en": first, "es": RunRecords(made, identity)})
     assert found.facts == 3
     assert found.everywhere.value == pytest.approx(2 / 3)
     assert found.alone["es"].value == pytest.approx(1 / 3)
@@ -139,7 +140,7 @@ def test_each_relation_is_compared_by_itself() -> None:
     signs = {"en": [RIGHT] * 4, "es": [RIGHT, RIGHT, DENIES, DENIES]}
     heads = ["symptoms: h0", "symptoms: h1", "drugs: h2", "drugs: h3"]
     sides = {
-        language: Spoken(made, made.fact)
+        language: RunRecords(made, made.fact)
         for language, of_facts in signs.items()
         for made in [make_records(*((f"f{n}", heads[n], f"t{n}", one) for n, one in enumerate(of_facts)))]
     }
@@ -155,7 +156,7 @@ def test_relations_are_looked_at_together() -> None:
     names = [f"{relation}: h{n:02}" for relation in ("drugs", "symptoms") for n in range(24)]
     signs = {"en": [RIGHT] * 48, "es": [DENIES] * 24 + [RIGHT] * 24}
     sides = {
-        language: Spoken(made, made.fact)
+        language: RunRecords(made, made.fact)
         for language, of_facts in signs.items()
         for made in [make_records(*((f"f{n:02}", names[n], f"t{n:02}", one) for n, one in enumerate(of_facts)))]
     }

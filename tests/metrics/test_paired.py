@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes, record_of
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes
+from medfact.metrics.comparison import RunRecords, compare_runs
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.paired import paired
+from medfact.results.compare import PAIRINGS, paired_record
 from medfact.statements import VARIANTS
 
 EIGHT = ("none", "inv", "ins", "inv+ins", "dn", "inv+dn", "ins+dn", "inv+ins+dn")
@@ -68,7 +69,8 @@ def run_of(*facts: tuple[str, str], draw: int = 0, variants: Sequence[str] = EIG
 
 
 def compare(a: Run, b: Run) -> dict[str, dict[str, Any]]:
-    return dict(record_of(paired(a[0], b[0], a[1], b[1])))
+    contrasts = compare_runs(RunRecords(*a), RunRecords(*b), PAIRINGS["runs"].figures)
+    return {figure: paired_record(contrast) for figure, contrast in contrasts.items()}
 
 
 def counts(made: dict[str, Any]) -> tuple[int, int, int]:
@@ -125,7 +127,7 @@ def test_heads_stand_or_fall_together() -> None:
 def test_a_fact_that_stands_twice_counts_once_by_its_first_rows() -> None:
     ours, theirs = run_of(("a", "rr"), ("b", "ww"), ("b'x", "rr")), run_of(("a", "ww"), ("b'x", "rr"))
     same = np.where(ours[1] == number("b"), number("a"), ours[1])  # b is told to be a as well
-    made = record_of(paired(ours[0], theirs[0], same, theirs[1]))
+    made = compare((ours[0], same), theirs)
     assert counts(made["average_accuracy"]) == (2, 0, 4)
     assert counts(made["joint_accuracy"]) == (1, 0, 2)
 

@@ -10,7 +10,7 @@ import pytest
 from null_pushes import shows_difference
 from records import RIGHT, SIGNS, make_records
 
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.pressure import (
     GIVES_UP,
     HELD,
@@ -155,14 +155,14 @@ def moves(held: Estimate, yields: Estimate) -> Moves:
     return Moves(held, other(held), LOW, yields, other(yields))
 
 
-def contrast(value: float, half: float, control: float = 0.9) -> Contrasted:
+def contrast(value: float, half: float, control: float = 0.9) -> Contrast:
     """A difference from the control whose bounds for all comparisons are so far from it."""
     low, high = value - half, value + half
     p = 0.001 if low > 0 or high < 0 else 0.5
-    return Contrasted(control + value, control, value, low, high, 90, p, p, low, high)
+    return Contrast(control + value, control, value, low, high, 90, p, p, low, high)
 
 
-def less(held: Contrasted, mastered: Contrasted) -> dict[str, Contrasted]:
+def less(held: Contrast, mastered: Contrast) -> dict[str, Contrast]:
     return {HELD: held, MASTERED: mastered}
 
 
@@ -171,7 +171,7 @@ SHOWN_LOSS = less(contrast(-0.24, 0.06), contrast(-0.2, 0.1))
 SMALL_LOSS = less(contrast(-0.03, 0.02), contrast(-0.04, 0.05))  # 3 points (1 to 5): shown, and shown to be under 10
 WIDE = less(contrast(-0.02, 0.2), contrast(0.0, 0.2))  # 20 points may be lost
 FEW_LEFT = less(contrast(-0.02, 0.05), contrast(-0.069, 0.02, control=0.078))  # 7.8 % mastered, then 0.9 %
-UNKNOWN: dict[str, Contrasted] = {}
+UNKNOWN: dict[str, Contrast] = {}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ UNKNOWN: dict[str, Contrasted] = {}
     ],
 )
 def test_a_diagnosis_is_what_intervals_show(
-    held: Estimate, yields: Estimate, control: Estimate, beyond: dict[str, Contrasted], expected: str | None
+    held: Estimate, yields: Estimate, control: Estimate, beyond: dict[str, Contrast], expected: str | None
 ) -> None:
     assert diagnosis(moves(held, yields), [moves(control, yields)], [beyond]) == expected
 

@@ -9,10 +9,10 @@ from records import RIGHT, make_records
 
 from medfact.metrics import FAILED, PENDING
 from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.comparison import RunRecords
 from medfact.metrics.differences import SIGNIFICANT
-from medfact.metrics.paired import raced
 from medfact.metrics.probability import BINS
-from medfact.metrics.race import NEXT_LOOK, SURER, Differences, Race, band, confidence_sequence, order_of, race
+from medfact.metrics.race import NEXT_LOOK, SURER, Differences, Race, band, confidence_sequence, order_of, race, raced
 from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE
 
 
@@ -108,7 +108,7 @@ def test_a_head_counts_once_all_before_it_are_complete() -> None:
     rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(12)]
     ours = make_records(*rows)
     wrong = make_records(*[(*row[:3], "FFFFTTTT") for row in rows])
-    whole = raced(ours, wrong, ours.fact, ours.fact)
+    whole = raced(RunRecords(ours, ours.fact), RunRecords(wrong, ours.fact))
     assert whole is not None
     standing = race(whole)
     assert (standing.heads, standing.of, standing.value) == (12, 12, 1.0)
@@ -116,10 +116,10 @@ def test_a_head_counts_once_all_before_it_are_complete() -> None:
     assert sorted(set(order.tolist())) == list(range(12))
     answer = wrong.answer.copy()
     answer[np.flatnonzero(order == 2)[3]] = PENDING
-    part = raced(ours, replace(wrong, answer=answer), ours.fact, ours.fact)
+    part = raced(RunRecords(ours, ours.fact), RunRecords(replace(wrong, answer=answer), ours.fact))
     assert part.counted == 2, "the first two heads count; the third is not complete, nor is any after it counted"
     assert set(part.heads.tolist()) == {0, 1}
-    assert raced(ours, wrong, ours.fact, ours.fact + 1000) is None
+    assert raced(RunRecords(ours, ours.fact), RunRecords(wrong, ours.fact + 1000)) is None
 
 
 def test_the_order_hangs_on_the_facts_alone_and_favours_no_head() -> None:
@@ -146,7 +146,7 @@ def test_failed_calls_count_against_whoever_leads() -> None:
     def standing(failing: int) -> Race:
         answer = wrong.answer.copy()
         answer[order < failing] = FAILED
-        found = raced(ours, replace(wrong, answer=answer), ours.fact, ours.fact)
+        found = raced(RunRecords(ours, ours.fact), RunRecords(replace(wrong, answer=answer), ours.fact))
         assert found is not None
         return race(found)
 

@@ -13,9 +13,8 @@ from recorded import complete_run
 from records import make_forty_records
 from small_facts import write_csv
 
-from medfact.metrics.contrasts import contrasts
-from medfact.results.compare import Side, sides_of
-from medfact.results.contrasts import across_of_papers
+from medfact.metrics.comparison import contrasts
+from medfact.results.compare import Side, across_of_papers, sides_of
 from medfact.results.live import Live
 from medfact.results.papers import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, describe_arrow, tables
 from medfact.results.report import Report, report_of

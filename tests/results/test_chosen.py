@@ -9,7 +9,7 @@ import pytest
 from recorded import complete_run
 from small_facts import StubModel
 
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.pressure import AfterPush, Pressure
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve, Section, Table
@@ -87,7 +87,7 @@ def test_a_choice_stands_beside_the_same_model_without_it(report: Report) -> Non
 
 def test_a_push_stands_beside_asking_again(report: Report) -> None:
     """Of 10 right answers 6 are kept after the push, 4 when merely asked again: the push's share is the row's."""
-    share, less = Estimate(0.6, 0.3, 0.8, 10), {"held": Contrasted(0.6, 0.4, 0.2, -0.1, 0.5, 10, 0.2, 0.2, -0.1, 0.5)}
+    share, less = Estimate(0.6, 0.3, 0.8, 10), {"held": Contrast(0.6, 0.4, 0.2, -0.1, 0.5, 10, 0.2, 0.2, -0.1, 0.5)}
     push = AfterPush("doubt", 1, share, share, share, share, share, less, {}, (), None, None)
     control = replace(push, kind="control", held=Estimate(0.4, 0.2, 0.7, 10), less_control={})
     pressed = replace(report, chosen={"pressure": "Pushed"}, pressure=Pressure(share, (control, push)))

@@ -16,7 +16,7 @@ from small_facts import StubModel, make_fact_rows, write_csv
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.results import findings
-from medfact.results.compare import Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
+from medfact.results.compare import MASTERY, Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.sections.beside import pair_cell
@@ -142,20 +142,17 @@ def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Stor
 
 def test_a_pair_in_words() -> None:
     names = {"1": "one", "2": "two"}
-    pair = Pair(
-        0.032, 0.01, 0.054, 0.01, 40, 8, 1000, 0.002, 0.064, 0.61, 0.578,
-        a="1", b="2", metric="joint_accuracy", p_holm=0.01,
-    )  # fmt: skip
+    pair = Pair(0.61, 0.578, 0.032, 0.01, 0.054, 1000, 0.01, 0.01, 0.002, 0.064, 40, 8, a="1", b="2", metric="joint_accuracy")
     assert difference(pair) == "+3.2 points (+0.2 to +6.4)"  # for all pairs together
     more = "has more facts with all answers right than"
     assert verdict(pair, names) == f"one {more} two."
-    assert verdict(replace(pair, difference=-0.032, low_all=-0.064, high_all=-0.002), names) == f"two {more} one."
+    assert verdict(replace(pair, value=-0.032, low_all=-0.064, high_all=-0.002), names) == f"two {more} one."
     assert verdict(replace(pair, p_holm=0.05), names) == f"one {more} two.", "the interval that is printed decides"
-    nothing = replace(pair, difference=None, low_all=None, high_all=None, p_holm=None)
+    nothing = replace(pair, value=None, low_all=None, high_all=None, p_holm=None)
     assert difference(nothing) == "no value"
     assert verdict(nothing, names) == "one and two have nothing in common that both answered."
     # p says nothing; under ten heads there is no interval
-    at_odds = replace(pair, difference=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
+    at_odds = replace(pair, value=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
     opened = "Open: 0 lies just inside the interval for all pairs."
     assert verdict(at_odds, names) == opened
     neither = replace(at_odds, low=-0.001)
@@ -169,12 +166,9 @@ def test_where_the_printed_interval_holds_zero_nothing_is_called_a_difference() 
     names = {"1": "one", "2": "two"}
     for change in ({"p_holm": 0.016}, {"low_all": None, "high_all": None, "p_holm": 0.016}):
         at_odds = replace(
-            Pair(
-                0.008, -0.001, 0.017, 0.016, 40, 32, 1000, -0.001, 0.017, 0.61, 0.602, a="1", b="2",
-                metric="joint_accuracy", p_holm=None,
-            ),
+            Pair(0.61, 0.602, 0.008, -0.001, 0.017, 1000, 0.016, None, -0.001, 0.017, 40, 32, a="1", b="2", metric=MASTERY),
             **change,
-        )  # fmt: skip
+        )
         said = [
             verdict(at_odds, names),
             findings.of_differences([at_odds], names),
@@ -230,14 +224,14 @@ def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: S
 def test_a_title_says_first_what_is_shown_of_mastery() -> None:
     made = {"joint_accuracy": (0.01, -0.02, 0.04), "average_accuracy": (0.03, 0.01, 0.05)}
     pairs = [
-        Pair(*ends, 0.01, 4, 1, 100, *ends[1:], 0.5, 0.5, a="1", b="2", metric=metric, p_holm=0.01)
+        Pair(0.5, 0.5, *ends, 100, 0.01, 0.01, *ends[1:], 4, 1, a="1", b="2", metric=metric)
         for metric, ends in reversed(made.items())
     ]
     names = {"1": "one", "2": "two"}
     assert findings.of_differences(pairs, names) == (
         "No difference in facts with all answers right is shown; one has 3.0 points more right answers than two (1.0 to 5.0)"
     )
-    shown = [pairs[0], replace(pairs[1], difference=0.04, low_all=0.02, high_all=0.06)]
+    shown = [pairs[0], replace(pairs[1], value=0.04, low_all=0.02, high_all=0.06)]
     assert findings.of_differences(shown, names) == (
         "one has 4.0 points more facts with all answers right than two (2.0 to 6.0); "
         "one has 3.0 points more right answers than two (1.0 to 5.0)"

@@ -72,8 +72,8 @@ def test_each_date_has_its_share_and_the_change_since_the_first(store: Store, sp
     ]
     moments = _moments(store, runs)
     same, fell = since_first(moments)
-    assert (same.difference, same.is_shown) == (0.0, False)
-    assert fell.difference == pytest.approx(-len(missed) / n)
+    assert (same.value, same.is_shown) == (0.0, False)
+    assert fell.value == pytest.approx(-len(missed) / n)
     assert fell.is_shown
     section = drift_section("drift", moments, 3)
     figure, changed, _ = section.blocks

@@ -104,7 +104,7 @@ def test_more_runs_than_can_be_named_are_counted(report: Report) -> None:
 
 
 def pair(difference: float, low: float, high: float, p: float) -> Pair:
-    return Pair(difference, low, high, p, 1, 2, 300, low, high, 0.5, 0.5, a="x", b="y", metric="average_accuracy", p_holm=p)
+    return Pair(0.5, 0.5, difference, low, high, 300, p, p, low, high, 1, 2, a="x", b="y", metric="average_accuracy")
 
 
 def test_types_of_few_facts_are_listed_below_and_not_ranked(report: Report) -> None:

@@ -81,7 +81,7 @@ def test_a_run_is_better_where_the_comparison_shows_it(store: Store, facts: str)
     for by in ("pair_joint_accuracy", "joint_accuracy"):
         pairs = [pair for pair in comparison(sides).pairs if pair.metric == by]
         expected = {
-            (runs.index(pair.a), runs.index(pair.b))[:: 1 if pair.difference and pair.difference > 0 else -1]
+            (runs.index(pair.a), runs.index(pair.b))[:: 1 if pair.value and pair.value > 0 else -1]
             for pair in pairs
             if pair.is_shown
         }

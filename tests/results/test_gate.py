@@ -15,7 +15,7 @@ import pytest
 from scripted import ScriptedModel, statement_key
 
 from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, verdict_of
-from medfact.metrics.paired import raced
+from medfact.metrics.race import raced
 from medfact.results.gate import Gate, gate_of, in_words, risky_facts
 from medfact.results.report import Side, board_of
 from medfact.runs.run import answer
@@ -131,7 +131,7 @@ def test_a_dangerous_fact_without_an_answer_keeps_a_model_from_passing(simulated
     list(answer(run, store, load=ScriptedModel.for_run(run, store, signs).load))
     side = Side(store.run(run), board_of(store, run))
     facts = len(asked) // 8
-    differences = raced(side.board.records(), base.board.records(), side.identity, base.identity)
+    differences = raced(side.rows, base.rows)
     assert differences is not None
     gate = gate_of((store, side), (store, base), differences, 0.02, 0, {})
     assert (gate.mastery.n, gate.mastery.failed, gate.mastery.value) == (facts - 1, 1, 0.0)
@@ -157,7 +157,7 @@ def test_value_and_counts_are_of_the_facts_without_a_failed_call(simulated: Any,
         answered_with(store, first, {(0, 0): "-"}),
         answered_with(store, start_again(first, store), {(0, 0): "-", (1, 5): "-", (2, 0): "-", (2, 3): "!", (3, 7): "!"}),
     )
-    differences = raced(side.board.records(), base.board.records(), side.identity, base.identity)
+    differences = raced(side.rows, base.rows)
     assert differences is not None
     gate = gate_of((store, side), (store, base), differences, 0.02, 0, {})
     mastery = gate.mastery

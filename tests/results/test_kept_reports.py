@@ -11,7 +11,7 @@ from recorded import complete_run
 from waiting import wait_until
 
 from medfact.metrics import Records, record_of
-from medfact.metrics.contrasts import contrasts
+from medfact.metrics.comparison import contrasts
 from medfact.results import report as reports
 from medfact.results.live import Reports
 from medfact.results.report import board_of, kept_report, report

@@ -24,11 +24,10 @@ from asked_updates import services as services
 from recorded import complete_run
 from scripted_minds import run_mind
 
-from medfact.metrics.contrasts import Contrasted
+from medfact.metrics.comparison import Contrast
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results.compare import Pair, pairs_of
-from medfact.results.evidence import Change
+from medfact.results.compare import Change, Pair, pairs_of
 from medfact.results.recall import RELATED
 from medfact.results.report import Report, Unchecked, named_first, report_of, sides_of
 from medfact.results.verdict import rules_of, verdict
@@ -267,7 +266,7 @@ def test_a_language_stands_beside_english_with_the_bounds_that_decide(reports: R
     (pair, *_) = pairs_of(sides_of(reports.store, [english.run, spanish.run]))  # type: ignore[attr-defined]
 
     def said(low: float, high: float, *pairs: Pair) -> str:
-        less = Contrasted(0.5, 0.65, -0.15, low, high, 120, 0.01, 0.01, low, high)
+        less = Contrast(0.5, 0.65, -0.15, low, high, 120, 0.01, 0.01, low, high)
         found = SimpleNamespace(languages=("en", "es"), less={"es": less})
         told: Any = SimpleNamespace(runs={"en": english.run, "es": spanish.run}, found=found)
         return verdict({"m, en": english, "m, es": spanish}, pairs, (), (told,))
@@ -285,7 +284,7 @@ def test_passages_are_told_with_their_interval(reports: Reports) -> None:
     (pair, *_) = pairs_of(sides_of(reports.store, [report.run, reports("calibrated 60").run]))  # type: ignore[attr-defined]
 
     def said(difference: float, low: float, high: float) -> str:
-        found = replace(pair, difference=difference, low_all=low, high_all=high)
+        found = replace(pair, value=difference, low_all=low, high_all=high)
         return verdict({"m": report}, (), [Change("a", report.run, "m", "", {"average_accuracy": found}, {}, (), ())])
 
     assert said(-0.069, -0.117, -0.021).endswith("Passages take from its right answers: −6.9 points (−11.7 to −2.1).")

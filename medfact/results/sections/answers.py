@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from medfact.metrics.coherence import AGREES
-from medfact.metrics.contrasts import CONTRASTS, Contrast, Contrasted
+from medfact.metrics.comparison import CONTRASTS, Contrast, Ways
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed, Diagnosis
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, FactLine, Facts, Note, Parts, Row, Section, Shares, Table
-from medfact.results.contrasts import ABOUT, decision_in_words
+from medfact.results.compare import decision_in_words
 from medfact.results.danger import Accepted, Danger
 from medfact.results.report import Report
 from medfact.results.sections.registry import EVERYWHERE, PAPER, Figures, section
@@ -23,6 +23,7 @@ from medfact.results.wording import (
     points,
 )
 from medfact.statements import VARIANTS
+from medfact.words import say
 
 NOT_IN_A_PAPER = EVERYWHERE - {PAPER}
 
@@ -152,16 +153,13 @@ def as_in(paper: str) -> str:
     return f"as in {paper}" if paper else ""
 
 
-def difference_of(
-    found: Contrasted, thing: str = "fact", sides: tuple[str, str] = ("", ""), family: str = "comparisons"
-) -> Cell:
+def difference_of(found: Contrast, thing: str = "fact", sides: tuple[str, str] = ("", ""), family: str = "comparisons") -> Cell:
     """A contrast as a difference, with the interval that decides. thing: of what it is a mean. sides: their names."""
     higher = f"{100 * abs(found.value or 0.0):.1f} points {'lower' if (found.value or 0.0) < 0 else 'higher'} than"
-    first, less = (f"{name} {percent(share)}".strip() for name, share in zip(sides, (found.first, found.less), strict=True))
+    first, less = (f"{name} {percent(share)}".strip() for name, share in zip(sides, (found.first, found.second), strict=True))
     decision = () if found.low_all is None else (decision_in_words(found, family),)
-    estimate = Estimate(found.value, found.low_all, found.high_all, found.n)
     under = (f"{first}, {'the same as' if higher.startswith('0.0 ') else higher} {less}", *decision)
-    return Cell(estimate, counted(found.n, thing), under, signed=True, shown=found.is_shown)
+    return Cell(found.estimate, counted(found.n, thing), under, signed=True, shown=found.is_shown)
 
 
 @section("contrasts", 70)
@@ -169,9 +167,9 @@ def contrasts(figures: Figures) -> Section | None:
     """How much better one way of asking is answered than another."""
     reports = {run: report for run, report in figures.reports.items() if report.contrasts}
 
-    def cell(report: Report, contrast: Contrast) -> Cell:
+    def cell(report: Report, contrast: Ways) -> Cell:
         # methods share names of contrasts: the ways that a run asks tell which one is meant
-        is_asked = report.by_variant.keys() >= {*contrast.first, *contrast.less}
+        is_asked = report.by_variant.keys() >= {*contrast.first, *contrast.second}
         found = report.contrasts.get(contrast.name) if is_asked else None
         return difference_of(found, sides=contrast.sides, family="contrasts") if found else ABSENT
 
@@ -188,7 +186,7 @@ def contrasts(figures: Figures) -> Section | None:
     table = Table(
         name="contrasts", label=label, heading="contrast", rows=tuple(rows), caption="right answers by fact, in points"
     )
-    return Section("The same facts, asked in two ways", (table, Note(lines=(ABOUT,))))
+    return Section("The same facts, asked in two ways", (table, Note(lines=(say("comparison.about_contrasts"),))))
 
 
 @section("false facts accepted", 80, tab="summary", where=NOT_IN_A_PAPER)

@@ -9,10 +9,8 @@ from typing import Any
 
 from medfact.metrics.groupings import GROUPINGS
 from medfact.results.blocks import Section
-from medfact.results.compare import Pair, Raced
-from medfact.results.contrasts import Across
+from medfact.results.compare import Change, Pair, Raced
 from medfact.results.danger import Danger
-from medfact.results.evidence import Change
 from medfact.results.fact_table import OverModels
 from medfact.results.languages import InLanguages
 from medfact.results.report import Report
@@ -36,7 +34,7 @@ class Beside:
     names: Mapping[str, str]
     pairs: Sequence[Pair]
     races: Sequence[Raced]
-    across: Sequence[Across]
+    across: Sequence[Pair]
     over_models: OverModels
     changes: Sequence[Change]
     questions: Mapping[str, Any] = field(default_factory=dict)

@@ -9,8 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.caching import shared_cache
-from medfact.results.compare import Side
-from medfact.results.evidence import Change, blamed, changes, is_without
+from medfact.results.compare import Change, Side, blamed, changes, is_without
 from medfact.results.live import Live, Version
 from medfact.results.sections import Figures
 from medfact.results.sections.beside import told_changes

@@ -16,7 +16,7 @@ from medfact.caching import shared_cache
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.blocks import Curve, Note, Row, Section, Shares
-from medfact.results.contrasts import Across
+from medfact.results.compare import Pair
 from medfact.results.live import Live, Version
 from medfact.results.papers import PAPERS, RUN, describe_arrow, fits, tables
 from medfact.results.report import Report
@@ -31,7 +31,7 @@ from medfact.web.services import Services
 from medfact.words import say
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Pair]) -> Markup:
     """Renders a paper's tables and curves, with rows of these runs next to published ones.
 
     Args:

@@ -13,8 +13,7 @@ from medfact.errors import MedfactError
 from medfact.metrics.groupings import FACT, group_tabs
 from medfact.models import provider_of
 from medfact.results import sections, wording
-from medfact.results.compare import FEWEST
-from medfact.results.contrasts import across_of_papers
+from medfact.results.compare import FEWEST, across_of_papers
 from medfact.results.danger import Danger, danger
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
