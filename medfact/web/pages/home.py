@@ -15,6 +15,7 @@ from medfact.datasets import NOTHING_DECIDED
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
 from medfact.results.live import Live, Version
+from medfact.results.pairs import pairs_of_run
 from medfact.views.fragments import render
 from medfact.web.api.knowing import POOL, facts_about
 from medfact.web.evaluate.begin import begin_planned
@@ -93,7 +94,7 @@ def _hero(services: Services, run: str, _: Version) -> Markup:
 
 def _card(services: Services, live: Live) -> Card | None:
     """A pair of the demonstration whose plain statement the model got right, and the rest not."""
-    pairs = services.reports.pairs(live.run.run)
+    pairs = pairs_of_run(services.reports.board(live.run.run))
     told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
     if not told:
         return None
