@@ -18,9 +18,8 @@ from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
-from medfact.results.fact_table import fact_table
+from medfact.results.fact_table import Pairs, fact_table, pairs_of_run
 from medfact.results.methods_paragraph import methods_paragraph
-from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
@@ -140,7 +139,7 @@ def _run_part(store: Store, name: str, run: Run, reviews: Sequence[Summary], est
         board=board,
         pairs=pairs,
         report=report,
-        failed=len(pairs.chosen("missed")),
+        failed=len(pairs.missed()),
         command=repeat_command(replace(portable(run.spec), model=shown_model(run.model))),
         reviews=tuple(filter(None, summary_lines(reviews[-1], reviews[:-1]))),
         labels=remarks(report),

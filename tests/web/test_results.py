@@ -13,7 +13,7 @@ from asked_updates import OWNER, fetch_fragments
 from asked_updates import services as services
 from recorded import complete_run
 
-from medfact.results.pairs import pairs_of_run
+from medfact.results.fact_table import pairs_of_run
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from medfact.caching import shared_cache
 from medfact.results.compare import Side
 from medfact.results.evidence import Change, blamed, changes, is_without
+from medfact.results.fact_table import pairs_of_run
 from medfact.results.live import Live, Version
-from medfact.results.pairs import pairs_of_run
 from medfact.results.sections import Figures
 from medfact.results.sections.beside import told_changes
 from medfact.results.sections.scores import retrieved

@@ -17,9 +17,8 @@ from medfact.facts import Fact
 from medfact.languages import names_in
 from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
 from medfact.negatives import DIFFICULTIES
-from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
+from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, Pairs, fact_table, pairs_of_run
 from medfact.results.live import Live, Version
-from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Side
 from medfact.results.sections.answers import GROUPS
 from medfact.results.wording import counted

@@ -15,9 +15,9 @@ from medfact.results import sections, wording
 from medfact.results.compare import FEWEST
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import Danger, danger
+from medfact.results.fact_table import pairs_of_run
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
-from medfact.results.pairs import pairs_of_run
 from medfact.results.report import Side, by_specialty
 from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.sections.answers import GROUPS

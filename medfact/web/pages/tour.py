@@ -11,8 +11,8 @@ from medfact.caching import shared_cache
 from medfact.facts import Fact
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
+from medfact.results.fact_table import Pairs, pairs_of_run
 from medfact.results.live import Version
-from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
