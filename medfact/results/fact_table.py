@@ -1,4 +1,4 @@
-"""Facts of several runs side by side: the statements that each run answered right, and the facts that most models miss."""
+"""Facts of several runs side by side, pairs of facts of one run, and the facts that most models miss."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact
+from medfact.metrics.clusters import Bools
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, diagnose
 from medfact.metrics.records import UNREADABLE
 from medfact.models import FUNCTION, provider_of
 from medfact.results.report import Side
 from medfact.results.wording import ABSENT, FATES, count, counted, names_of_runs
+from medfact.runs.board import Board
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import Store
+from medfact.words import say
 
+# Filters of the facts of several runs, of the facts of one run, and by diagnosis: name → label
 SHOWN = {
     "all": "all facts",
     "differ": "models disagree",
@@ -26,166 +30,200 @@ SHOWN = {
     "every": "mastered by all",
     "one": "mastered by one only",
 }
-"""Which facts of several runs are shown → what a person reads."""
-
 OF_ONE = {
     "missed": "not mastered",
     "mastered": "mastered",
     "fragile": "right when asked plainly, but not mastered",
     "denied": "wrong only when denied",
 }
-"""The same of one run."""
-
 DIAGNOSED = {name: meaning for name, meaning in DIAGNOSES.items() if name not in (MASTERED, CHANCE, MIXED)}
+WRONG = "wrong "  # prefix of a variant: facts answered wrong in it
 
-WRONG = "wrong "
-"""Before the key of a way of asking: facts that are answered wrong there."""
+Fates = NDArray[np.int8]  # codes of `wording.FATES`
+
+
+def _fates_by_fact(board: Board, variants: Sequence[str], *, committed: bool = False) -> Fates:
+    """Outcomes of a run's statements, shape (facts, variants), of its first draw of shots. committed: see `Board.fates`."""
+    sheet = board.sheet
+    fates = np.full((len(sheet.positive), len(variants)), ABSENT, dtype=np.int8)
+    columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
+    first = sheet.draw == 0
+    fates[sheet.fact[first], columns[first]] = board.fates(committed=committed)[first]
+    return fates
+
+
+def _diagnosis(variants: Sequence[str], committed: Fates, positive: bool) -> str | None:
+    """Diagnosis of a fact from its committed outcomes; None without readable answers to all eight variants of PretextTrans."""
+    if tuple(variants) != tuple(IMPLICATIONS) or (committed < 0).any():
+        return None
+    return diagnose((committed == 1).tolist(), positive)
+
+
+def _are_plain(variants: Sequence[str]) -> list[bool]:
+    return [VARIANTS[key].form == key and key in ("none", "S1") for key in variants]
+
+
+def _are_negated(variants: Sequence[str]) -> Bools:
+    return np.array([VARIANTS[key].negated for key in variants], dtype=bool)
+
+
+# ------------------------------------------------------------------------------------------------ pairs of one run
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of a run: each true fact with its false partners."""
+
+    variants: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]  # numbers of each pair's facts, the true one first
+    fate: Fates  # (facts, variants)
+    committed: Fates  # outcomes by the answers that replies commit to; diagnoses use these
+    positive: Bools  # by fact
+
+    def diagnosis(self, number: int) -> str | None:
+        """Diagnosis of a fact by its number; None unless all eight variants were answered readably."""
+        return _diagnosis(self.variants, self.committed[number], bool(self.positive[number]))
+
+    def missed(self, *, plainly_right: bool = False) -> list[int]:
+        """Completely answered pairs with wrong answers, most first. plainly_right: only pairs without a wrong plain answer."""
+        wrong_answers: dict[int, int] = {}
+        for pair, members in enumerate(self.members):
+            fate = self.fate[list(members)]
+            wrong = (fate != 1) & (fate != ABSENT)
+            is_plain_wrong = plainly_right and wrong[:, _are_plain(self.variants)].any()
+            if wrong.any() and not is_plain_wrong and ((fate >= UNREADABLE) | (fate == ABSENT)).all():
+                wrong_answers[pair] = int(wrong.sum())
+        return sorted(wrong_answers, key=lambda pair: -wrong_answers[pair])
+
+
+def pairs_of_run(board: Board) -> Pairs:
+    """Returns the pairs of a run."""
+    sheet = board.sheet
+    variants = tuple(key for key in VARIANTS if key in set(map(str, sheet.variants)))
+    members: dict[int, list[int]] = {}
+    for number, pair in enumerate(sheet.pair.tolist()):
+        members.setdefault(pair, []).append(number)
+    return Pairs(
+        variants=variants,
+        members=tuple(tuple(sorted(group, key=lambda number: not sheet.positive[number])) for group in members.values()),
+        fate=_fates_by_fact(board, variants),
+        committed=_fates_by_fact(board, variants, committed=True),
+        positive=np.asarray(sheet.positive, dtype=bool),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ facts of several runs
 
 
 @dataclass(frozen=True)
 class FactTable:
-    """The facts of several runs, one row each, in the order of the first run that has them.
-
-    number: runs × facts, the number of the fact in the run, −1 where it has none. fate: runs × facts × variants, of the first
-    draw of demonstrations; committed: the same by the answers that replies commit to, which tell diagnoses. relation: of each
-    fact, a place in `relations`. positive: whether the fact holds.
-    """
+    """The facts of one or more runs, one row each, in the order of the first run that has them."""
 
     runs: tuple[str, ...]
     variants: tuple[str, ...]
-    number: NDArray[np.int64]
-    fate: NDArray[np.int8]
-    committed: NDArray[np.int8]
-    relation: NDArray[np.int64]
-    relations: tuple[str, ...]
-    positive: NDArray[np.bool_]
+    number: NDArray[np.int64]  # (runs, facts): number of the fact in the run; −1 if the run lacks it
+    fate: Fates  # (runs, facts, variants)
+    committed: Fates  # outcomes by the answers that replies commit to; diagnoses use these
+    positive: Bools  # by fact
 
     @property
-    def mastered(self) -> NDArray[np.bool_]:
-        """Runs × facts: whether every statement that the run asks is right."""
+    def mastered(self) -> Bools:
+        """Shape (runs, facts): True if all statements that the run asks are right."""
         is_asked = self.fate != ABSENT
         return np.asarray(((self.fate == 1) | ~is_asked).all(axis=2) & is_asked.any(axis=2), dtype=bool)
 
     @property
-    def answered(self) -> NDArray[np.bool_]:
-        """Facts that every run answered in every way that it asks. A failed call is no answer."""
+    def answered(self) -> Bools:
+        """By fact: True if each run answered all statements that it asks. A failed call is no answer."""
         return np.asarray(((self.fate >= UNREADABLE) | (self.fate == ABSENT)).all(axis=(0, 2)), dtype=bool)
 
-    def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
-        """The rows of facts that are wanted: `shown` is one of SHOWN, pattern one of `patterns`."""
+    def chosen(self, name: str = "all", pattern: str | None = None) -> NDArray[np.int64]:
+        """Rows that pass filter `name` of SHOWN, and that have a pattern (see `patterns`) in a run."""
         rows = np.ones(self.number.shape[1], dtype=bool)
-        if shown == "differ":
+        if name == "differ":
             rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
-        elif shown in {"none", "every", "one"}:
-            count = self.mastered.sum(axis=0)
-            rows &= self.answered & (count == {"none": 0, "every": len(self.runs), "one": 1}[shown])
-        if relation is not None:
-            rows &= self.relation == (self.relations.index(relation) if relation in self.relations else -1)
+        elif name in {"none", "every", "one"}:
+            rows &= self.answered & (self.mastered.sum(axis=0) == {"none": 0, "every": len(self.runs), "one": 1}[name])
         if pattern is not None:
-            rows &= (self.fate == _fates(pattern, len(self.variants))).all(axis=2).any(axis=0)
+            names, kind = self._patterns()
+            rows &= (kind == (names.index(pattern) if pattern in names else -1)).any(axis=0)
         return np.flatnonzero(rows)
 
-    def passing(self, only: str) -> NDArray[np.bool_]:
-        """Runs × facts: which pass a filter of OF_ONE, of DIAGNOSED, or WRONG with a way of asking; all where it is none."""
-        is_asked, right = self.fate != ABSENT, self.fate == 1
-        if only in DIAGNOSED:
-            return self._diagnosed(only)
-        if only.startswith(WRONG):
-            keys = [key == only.removeprefix(WRONG) for key in self.variants]
-            return np.asarray(np.isin(self.fate, (0, UNREADABLE))[:, :, keys].any(axis=2), dtype=bool)
-        if only not in OF_ONE:
-            return np.asarray(is_asked.any(axis=2), dtype=bool)
-        done: NDArray[np.bool_] = ((self.fate >= UNREADABLE) | ~is_asked).all(axis=2) & is_asked.any(axis=2)
-        if only == "mastered":
-            return np.asarray(done & self.mastered, dtype=bool)
-        variants = {
-            "missed": [False for _ in self.variants],
-            "fragile": [VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants],
-            "denied": [not VARIANTS[key].negated for key in self.variants],
-        }[only]
-        fits: NDArray[np.bool_] = np.asarray(right | ~is_asked, dtype=bool)
-        return np.asarray(done & ~self.mastered & fits[:, :, variants].all(axis=2), dtype=bool)
+    def passing(self, name: str) -> Bools:
+        """Shape (runs, facts): True if the fact passes a filter of OF_ONE or DIAGNOSED, or WRONG with a variant.
 
-    def _diagnosed(self, name: str) -> NDArray[np.bool_]:
-        passing = np.zeros(self.fate.shape[:2], dtype=bool)
-        if self.variants == tuple(IMPLICATIONS):
-            for run, row in zip(*np.nonzero((self.committed >= 0).all(axis=2)), strict=True):
-                passing[run, row] = diagnose((self.committed[run, row] == 1).tolist(), bool(self.positive[row])) == name
-        return passing
+        An unknown filter passes all facts that the run asks.
+        """
+        is_asked = self.fate != ABSENT
+        passing = is_asked.any(axis=2)
+        if name in DIAGNOSED:
+            for run, row in np.ndindex(self.number.shape):
+                passing[run, row] = _diagnosis(self.variants, self.committed[run, row], bool(self.positive[row])) == name
+        elif name.startswith(WRONG):
+            columns = [key == name.removeprefix(WRONG) for key in self.variants]
+            passing = np.isin(self.fate[:, :, columns], (0, UNREADABLE)).any(axis=2)
+        elif name in OF_ONE:
+            passing &= ((self.fate >= UNREADABLE) | ~is_asked).all(axis=2) & (self.mastered == (name == "mastered"))
+            right_in = {"fragile": _are_plain(self.variants), "denied": ~_are_negated(self.variants)}
+            if name in right_in:
+                passing &= ((self.fate == 1) | ~is_asked)[:, :, right_in[name]].all(axis=2)
+        return np.asarray(passing, dtype=bool)
 
     def worst_first(self, rows: NDArray[np.int64]) -> list[int]:
-        """These rows, those with most wrong answers over all runs first; what nobody was asked yet, last."""
+        """Sorts rows by the number of wrong answers of all runs, most first; rows without answers last."""
         wrong = np.isin(self.fate, (0, UNREADABLE)).sum(axis=(0, 2))
-        begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
-        return sorted(rows.tolist(), key=lambda row: (not begun[row], -int(wrong[row])))
+        is_begun = np.asarray((self.fate >= UNREADABLE).any(axis=(0, 2)), dtype=bool)
+        return sorted(rows.tolist(), key=lambda row: (not is_begun[row], -int(wrong[row])))
 
     def worst(self, facts: Sequence[Fact]) -> list[int]:
-        """The rows that some run does not master, as a page and a report begin with them: most wrong answers first, and of
-        each condition one before a second of any. facts: of all rows.
+        """Rows that some run does not master: most wrong answers first, and each condition before a second row of any.
+
+        facts: of all rows.
         """
-        met: Counter[str] = Counter()
-        turn: dict[int, int] = {}
+        rows_of_head: Counter[str] = Counter()
+        rank: dict[int, int] = {}
         for row in self.worst_first(np.flatnonzero(self.passing("missed").any(axis=0))):
-            turn[row] = met[facts[row].head]
-            met[facts[row].head] += 1
-        return sorted(turn, key=lambda row: turn[row])
+            rank[row] = rows_of_head[facts[row].head]
+            rows_of_head[facts[row].head] += 1
+        return sorted(rank, key=lambda row: rank[row])
 
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
-        """The commonest rows of ticks, each with how many facts show it in one run at least."""
-        counted: Counter[str] = Counter()
-        each = [np.unique(of_run, axis=0, return_inverse=True) for of_run in self.fate]
-        in_row: list[set[str]] = [set() for _ in range(self.number.shape[1])]
-        for kinds, place in each:
-            written = [pattern_of(kind) for kind in kinds]
-            for row, kind in enumerate(place.reshape(-1).tolist()):
-                in_row[row].add(written[kind])
-        for patterns in in_row:
-            counted.update(patterns)
-        counted.pop(FATES[ABSENT].glyph * len(self.variants), None)
-        return counted.most_common(most)
+        """The most frequent patterns of outcomes, such as "✓✓✓✓✗✗✗✗", each with the number of facts that have it in a run."""
+        names, kind = self._patterns()
+        facts = Counter({name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names)})
+        facts.pop(FATES[ABSENT].glyph * len(self.variants), None)
+        return facts.most_common(most)
 
-
-def pattern_of(fates: Sequence[int]) -> str:
-    """A row of fates as ticks: "✓✓✓✓✗✗✗✗"."""
-    return "".join(FATES[int(fate)].glyph for fate in fates)
-
-
-def _fates(pattern: str, count: int) -> NDArray[np.int8]:
-    """The fates of a row of ticks; none fits what is no such row."""
-    back = {fate.glyph: number for number, fate in FATES.items()}
-    is_pattern = len(pattern) == count and all(glyph in back for glyph in pattern)
-    return np.array([back[glyph] for glyph in pattern] if is_pattern else [99] * count, dtype=np.int8)
+    def _patterns(self) -> tuple[list[str], NDArray[np.int64]]:
+        """Patterns in the order of the facts, and the index of each fact's pattern, shape (runs, facts)."""
+        fates = self.fate.reshape(-1, len(self.variants))
+        kinds, first, kind = np.unique(fates, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        names = ["".join(FATES[fate].glyph for fate in fates) for fates in kinds[order].tolist()]
+        return names, np.argsort(order)[kind.reshape(self.number.shape)]
 
 
 def fact_table(sides: Sequence[Side]) -> FactTable:
-    """The facts of one or more runs beside each other."""
-    everything = np.concatenate([side.board.sheet.identity for side in sides])
-    identity, first = np.unique(everything, return_index=True)
-    order = np.argsort(first)
-    identity = identity[order]
-    place = np.argsort(order)  # of each sorted identity, its row
-    keys = {str(key) for side in sides for key in side.board.sheet.variants}
+    """Returns the facts of one or more runs side by side."""
+    boards = [side.board for side in sides]
+    identity, first = np.unique(np.concatenate([board.sheet.identity for board in boards]), return_index=True)
+    row_of = np.argsort(np.argsort(first))  # by identity, sorted
+    keys = {str(key) for board in boards for key in board.sheet.variants}
     variants = tuple(key for key in VARIANTS if key in keys)
-    relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
     number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
     fates = np.full((2, len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
-    relation, positive = np.zeros(len(identity), dtype=np.int64), np.zeros(len(identity), dtype=bool)
-    for index, side in enumerate(sides):
-        sheet = side.board.sheet
-        rows = place[np.searchsorted(identity[place], sheet.identity)]
-        number[index, rows] = np.arange(len(rows))
-        positive[rows] = sheet.positive
-        relation[rows] = np.array([relations.index(str(name)) for name in sheet.relations], dtype=np.int64)[sheet.relation]
-        columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
-        once = sheet.draw == 0
-        for fate, of_side in zip(fates, (side.board.fates(), side.board.fates(committed=True)), strict=True):
-            fate[index, rows[sheet.fact[once]], columns[once]] = of_side[once]
-    runs = tuple(side.run.run for side in sides)
-    return FactTable(runs, variants, number, fates[0], fates[1], relation, relations, positive)
+    positive = np.zeros(len(identity), dtype=bool)
+    for run, board in enumerate(boards):
+        rows = row_of[np.searchsorted(identity, board.sheet.identity)]
+        number[run, rows] = np.arange(len(rows))
+        positive[rows] = board.sheet.positive
+        fates[0, run, rows] = _fates_by_fact(board, variants)
+        fates[1, run, rows] = _fates_by_fact(board, variants, committed=True)
+    return FactTable(tuple(side.run.run for side in sides), variants, number, fates[0], fates[1], positive)
 
 
 def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:
-    """The facts of these rows, each from the first run that asks it."""
+    """Row → fact, from the first run that asks it."""
     facts: dict[int, Fact] = {}
     for index, run in enumerate(table.runs):
         wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
@@ -197,51 +235,44 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
 
 # ------------------------------------------------------------------------------------------------ over models
 
-MOST_MISSED = 10
-"""Facts that are listed."""
+MAX_HARDEST = 10  # facts in the list
 
 NOTHING_SHARED = "No fact was answered by all of them, so nothing can be said of any label."
-
 NOT_ENOUGH = "It takes two models, baselines not counted, that were asked the same facts."
 
 
 @dataclass(frozen=True)
 class MissedFact:
-    """A fact that models miss. missed: models that do not have all its answers right, of `models`. right: of `answers`
-    answers over all models. contradicted: in how many statements all models say the opposite of its label; 0 if not in all.
-    truth: of a false fact, the tail of the true fact that it was made from, if that was asked too.
-    """
+    """A fact that models miss."""
 
     fact: Fact
-    missed: int
+    missed: int  # models that do not have all its answers right
     models: int
-    right: int
+    right: int  # of `answers`, over all models
     answers: int
-    contradicted: int
-    truth: str | None
+    contradicted: int  # statements whose label all models contradict, if these are all of its statements; else 0
+    truth: str | None  # tail of the true fact that a false fact was made from, if the run asks both
 
     def describe(self) -> str:
         """Models that miss it, right answers, a contradicted label, and the true fact beside a false one."""
-        counts = f"missed by {self.missed} of {counted(self.models, 'model')}, {self.right} of {self.answers} answers right"
-        against = f"; {against_in_words(self.models, self.contradicted)}" if self.contradicted else ""
-        return f"{counts}{against}{f'; true: {self.truth}' if self.truth else ''}"
+        models = counted(self.models, "model")
+        parts = [say("over_models.missed", missed=self.missed, models=models, right=self.right, answers=self.answers)]
+        if self.contradicted:
+            parts.append(against_in_words(self.models, self.contradicted))
+        return "; ".join(parts + ([say("over_models.truth", tail=self.truth)] if self.truth else []))
 
 
 @dataclass(frozen=True)
 class OverModels:
-    """models: counted models, by the names of their runs; left_out: the other runs, each with the reason. facts: answered by
-    all models; whole: those that all answered in every way. mastered_by_none: of these, facts that every model misses.
-    contradicted: of these, facts where all models say the opposite of the label in every way. hardest: facts by the share of
-    models that miss them, largest first.
-    """
+    """Facts that the models of several runs miss."""
 
-    models: tuple[str, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
-    facts: int = 0
-    whole: int = 0
-    mastered_by_none: int = 0
-    contradicted: int = 0
-    hardest: tuple[MissedFact, ...] = ()
+    models: tuple[str, ...] = ()  # names of the counted runs, one per model
+    left_out: tuple[tuple[str, str], ...] = ()  # (name, reason) of the other runs
+    facts: int = 0  # that all models answered
+    whole: int = 0  # that all models answered in every way
+    mastered_by_none: int = 0  # of `whole`: no model has all answers right
+    contradicted: int = 0  # of `whole`: all models contradict the label in every way
+    hardest: tuple[MissedFact, ...] = ()  # by the share of models that miss them, largest first
 
     def record(self) -> dict[str, Any]:
         """As JSON: the key `over_models` of `compare RUN RUN --json`."""
@@ -262,33 +293,29 @@ class OverModels:
 
     def about_models(self) -> list[str]:
         """Models and facts that count, and runs that do not."""
-        lines = [f"{counted(len(self.models), 'model')} answered the same {counted(self.facts, 'fact')}."]
-        return lines + [f"{name} does not count here: {reason}." for name, reason in self.left_out]
+        models, facts = counted(len(self.models), "model"), counted(self.facts, "fact")
+        left_out = [say("over_models.left_out", run=name, reason=reason) for name, reason in self.left_out]
+        return [say("over_models.models", models=models, facts=facts), *left_out]
 
     def about_hardest(self) -> str:
         """Facts that no model masters, facts whose labels all contradict, and the order of the list."""
         if not self.whole:
-            return "No fact was answered in every way by all models."
-        whole = f"{counted(self.whole, 'fact')} answered in every way"
-        none = f"No model has all answers right on {count(self.mastered_by_none)} of {whole}."
-        order = "Listed by the share of models that miss a fact, then by right answers."
-        if not self.contradicted:
-            return f"{none} {order}"
-        return (
-            f"{none} On {counted(self.contradicted, 'fact')} all models say the opposite of the label, in every way of asking. "
-            "Perhaps they learned the same mistake or share a habit, such as “true unless denied”; perhaps the label is wrong: "
-            f"judge it before you blame the models. {order}"
-        )
+            return say("over_models.none_whole")
+        whole, contradicted = counted(self.whole, "fact"), counted(self.contradicted, "fact")
+        parts = [say("over_models.mastered_by_none", facts=count(self.mastered_by_none), whole=whole)]
+        if self.contradicted:
+            parts.append(say("over_models.contradicted", facts=contradicted))
+        return " ".join([*parts, say("over_models.order")])
 
 
 def against_in_words(models: int, ways: int) -> str:
-    """Sentence part: so many models contradict a label in so many ways of asking."""
+    """Sentence part: all models contradict a label in all ways of asking."""
     every = {2: "both ways", 8: "all eight ways"}.get(ways, f"all {ways} ways")
-    return f"{'both' if models == 2 else f'all {models}'} models say the opposite of the label in {every}"
+    return say("over_models.against", models="both" if models == 2 else f"all {models}", ways=every)
 
 
 def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tuple[str, str]]]:
-    """Name → the first run of each model that is no baseline; and the other runs, each with the reason."""
+    """Name → the first run of each model that is no baseline; and (name, reason) of the other runs."""
     counted_runs: dict[str, Side] = {}
     left_out, seen = [], set()
     for side, name in zip(sides, names_of_runs([side.run for side in sides]), strict=True):
@@ -296,9 +323,9 @@ def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tup
         # functions of the same source may depend on different things: each run is a model of its own
         model = (run.model, run.run if run.model.startswith(FUNCTION) else run.model_revision)
         if provider_of(run.model).is_rule:
-            left_out.append((name, "a baseline knows no medicine"))
+            left_out.append((name, say("over_models.baseline")))
         elif model in seen:
-            left_out.append((name, "its model is here already, and counts once"))
+            left_out.append((name, say("over_models.repeated")))
         else:
             counted_runs[name] = side
         seen.add(model)
@@ -306,15 +333,16 @@ def _count_models_once(sides: Sequence[Side]) -> tuple[dict[str, Side], list[tup
 
 
 def _true_rows(first: Side, table: FactTable, rows: Sequence[int]) -> dict[int, int]:
-    """Row of a false fact → the row of the true fact that it was made from, where the first run asks both."""
+    """Row of a false fact → row of the true fact that it was made from, if the first run asks both."""
     pair, number = first.board.sheet.pair, table.number[0]
     true = {int(pair[number[row]]): int(row) for row in np.flatnonzero(table.positive & (number >= 0))}
     return {row: true[int(pair[number[row]])] for row in rows if not table.positive[row] and int(pair[number[row]]) in true}
 
 
 def over_models(sides: Sequence[Side], store: Store) -> OverModels:
-    """Facts that the models of several runs miss. A model counts once, with its first run, and a baseline not at all: it
-    knows no medicine. Of several draws of demonstrations the first counts.
+    """Finds facts that the models of several runs miss, from the first draw of shots.
+
+    A model counts once, with its first run. A baseline does not count: it knows no medicine.
     """
     chosen, left_out = _count_models_once(sides)
     if not chosen:
@@ -323,13 +351,13 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
     is_asked, is_scored = table.fate != ABSENT, table.fate >= UNREADABLE
     whole = table.answered & is_asked.any(axis=2).all(axis=0)
     missed = (~table.mastered).sum(axis=0)
-    negated = np.array([VARIANTS[key].negated for key in table.variants], dtype=bool)
+    negated = _are_negated(table.variants)
     # without both affirmed and denied statements, saying the opposite throughout may be mere habit
     balanced = (is_asked[:, :, negated].any(axis=2) & is_asked[:, :, ~negated].any(axis=2)).all(axis=0)
     contradicted = whole & balanced & ((table.fate == 0) | ~is_asked).all(axis=(0, 2)) & (len(chosen) > 1)
     right, answers = (table.fate == 1).sum(axis=(0, 2)), is_scored.sum(axis=(0, 2))
     order = np.lexsort((right / np.maximum(answers, 1), -missed))
-    rows = [int(row) for row in order if whole[row] and missed[row]][:MOST_MISSED] if len(chosen) > 1 else []
+    rows = [int(row) for row in order if whole[row] and missed[row]][:MAX_HARDEST] if len(chosen) > 1 else []
     true_rows = _true_rows(next(iter(chosen.values())), table, rows)
     facts = facts_of_rows(store, table, list({*rows, *true_rows.values()}))
     ways = is_asked[0].sum(axis=1)

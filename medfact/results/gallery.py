@@ -1,9 +1,10 @@
-"""The runs that are shown to everybody, in groups that were asked the same, each with a place among the others."""
+"""Published runs in groups with the same statements and settings, each run with a rank."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,21 +16,20 @@ from medfact.metrics.differences import SIGNIFICANT, Place, holm, places
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
 from medfact.results.report import Report
-from medfact.results.wording import describe_state
+from medfact.results.wording import counted, describe_state
 from medfact.store import COMPLETE, Published, Run, Sheet
+from medfact.words import say
 
+# A group is ranked by the first of these scores that every run has. "True unless denied" gets half of all facts right and no
+# pair: by facts alone, such a run would rank above runs that know something.
 RANKED_BY = ("pair_joint_accuracy", "joint_accuracy")
-"""Scores by which runs are ranked: the first that every run has. Who says true unless a sentence denies
-has half of all facts right, and no pair: facts alone would put such a run above others that know something."""
 
-
-MOST_KEPT = 10_000
-"""Comparisons that are kept: those of 140 runs."""
+MAX_COMPARISONS = 10_000  # in the cache: those of 140 runs
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A published run with its rows and its report."""
+    """A published run with its records and its report."""
 
     publication: Published
     side: Side
@@ -42,125 +42,105 @@ class Shown:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the gallery. place: None where the run has none. marks: what is to be known of the run beside its scores."""
+    """A row of the gallery."""
 
     name: str
     run: Run
     report: Report
-    place: Place | None
-    marks: tuple[str, ...]
+    place: Place | None  # None for an unranked run
+    marks: tuple[str, ...]  # remarks on the run beside its scores
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that were asked the same statements in the same way, the best first. ranked: how many of them have a place.
-
-    told_apart: of how many pairs of them a difference is shown. by: the score by which they are ranked.
-    """
+    """Runs with the same statements and settings, best first."""
 
     settings: str
     facts: int
     entries: tuple[Entry, ...]
-    ranked: int
-    told_apart: int
-    by: str
+    ranked: int  # runs with a rank
+    told_apart: int  # pairs of ranked runs with a significant difference
+    by: str  # score that ranks them
 
     @property
     def pairs(self) -> int:
-        """How many pairs of ranked runs there are."""
+        """Number of pairs of ranked runs."""
         return self.ranked * (self.ranked - 1) // 2
 
 
-def gallery(shown: Sequence[Shown]) -> list[Group]:
-    """The groups, the one with most runs first, then the one published first."""
+def gallery(runs: Sequence[Shown]) -> list[Group]:
+    """Groups of runs, largest first, then earliest publication first."""
     groups: dict[tuple[str, ...], list[Shown]] = {}
-    for one in shown:
-        groups.setdefault(what_was_asked(one.run, one.side.board.sheet), []).append(one)
+    for run in runs:
+        groups.setdefault(what_was_asked(run.run, run.side.board.sheet), []).append(run)
     return sorted((_group(members) for members in groups.values()), key=lambda group: -len(group.entries))
 
 
 def what_was_asked(run: Run, sheet: Sheet) -> tuple[str, ...]:
-    """What a run was asked, and how: equal for runs that may be ranked together. sheet: its statements."""
+    """Statements and settings of a run: equal for runs that can be ranked together. sheet: of the run's statements."""
     spec, identity = run.spec, sheet.identity[sheet.fact]
     variants = np.array([str(key) for key in sheet.variants])[sheet.variant]
     rows = sorted(zip(identity.tolist(), variants.tolist(), sheet.draw.tolist(), strict=True))
-    settings = settings_of(run)
-    # the facts themselves follow, so that it does not matter from which file they came
-    told = (content for name, (_, content) in settings.items() if name != "data")
-    return *told, str((spec.task, spec.writer, spec.writing)), hashlib.blake2b(repr(rows).encode()).hexdigest()
-
-
-def is_ranked(one: Shown) -> bool:
-    """Whether a run has a place: it is complete, and some fact of it is answered in every way."""
-    return one.run.state == COMPLETE and one.report.joint_accuracy.value is not None
+    # the hash covers the facts, so the file that they came from does not matter
+    settings = (content for name, (_, content) in settings_of(run).items() if name != "data")
+    return *settings, str((spec.task, spec.writer, spec.writing)), hashlib.blake2b(repr(rows).encode()).hexdigest()
 
 
 def _group(members: Sequence[Shown]) -> Group:
-    ranked = [one for one in members if is_ranked(one)]
-    by = next((name for name in RANKED_BY if all(getattr(one.report, name).n for one in ranked)), "joint_accuracy")
-    shown = told_apart([one.side for one in ranked], by)
-    found: Mapping[str, Place] = {}
+    ranked = [run for run in members if run.run.state == COMPLETE and run.report.joint_accuracy.value is not None]
+    by = next((name for name in RANKED_BY if all(getattr(run.report, name).n for run in ranked)), "joint_accuracy")
+    differences = told_apart([run.side for run in ranked], by)
+    rank: dict[str, Place] = {}
     if len(ranked) > 1:
-        found = {one.run.run: place for one, place in zip(ranked, places(len(ranked), shown), strict=True)}
-    names = _names(members)
-    entries = [
-        Entry(names[one.run.run], one.run, one.report, found.get(one.run.run), marks(one.run, one.report)) for one in members
-    ]
-    first = members[0]
+        rank = {run.run.run: place for run, place in zip(ranked, places(len(ranked), differences), strict=True)}
+    names = Counter(run.publication.name for run in members)
+    entries = []
+    for member in members:
+        run, name = member.run, member.publication.name
+        name = name if names[name] == 1 else f"{name} ({run.run[:8]})"
+        entries.append(Entry(name, run, member.report, rank.get(run.run), marks(run, member.report)))
     return Group(
-        settings="; ".join(wording.settings(first.report)),
-        facts=first.run.facts,
+        settings="; ".join(wording.settings(members[0].report)),
+        facts=members[0].run.facts,
         entries=tuple(sorted(entries, key=lambda entry: _order(entry, by))),
         ranked=len(ranked),
-        told_apart=len(shown),
+        told_apart=len(differences),
         by=by,
     )
 
 
 def _order(entry: Entry, by: str) -> tuple[bool, int, list[float]]:
-    """By place, of equal ones the higher score first; those without a place last."""
+    """Sort key: by rank, then by score; unranked runs last."""
     scores = [getattr(entry.report, name).value for name in (by, *RANKED_BY, "average_accuracy")]
-    return entry.place is None, entry.place.first if entry.place else 0, [1.0 if one is None else -one for one in scores]
+    return entry.place is None, entry.place.first if entry.place else 0, [1.0 if s is None else -s for s in scores]
 
 
 def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
-    """(better, worse) of every two runs whose difference in a score is shown: its own interval, which is kept while other runs
-    join, leaves out 0, and p is below 0.05 after Holm over all pairs.
+    """(better, worse) of each pair of runs with a significant difference in a score.
+
+    Its own interval, which does not change when other runs join, excludes 0, and p < 0.05 after Holm over all pairs.
     """
-    couples = list(combinations(range(len(sides)), 2))
-    found = [_compared(sides[a], sides[b], by) for a, b in couples]
-    adjusted = holm([one.p for one in found])
+    pairs = list(combinations(range(len(sides)), 2))
+    contrasts = [_compared(sides[a], sides[b], by) for a, b in pairs]
+    adjusted = holm([contrast.p for contrast in contrasts])
     return [
-        (a, b) if pair.value > 0 else (b, a)
-        for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
-        if pair.value and pair.is_shown and p is not None and p < SIGNIFICANT
+        pair if contrast.value > 0 else pair[::-1]
+        for pair, contrast, p in zip(pairs, contrasts, adjusted, strict=True)
+        if contrast.value and contrast.is_shown and p is not None and p < SIGNIFICANT
     ]
 
 
-@shared_cache(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
+@shared_cache(MAX_COMPARISONS, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
 def _compared(a: Side, b: Side, by: str) -> Contrast:
-    """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
     return compare_runs(a.rows, b.rows, [by])[by]
 
 
-def _names(members: Sequence[Shown]) -> dict[str, str]:
-    """Run → the name it was published under; where two are alike, with the beginning of the id."""
-    names = [one.publication.name for one in members]
-    return {
-        one.run.run: one.publication.name
-        if names.count(one.publication.name) == 1
-        else f"{one.publication.name} ({one.run.run[:8]})"
-        for one in members
-    }
-
-
 def marks(run: Run, report: Report) -> tuple[str, ...]:
-    """What else is to be known of a run: that it is not complete, that calls failed, that it came from a file."""
-    state = run.state
-    asked = f"{report.answered + report.failed:,} of {wording.counted(report.statements, 'statement')} asked"
-    found = {
-        f"{describe_state(state, run.reason)}, {asked}: no place": state != COMPLETE,
-        f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
-        wording.FROM_FILE: run.imported,
-    }
-    return tuple(text for text, holds in found.items() if holds)
+    """Remarks on a run: it is incomplete, calls failed, or it came from a file."""
+    remarks = []
+    if run.state != COMPLETE:
+        asked_of = f"{report.answered + report.failed:,} of {counted(report.statements, 'statement')}"
+        remarks.append(say("gallery.incomplete", state=describe_state(run.state, run.reason), statements=asked_of))
+    if report.failed:
+        remarks.append(say("gallery.failed", calls=counted(report.failed, "call")))
+    return (*remarks, wording.FROM_FILE) if run.imported else tuple(remarks)

@@ -1,366 +1,329 @@
-"""Runs as pages see them: a report that moves while answers come, whoever asks."""
+"""Reports of runs, recomputed as answers arrive and cached per version of a run.
+
+=================  =====================================  =========================  ====================================
+method             figures                                blocks                     computes
+=================  =====================================  =========================  ====================================
+`live`             newest once due; until then the last,  for the first report and   in the caller; updates of a large
+                   marked `behind`                        for a small run            run in the background
+`latest`           last computed, however old             for the first report       the first report, in the caller
+`final_report`     of all answers once the run has        until they are complete    in the caller
+                   ended; before, as `live`
+`with_estimand`    of the given report's answers          until computed             in the caller, once per version
+`progress`         number of answers, up to date          while it reads them        nothing
+=================  =====================================  =========================  ====================================
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
+from queue import Queue
+from typing import NamedTuple
 
-import numpy as np
 from cachetools import LRUCache
 
 from medfact.caching import KeyedLock
-from medfact.concurrency import compute_slot, slot_released
+from medfact.concurrency import compute_slot
 from medfact.errors import StoreError, UnknownName
-from medfact.facts import Fact
+from medfact.log_setup import suppressed
 from medfact.metrics import PENDING
 from medfact.metrics.records import LIKE
-from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, readable, report
 from medfact.runs.jobs import Jobs, Snapshot
-from medfact.store import GOING, PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
+from medfact.store import GOING, PAUSED, RESUMABLE, WAITING, Run, Store
 
 _log = logging.getLogger(__package__)
 
-Version = tuple[int, str, int]
-"""A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
-
-SOON, SOON_AFTER_END = 0.05, 0.1
-"""Seconds that figures may take to be made while a page waits, and for which it waits for those of a run that has ended; those
-that take longer are made beside it.
-"""
-
-SHARE = 4
-"""Figures are not made again until so many times the time passed that they took."""
-
-NEARLY = 0.8
-"""A look that comes so much before its time still finds new figures."""
-
-PACE, SLOWEST, QUICKEST = 0.5, 3.0, 0.25
-"""Seconds between two looks of a page at a run that goes on: with one or two of them, with many, and at least."""
-
-LATELY = 8
-"""The figures of about so many runs tell how long those of the next one take."""
+# Reports of runs with more statements are updated in the background: a smaller one takes less than a tenth of a second.
+INLINE_STATEMENTS = 1_000
+MIN_INTERVAL_FACTOR = 4  # minimum time between two updates, as a multiple of the duration of the last one
+EARLY_POLL_FACTOR = 0.8  # a poll after this share of the usual interval counts as due
+MIN_POLL_SECONDS, POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 0.5, 3.0  # least, with one or two runs, with many runs
+MIN_REPORTABLE_FACTS = 10  # facts with all their answers; scores of fewer facts of an active run say nothing
+MAX_REPORTS = 400  # in the cache
+MAX_STATEMENTS, STATEMENTS_PER_BOARD = 4_000_000, 1_000  # size of the cache of records; fixed cost of each entry
+MAX_TASKS = 200  # in the queue of the background thread
 
 
-FEWEST_TOLD = 10
-"""Facts with all their answers from which on the figures of a run that goes on are shown."""
+class Version(NamedTuple):
+    """Version of a run: two reports with equal versions are equal."""
 
-KEPT_AFTER = 0.5
-"""Seconds between showing a report first and keeping it in the database."""
+    changed: int  # of its answers
+    state: str  # as recorded
+    job: int  # of its job in this process; 0 without one
 
-KEPT = 200
-"""Reports that are kept here, or wait to be kept in the database: those last looked at."""
-
-BOARDS, OVERHEAD = 4_000_000, 1_000
-"""Statements of the records that are kept, and how many of them the fixed part of a run's records is worth."""
+    def has_same_answers(self, other: Version) -> bool:
+        """Returns True if at most the job differs."""
+        return self[:2] == other[:2]
 
 
-def state_now(recorded: str, job: Snapshot | None) -> str:
-    """A run's state; a job that could not write it, or has just been taken up again, knows better than its record."""
+def effective_state(recorded: str, job: Snapshot | None) -> str:
+    """Returns the state of a run. A job that just resumed, or could not record its state, overrules the record."""
     if job and job.state == PAUSED and recorded in GOING:
         return PAUSED
     return job.state if job and job.state in GOING and recorded in RESUMABLE else recorded
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A run at one moment: its record, and its job in this process (None where there is none)."""
+class RunStatus:
+    """A run and its job at one moment."""
 
     run: Run
-    job: Snapshot | None
+    job: Snapshot | None  # None without a job in this process
 
     @property
     def state(self) -> str:
-        """The run's state as it is now."""
-        return state_now(self.run.state, self.job)
+        """Effective state of the run."""
+        return effective_state(self.run.state, self.job)
 
     @property
     def going(self) -> bool:
-        """Whether somebody works on it now, or will."""
-        return self.state in {WAITING, RUNNING}
+        """True for a run that waits or runs."""
+        return self.state in GOING
 
     @property
     def seconds_until_news(self) -> float | None:
-        """About how long until its end or, where it waits, its turn and some answers; None if not known, or not going on."""
+        """Expected seconds until the end, or until the first answers of a waiting run. None if unknown or not active."""
         if self.job is None or not self.going:
             return None
         answering, ahead = self.job.seconds_of_answering, self.job.seconds_ahead
         if self.job.state == WAITING:
-            return None if ahead is None else ahead + min(PACE, answering or 0.0)
-        return PACE if answering is None or self.job.loading else answering
+            return None if ahead is None else ahead + min(POLL_SECONDS, answering or 0.0)
+        return POLL_SECONDS if answering is None or self.job.loading else answering
 
 
 @dataclass(frozen=True)
-class Progress(Moment):
-    """How far a run is, without its figures. done: statements of `run.statements` that were answered, or failed."""
+class RunProgress(RunStatus):
+    """Progress of a run, without its figures."""
 
-    done: int
+    done: int  # statements that were answered or failed
 
 
 @dataclass(frozen=True)
-class Live(Moment):
-    """A run at one moment with its report.
-
-    version: what was known when the figures were made. behind: whether there is something newer by now. recorded: the state
-    that the database has by now; `state` is that of the figures.
-    """
+class Live(RunStatus):
+    """A run with its report at one moment."""
 
     report: Report
-    version: Version
-    recorded: str
-    behind: bool = False
+    version: Version  # that the report was computed for
+    recorded: str  # newest recorded state; `state` is that of the report
+    behind: bool = False  # True if there are newer answers
+    due: float = 0.0  # `time.monotonic()` from which an update may be computed
 
     @property
     def state(self) -> str:
-        """The same; a run whose failed calls are asked again goes on, before its record says so."""
-        if self.job and self.job.state in GOING and self.report.failed:
-            return self.job.state
-        return super().state
+        """Effective state. A run that repeats failed calls is active before its record is updated."""
+        return self.job.state if self.job and self.job.state in GOING and self.report.failed else super().state
 
     @property
     def has_ended(self) -> bool:
-        """Whether nobody works on it any more, which its figures may not say yet."""
-        return state_now(self.recorded, self.job) not in GOING
+        """True for a run that is neither waiting nor running; its report may be older."""
+        return effective_state(self.recorded, self.job) not in GOING
 
     @property
-    def is_telling(self) -> bool:
-        """Whether its figures can be shown: they say nothing while a run has only begun."""
-        return not self.going or self.report.joint_accuracy.n >= FEWEST_TOLD
+    def has_reportable_scores(self) -> bool:
+        """True unless the run has only begun."""
+        return not self.going or self.report.joint_accuracy.n >= MIN_REPORTABLE_FACTS
 
     @property
     def resumable(self) -> bool:
-        """Whether anything is left to ask, and nobody asks it now."""
+        """True if statements are left to ask and no job asks them."""
         return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
 
+class Worker:
+    """Daemon thread that executes queued tasks in order and logs their errors."""
+
+    def __init__(self) -> None:
+        self._tasks: Queue[tuple[Hashable, Callable[[], None]]] = Queue()
+        self._waiting: set[Hashable] = set()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._execute, daemon=True, name="reports").start()
+
+    def submit(self, key: Hashable, task: Callable[[], None]) -> None:
+        """Queues a task unless one with the same key is waiting. A full queue drops it: a later request submits it again."""
+        with self._lock:
+            if key not in self._waiting and len(self._waiting) < MAX_TASKS:
+                self._waiting.add(key)
+                self._tasks.put((key, task))
+
+    def join(self) -> None:
+        """Blocks until the queue is empty and its last task has ended."""
+        self._tasks.join()
+
+    def _execute(self) -> None:
+        while True:
+            key, task = self._tasks.get()
+            with self._lock:
+                self._waiting.discard(key)
+            try:
+                task()
+            except Exception:
+                _log.exception("The background task %s failed.", key)
+            del task  # it refers to a report and to all caches
+            self._tasks.task_done()
+
+
+def poll_seconds(active_runs: int, runs: Iterable[RunStatus] = ()) -> float:
+    """Seconds until a page should poll these runs again, sooner if one of them is expected to start or to end.
+
+    Polls take processor time from the active runs. The interval grows in powers of two: a new one costs a request too.
+    """
+    usual = min(MAX_POLL_SECONDS, POLL_SECONDS * (1 << max(0, active_runs.bit_length() - 2)))
+    expected = [run.seconds_until_news for run in runs]
+    return min([usual, *(max(MIN_POLL_SECONDS, seconds) for seconds in expected if seconds is not None)])
+
+
+def _is_due(live: Live) -> bool:
+    return live.behind and (live.has_ended or time.monotonic() >= live.due)
+
+
+def _is_incomplete(live: Live) -> bool:
+    return live.behind and (live.has_ended or live.recorded not in GOING)
+
+
 class Reports:
-    """Reports of runs that may still be going on, made once per version and kept for the runs last looked at."""
+    """Cached reports and records of runs (see the table above). All methods raise UnknownName for a deleted run."""
 
     def __init__(self, store: Store, jobs: Jobs) -> None:
         self._store = store
         self._jobs = jobs
-        self._made: LRUCache[str, Live] = LRUCache(KEPT)
-        self._about: LRUCache[tuple[str, str], tuple[Version, Report]] = LRUCache(KEPT)
-        self._boards: LRUCache[str, Board] = LRUCache(BOARDS, lambda board: min(OVERHEAD + len(board.sheet.fact), BOARDS))
-        self._took: LRUCache[str, tuple[float, float]] = LRUCache(KEPT)
-        self._seconds_lately = 0.0
-        self._beside: dict[str, threading.Event] = {}
-        self._unkept: LRUCache[str, tuple[Run, Report]] = LRUCache(KEPT)
-        self._keeper: threading.Thread | None = None
-        self._alone = KeyedLock()
-        self._lock = threading.RLock()
-        jobs.tell_of_ends(self._make_again)
+        self._reports: LRUCache[tuple[str, str], Live] = LRUCache(MAX_REPORTS)  # by run and estimand
+        self._boards: LRUCache[str, Board] = LRUCache(
+            MAX_STATEMENTS, lambda board: min(STATEMENTS_PER_BOARD + len(board.sheet.fact), MAX_STATEMENTS)
+        )
+        self._lock = threading.Lock()  # guards the caches
+        self._run_locks = KeyedLock()
+        self.worker = Worker()
+        jobs.tell_of_ends(self._update_after_end)
 
-    def version(self, run: str) -> Version:
-        """What there is of a run now. Raises UnknownName when there is none."""
-        job = self._jobs.snapshot(run)
-        return (*self._store.pulse(run), job.version if job else 0)
+    def version(self, run_id: str) -> Version:
+        """Current version of a run."""
+        job = self._jobs.snapshot(run_id)
+        return Version(*self._store.pulse(run_id), job.version if job else 0)
 
-    def live(self, run: str) -> Live:
-        """A run as it stands, or, where its figures take long, as it stood a moment ago. Raises UnknownName."""
-        made = self._as_made(run)
-        if made is None:
-            return self._make_first(run)
-        if not made.behind:
-            return made
-        if made.has_ended:
-            with slot_released():
-                is_done = self._make_beside(run).wait(SOON_AFTER_END)
-            if is_done:
-                return self.latest(run)
-            return made
-        with self._lock:
-            seconds, ended = self._took.get(run, (0.0, 0.0))
-        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
-            if seconds < SOON:
-                return self._make(run)
-            self._make_beside(run)
-        return made
+    def live(self, run_id: str) -> Live:
+        """Returns a run with its newest figures, or with the last ones if an update takes long or is not due."""
+        cached = self._cached(run_id)
+        if cached is None or cached.run.statements <= INLINE_STATEMENTS:
+            return self._get(run_id, _is_due)
+        if _is_due(cached):
+            self._submit_update(run_id)
+        return cached
 
-    def latest(self, run: str) -> Live:
-        """A run with the figures that were made last, whatever is new since; made only where there are none. Raises
-        UnknownName.
-        """
-        return self._as_made(run) or self._make_first(run)
+    def latest(self, run_id: str) -> Live:
+        """Returns a run with the last computed figures."""
+        return self._get(run_id, lambda _: False)
 
-    def settled(self, run: str) -> Live:
-        """The same for what is kept or taken away: a run that has ended has the figures of all its answers, however long they
-        take.
-        """
-        self.live(run)
-        made = self._as_made(run)  # more may have been answered while figures were made
-        if made is None or (made.behind and (made.has_ended or made.recorded not in GOING)):
-            return self._make(run)
-        return made
+    def final_report(self, run_id: str) -> Live:
+        """Returns a run with the figures of all its answers if it has ended. For exports."""
+        self.live(run_id)  # the run may end while this computes
+        return self._get(run_id, _is_incomplete)
 
-    def _as_made(self, run: str) -> Live | None:
-        """A run with the figures that are made, behind where there is something newer; None where none are made."""
-        version = self.version(run)
-        with self._lock:
-            made = self._made.get(run)
-        if made is None or made.version == version:
-            return made
-        job = self._jobs.snapshot(run)
-        if made.version[:2] == version[:2]:  # its job alone has moved: the figures are as they were
-            return replace(made, version=version, job=job)
-        return replace(made, job=job, recorded=version[1], behind=True)
-
-    def progress(self, run: Run) -> Progress:
-        """How far a run is, without its figures, which take much longer. Raises UnreadableRun."""
-        with readable(run.run):
-            done = int((self._board(run.run, run.changed).answer != PENDING).sum())
-        return Progress(run, self._jobs.snapshot(run.run), done)
-
-    def pace(self, *moments: Moment) -> float:
-        """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
-        It doubles where these double: to change a page's clock takes a request too. Where it is known when the turn or the end
-        of one of these runs comes, and that is sooner, the page looks when its figures should be made.
-        """
-        usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
-        news = [left + self._seconds_lately for one in moments if (left := one.seconds_until_news) is not None]
-        return min([usual, *(max(QUICKEST, seconds) for seconds in news)])
-
-    def next_look(self, *lives: Live) -> float | None:
-        """Seconds until a page should look at these runs again; None where nothing new will come."""
-        if any(live.behind and live.has_ended for live in lives):
-            return QUICKEST
-        return self.pace(*lives) if any(live.going or live.behind for live in lives) else None
-
-    def about(self, live: Live, estimand: str) -> Live:
-        """The same, with intervals that are about these facts alone where that is asked."""
+    def with_estimand(self, live: Live, estimand: str) -> Live:
+        """Returns the same run with intervals about another estimand."""
         if estimand == LIKE:
             return live
         key = live.run.run, estimand
         with self._lock:
-            version, made = self._about.get(key, (None, None))
-        if made is None or version != live.version:
-            made = report(live.run, self.board(live.run.run).records(), self._store, estimand)
+            cached = self._reports.get(key)
+        if cached is None or not cached.version.has_same_answers(live.version):
+            cached = replace(live, report=report(live.run, self.board(live.run.run).records(), self._store, estimand))
             with self._lock:
-                self._about[key] = live.version, made
-        return replace(live, report=made)
+                self._reports[key] = cached
+        return replace(live, report=cached.report)
 
-    def board(self, run: str) -> Board:
-        """A run's records, up to date."""
-        return self._board(run, self._store.pulse(run)[0])
+    def progress(self, run: Run) -> RunProgress:
+        """Returns the progress of a run, without computing figures. Raises UnreadableRun."""
+        with readable(run.run):
+            done = int((self.board(run.run).answer != PENDING).sum())
+        return RunProgress(run, self._jobs.snapshot(run.run), done)
 
-    def _board(self, run: str, changed: int) -> Board:
-        """The same, where it is known when its answers have changed last."""
+    def pace(self, *runs: RunStatus) -> float:
+        """Seconds until a page should poll these active runs again."""
+        return poll_seconds(self._jobs.pressing(), runs)
+
+    def next_look(self, *runs: Live) -> float | None:
+        """Seconds until a page should poll these runs again; None if nothing new will come."""
+        if any(live.behind and live.has_ended for live in runs):
+            return MIN_POLL_SECONDS
+        return self.pace(*runs) if any(live.going or live.behind for live in runs) else None
+
+    def board(self, run_id: str) -> Board:
+        """Records of a run, up to date."""
+        changed = self._store.pulse(run_id)[0]
         with self._lock:
-            board = self._boards.get(run)
-        board = board or Board(self._store.answers.sheet(run))
-        with self._lock:
-            board = self._boards.get(run) or board
-            self._boards[run] = board
-        with board.alone:  # not those of all runs: whoever reads the database keeps nobody else waiting
+            board = self._boards.get(run_id)
+        if board is None:
+            board = Board(self._store.answers.sheet(run_id))
+            with self._lock:
+                board = self._boards.setdefault(run_id, board)
+        with board.alone:  # a lock per run: reading the database does not block other runs
             if board.changed != changed:
-                board.take(self._store.answers.news(run, board.changed))
+                board.take(self._store.answers.news(run_id, board.changed))
         return board
 
-    def pairs(self, run: str) -> Pairs:
-        """A run's pairs with their answers as they stand."""
-        board = self.board(run)
-        return pairs_of_run(board)
-
-    def true_fact(self, run: str, fact: int) -> Fact | None:
-        """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
-        sheet = self.board(run).sheet
-        pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
-        found = self._store.answers.asked(run, facts=pair[:1].tolist()) if len(pair) else []
-        return found[0].statement.fact if found else None
-
-    def _make_first(self, run: str) -> Live:
-        """Made by the first who asks; others wait for it."""
-        with self._alone.acquire(run):
-            return self._as_made(run) or self._make(run)
-
-    def _make_again(self, run: str) -> None:
-        """Makes the figures of a run that has just ended, if somebody has looked at it: they will look again."""
+    def _cached(self, run_id: str) -> Live | None:
+        """Cached report with the current job, `behind` if there are newer answers; None if none is cached."""
+        version = self.version(run_id)
         with self._lock:
-            is_looked_at = run in self._made
-        if is_looked_at:
-            self._make_beside(run)
+            cached = self._reports.get((run_id, LIKE))
+        if cached is None or cached.version == version:
+            return cached
+        cached = replace(cached, job=self._jobs.snapshot(run_id))
+        if cached.version.has_same_answers(version):
+            return replace(cached, version=version)
+        return replace(cached, recorded=version.state, behind=True)
 
-    def _make_beside(self, run: str) -> threading.Event:
-        """Begins to make figures, unless that is going on; the event is set when they are made."""
+    def _get(self, run_id: str, is_stale: Callable[[Live], bool]) -> Live:
+        """Returns the cached report; computes it if it is missing or stale. Concurrent callers share the computation."""
+        cached = self._cached(run_id)
+        if cached is not None and not is_stale(cached):
+            return cached
+        with self._run_locks.acquire(run_id):
+            cached = self._cached(run_id)
+            return self._compute(run_id) if cached is None or is_stale(cached) else cached
+
+    def _compute(self, run_id: str) -> Live:
+        version, run = self.version(run_id), self._store.run(run_id)
+        began = time.monotonic()
+        with readable(run_id):
+            figures = kept_report(self._store, run)
+            if figures is None:
+                figures = report(run, self.board(run_id).records(), self._store)
+                if run.state not in GOING:
+                    self.worker.submit(("keep", run_id), partial(self._keep, run, figures))
+        now = time.monotonic()
+        due = now + max(MIN_INTERVAL_FACTOR * (now - began), EARLY_POLL_FACTOR * self.pace())
+        live = Live(run, self._jobs.snapshot(run_id), figures, version, recorded=version.state, due=due)
         with self._lock:
-            if run in self._beside:
-                return self._beside[run]
-            done = self._beside[run] = threading.Event()
+            self._reports[run_id, LIKE] = live
+        return live
 
-        def work() -> None:
-            try:
-                with compute_slot(self._store.run(run).owner):
-                    self._make(run)
-            except Exception as error:
-                if not isinstance(error, (StoreError, UnknownName)):  # it was deleted meanwhile
-                    _log.exception("The figures of run %s failed.", run)
-                if not (isinstance(error, StoreError) and error.is_transient):
-                    with self._lock:  # whoever looks next is told
-                        self._made.pop(run, None)
-            finally:
-                end()
+    def _keep(self, run: Run, figures: Report) -> None:
+        with compute_slot(run.owner):
+            keep(self._store, run, figures)
 
-        def end() -> None:
-            with self._lock:
-                del self._beside[run]
-            done.set()
+    def _update_after_end(self, run_id: str) -> None:
+        """Updates the report of a run that has just ended, if it was viewed: its pages will poll again."""
+        with self._lock:
+            is_viewed = (run_id, LIKE) in self._reports
+        if is_viewed:
+            self._submit_update(run_id)
 
+    def _submit_update(self, run_id: str) -> None:
+        self.worker.submit(run_id, partial(self._update, run_id))
+
+    def _update(self, run_id: str) -> None:
+        """Updates a cached report. A permanent error removes it, so that the next caller computes it and gets the error."""
         try:
-            threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
-        except RuntimeError:  # there is no room for another thread: a later look tries again
-            end()
-        return done
-
-    def _make(self, run: str) -> Live:
-        version = self.version(run)
-        record = self._store.run(run)
-        begun = time.monotonic()
-        with readable(run):
-            found = kept_report(self._store, record) or self._report(record)
-        made = Live(record, self._jobs.snapshot(run), found, version, recorded=version[1])
-        with self._lock:
-            self._took[run] = time.monotonic() - begun, time.monotonic()
-            kept = self._made.get(run)
-            if kept is None or kept.version[0] <= version[0]:  # another one may have been quicker, and newer
-                self._made[run] = made
-        return made
-
-    def _report(self, record: Run) -> Report:
-        begun = time.monotonic()
-        made = report(record, self.board(record.run).records(), self._store)
-        if record.state not in GOING:
-            with self._lock:
-                self._seconds_lately += (time.monotonic() - begun - self._seconds_lately) / LATELY
-            self._keep_later(record, made)
-        return made
-
-    def _keep_later(self, record: Run, made: Report) -> None:
-        """Keeps a report, with what is left to make of it, once whoever waits for it has looked."""
-        with self._lock, suppress(RuntimeError):  # there is no room for another thread: it is made again another time
-            self._unkept[record.run] = record, made
-            if self._keeper is None:
-                keeper = threading.Thread(target=self._keep_on, daemon=True, name="reports")
-                keeper.start()
-                self._keeper = keeper
-
-    def _keep_on(self) -> None:
-        """Keeps reports, one after the other, until there is none left."""
-        while True:
-            time.sleep(KEPT_AFTER)
-            while True:
+            with suppressed(_log, UnknownName), compute_slot(self._store.run(run_id).owner):  # UnknownName: it was deleted
+                self._get(run_id, _is_due)
+        except Exception as error:
+            if not (isinstance(error, StoreError) and error.is_transient):
                 with self._lock:
-                    if not self._unkept:
-                        break
-                    _, (record, made) = self._unkept.popitem()
-                try:
-                    with compute_slot(record.owner):
-                        keep(self._store, record, made)
-                except Exception:  # it was shown, and is made again another time
-                    _log.exception("The report of run %s could not be kept.", record.run)
-            with self._lock:
-                if not self._unkept:
-                    self._keeper = None
-                    return
+                    self._reports.pop((run_id, LIKE), None)
+            raise

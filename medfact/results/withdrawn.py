@@ -1,7 +1,6 @@
-"""Scores of a run without part of its statements: facts that its bundled set has withdrawn since, forms that a paper mislabels.
+"""Scores of a run without some of its statements: withdrawn facts, and forms that a paper labels wrongly.
 
-The figures of the run stay as recorded, and these stand beside them. Withdrawals are computed when a run is shown, from the set
-as it is now: nothing of them is recorded.
+They are shown beside the recorded figures, which do not change. Withdrawals follow from the bundled data set as it is now.
 """
 
 from __future__ import annotations
@@ -24,13 +23,25 @@ from medfact.negatives import PUBLISHED
 from medfact.prototypes import mislabelled_forms
 from medfact.runs.plan import negative_difficulty_of
 from medfact.store import Plan, Run, Store
+from medfact.words import say
 
 
 @dataclass(frozen=True)
 class Without:
-    """The scores of a run without the facts that were withdrawn, and without the partners of these. statements: left out."""
+    """Scores of a run without withdrawn facts and their partners."""
 
-    statements: int
+    statements: int  # left out
+    average_accuracy: Estimate
+    joint_accuracy: Estimate
+    pair_joint_accuracy: Estimate
+
+
+@dataclass(frozen=True)
+class WellLabelled:
+    """Scores of a run over statements whose label follows from their fact. Fewer statements per fact make mastery easier."""
+
+    forms: Mapping[str, Mapping[str, str]]  # relation → form that is left out → reason
+    statements: int  # left out
     average_accuracy: Estimate
     joint_accuracy: Estimate
     pair_joint_accuracy: Estimate
@@ -38,127 +49,87 @@ class Without:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """Facts of a run that its data set has withdrawn since. dataset: the bundled set. from_a_file: whether the run came from a
-    file, whose facts the set may never have had. true_facts, false_facts: how many the run asks.
-
-    gone: true ones that the set no longer holds. doubted: false ones that it now holds true or arguable, or that a source
-    called false and no longer does.
-    """
+    """Facts of a run that its bundled data set has withdrawn since."""
 
     dataset: str
-    from_a_file: bool
-    true_facts: int
+    from_a_file: bool  # the run came from a file, whose facts the data set may never have had
+    true_facts: int  # of the run
     false_facts: int
-    gone: tuple[Withdrawal, ...]
-    doubted: tuple[Withdrawal, ...]
+    gone: tuple[Withdrawal, ...]  # true facts that the data set lacks
+    doubted: tuple[Withdrawal, ...]  # false facts that it holds true or arguable, or no longer calls false
     without: Without
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Statements of a recorded plan that are not repeated."""
+
+    facts: frozenset[str] = frozenset()  # ids of withdrawn facts and of their partners
+    statements: int = 0
+    dataset: str = ""  # that withdrew them
+
+
 def data_key(run: Run) -> str:
-    """A hash of the files of the bundled set that a run asks; "" of a run that asks no bundled set."""
-    return files_key(run.spec.dataset) if _asks_a_bundled_set(run) else ""
-
-
-def _asks_a_bundled_set(run: Run) -> bool:
-    return run.spec.facts is None and run.spec.dataset in bundled_names() and run.dataset == run.spec.dataset
+    """Hash of the files of the run's bundled data set; "" for a run of other facts."""
+    is_bundled = run.spec.facts is None and run.spec.dataset in bundled_names() and run.dataset == run.spec.dataset
+    return files_key(run.spec.dataset) if is_bundled else ""
 
 
 def withdrawn_of(run: Run, records: Records, store: Store) -> Withdrawn | None:
-    """What a run asked and its bundled set has withdrawn since; None where nothing was, and of runs of other facts."""
-    facts, found = _found(run, store)
-    if not found:
+    """Returns the withdrawn facts of a run; None without any."""
+    facts, withdrawn = _withdrawn_facts(run, store)
+    if not withdrawn:
         return None
-    numbers = [number for number, fact in enumerate(facts) if fact.fact_id in found]
+    numbers = [number for number, fact in enumerate(facts) if fact.fact_id in withdrawn]
+    pairs = np.unique(records.pair[np.isin(records.fact // run.spec.shot_draws, numbers)])
     positive = sum(fact.positive for fact in facts)
-    gone = tuple(one for one in found.values() if one.asked_as == TRUE)
-    doubted = tuple(one for one in found.values() if one.asked_as != TRUE)
     return Withdrawn(
         dataset=run.dataset,
         from_a_file=run.imported,
         true_facts=positive,
         false_facts=len(facts) - positive,
-        gone=gone,
-        doubted=doubted,
-        without=_without(records, numbers, run.spec.shot_draws),
+        gone=tuple(row for row in withdrawn.values() if row.asked_as == TRUE),
+        doubted=tuple(row for row in withdrawn.values() if row.asked_as != TRUE),
+        without=Without(*_scores_without(records, np.isin(records.pair, pairs))),
     )
 
 
-def _found(run: Run, store: Store) -> tuple[list[Fact], dict[str, Withdrawal]]:
-    """The facts of a run by number, and those that were withdrawn, by id; nothing of a run of other facts.
-
-    A run that was recorded here with the set as it is now asks nothing that was withdrawn.
-    """
-    if not _asks_a_bundled_set(run):
-        return [], {}
-    if not run.imported and load_bundled(run.dataset).fingerprint() == run.dataset_fingerprint:
+def _withdrawn_facts(run: Run, store: Store) -> tuple[list[Fact], dict[str, Withdrawal]]:
+    """Facts of a run by number, and withdrawn ones by id; nothing for a run of other facts or of the data set as it is now."""
+    if not data_key(run) or (not run.imported and load_bundled(run.dataset).fingerprint() == run.dataset_fingerprint):
         return [], {}
     facts = store.answers.facts(run.run)
     return facts, withdrawals(run.dataset, facts, are_free=negative_difficulty_of(run.spec) == PUBLISHED)
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """What a recorded plan is not asked of again. facts: the ids of those withdrawn since, and of their partners. statements:
-    about these. dataset: the set that withdrew them.
-    """
-
-    facts: frozenset[str] = frozenset()
-    statements: int = 0
-    dataset: str = ""
-
-
 def still_held(planned: Plan, run: Run, store: Store) -> tuple[Plan, LeftOut]:
-    """The plan of a recorded run without the pairs of which its bundled set has withdrawn a fact since, and what is left out.
-
-    Raises Mistake where nothing is left.
-    """
-    facts, found = _found(run, store)
-    pairs = {fact.negative_of or fact.fact_id for fact in facts if fact.fact_id in found}
-    out = frozenset(fact.fact_id for fact in facts if (fact.negative_of or fact.fact_id) in pairs)
-    if not out:
+    """Returns the plan of a recorded run without pairs that include a withdrawn fact. Raises Mistake if nothing is left."""
+    facts, withdrawn = _withdrawn_facts(run, store)
+    pairs = {fact.negative_of or fact.fact_id for fact in facts if fact.fact_id in withdrawn}
+    left_out = frozenset(fact.fact_id for fact in facts if (fact.negative_of or fact.fact_id) in pairs)
+    if not left_out:
         return planned, LeftOut()
-    kept = tuple(one for one in planned.statements if one.statement.fact.fact_id not in out)
-    if not kept:
-        raise Mistake(
-            f"All facts of run {run.run} have been withdrawn from {run.dataset} since, or are not in it.",
-            f"Ask {run.dataset} as it is now in a new run, and compare with that.",
-        )
-    return replace(planned, statements=kept), LeftOut(out, len(planned.statements) - len(kept), run.dataset)
-
-
-def _without(records: Records, numbers: list[int], draws: int) -> Without:
-    """The scores without some facts, by number, and without the partners of these. draws: of demonstrations."""
-    pairs = np.unique(records.pair[np.isin(records.fact // draws, numbers)])
-    return Without(*_scores_without(records, np.isin(records.pair, pairs)))
-
-
-def _scores_without(records: Records, out: Bools) -> tuple[int, Estimate, Estimate, Estimate]:
-    """Statements left out; average, joint and pair joint accuracy of the others."""
-    count = int(out.sum())
-    if out.all():
-        return count, NOTHING, NOTHING, NOTHING
-    rest = records.only(~out)
-    facts = facts_of(rest)
-    return count, rest.accuracy(np.ones(len(rest.fact), dtype=bool)), facts.joint(), pair_joint(rest, facts)
-
-
-@dataclass(frozen=True)
-class WellLabelled:
-    """The scores of a run over the statements whose label follows from their fact. forms: relation → form that is left out →
-    why. statements: how many are left out. With fewer statements a fact, all of them are right more easily.
-    """
-
-    forms: Mapping[str, Mapping[str, str]]
-    statements: int
-    average_accuracy: Estimate
-    joint_accuracy: Estimate
-    pair_joint_accuracy: Estimate
+    statements = tuple(item for item in planned.statements if item.statement.fact.fact_id not in left_out)
+    if not statements:
+        slots = {"run": run.run, "dataset": run.dataset}
+        raise Mistake(say("withdrawn.nothing_left", **slots), say("withdrawn.new_run", **slots))
+    return replace(planned, statements=statements), LeftOut(left_out, len(planned.statements) - len(statements), run.dataset)
 
 
 def well_labelled(run: Run, records: Records) -> WellLabelled | None:
-    """The scores without the forms that the run's sentences label wrongly; None where it asks no such form."""
+    """Returns the scores without forms that the run's sentences label wrongly; None if the run asks no such form."""
     forms = mislabelled_forms(run.pool_text, records.relations.names)
     wrong = np.zeros(len(records.fact), dtype=bool)
-    for relation, of_relation in forms.items():
-        wrong |= records.relations.among([relation]) & records.variants.among([*of_relation])
+    for relation, reasons in forms.items():
+        wrong |= records.relations.among([relation]) & records.variants.among([*reasons])
     return WellLabelled(forms, *_scores_without(records, wrong)) if wrong.any() else None
+
+
+def _scores_without(records: Records, left_out: Bools) -> tuple[int, Estimate, Estimate, Estimate]:
+    """Number of statements left out; average, joint and pair joint accuracy of the others."""
+    if left_out.all():
+        return len(left_out), NOTHING, NOTHING, NOTHING
+    rest = records.only(~left_out)
+    facts = facts_of(rest)
+    accuracy = rest.accuracy(np.ones(len(rest.fact), dtype=bool))
+    return int(left_out.sum()), accuracy, facts.joint(), pair_joint(rest, facts)

@@ -17,9 +17,8 @@ from medfact.metrics.records import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
 from medfact.results.danger import danger_of
-from medfact.results.fact_table import fact_table
+from medfact.results.fact_table import Pairs, fact_table, pairs_of_run
 from medfact.results.methods import bibtex, methods_paragraph, plain_citations
-from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import MOST, Report, Side, board_of, report_of, sides_of
 from medfact.results.sections import REPORT, Beside, Figures, sections_of
 from medfact.results.sections.beside import beside_of
@@ -108,7 +107,7 @@ def html_report(
         bibtex=bibtex(methods, runs),
         title=wording.title_of_runs(runs),
         worst=worst_facts(store, parts),
-        missed=max(len(part.pairs.chosen("missed")) for part in parts),
+        missed=max(len(part.pairs.missed()) for part in parts),
         setups=[_setup_rows(part) for part in parts],
     )
 

@@ -139,7 +139,7 @@ def _add_runs(router: APIRouter, services: Services) -> None:
             return _no_file()
         (record,) = _asked(services, run, owners_seen_by(request))
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
-        for part in _giving_way(log_of(services.store, record, services.reports.settled(record.run).report, harness)):
+        for part in _giving_way(log_of(services.store, record, services.reports.final_report(record.run).report, harness)):
             file.write(part.encode("utf-8"))
         return _sent(file, f"{_plain(record)}-{harness}.{LOGS[harness]}", "application/json; charset=utf-8")
 
@@ -158,14 +158,14 @@ def _add_embed(router: APIRouter, services: Services) -> None:
 
 def _embedded(services: Services, run: str, name: str) -> str:
     """The whole page. name: what the run is published as. Its link leads to the run wherever the server is."""
-    live = services.reports.settled(run)
+    live = services.reports.final_report(run)
     told = wording.marked(name, live.run.imported)
     return render(
         "embed",
         run=run,
         name=told,
         report=live.report,
-        verdict=verdict({told: live.report}) if live.is_telling else "",
+        verdict=verdict({told: live.report}) if live.has_reportable_scores else "",
         scores=[wording.score(one, wording.ways_of([live.report])) for one in wording.first_scores([live.report])],
         marks=[mark for mark in marks(live.run, live.report) if mark != wording.FROM_FILE],
     )
@@ -201,7 +201,7 @@ def card_of_runs(services: Services, records: Sequence[Run]) -> ScoreCard:
     """The card of one run or two as they stand."""
     ids = [record.run for record in records]
     compared = services.comparisons.made(ids) if len(ids) == MAX_RUNS else None
-    return make_score_card(records, [services.reports.settled(run).report for run in ids], compared)
+    return make_score_card(records, [services.reports.final_report(run).report for run in ids], compared)
 
 
 def _no_file() -> Response:
@@ -244,7 +244,7 @@ def _giving_way(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
-    reports = [services.reports.settled(record.run).report for record in records]
+    reports = [services.reports.final_report(record.run).report for record in records]
     if name == "scores":
         return (row for report in reports for row in score_rows(report.run, report.model, report, report.imported))
     if name == "answers":

@@ -23,7 +23,7 @@ from medfact.models import BUNDLED_MODEL, bundled_revision, service_of
 from medfact.models.pressure import calls_of
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
-from medfact.results.live import Live, Progress, Reports, state_now
+from medfact.results.live import Live, Reports, RunProgress, effective_state
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import files_of, plan
@@ -164,7 +164,7 @@ class Services:
 
     def as_now(self, runs: Iterable[Run]) -> list[Run]:
         """Runs with the state that they have now, which a job may know sooner than the database."""
-        return [replace(run, state=state_now(run.state, self.jobs.snapshot(run.run))) for run in runs]
+        return [replace(run, state=effective_state(run.state, self.jobs.snapshot(run.run))) for run in runs]
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
@@ -182,7 +182,7 @@ class Services:
         except MedfactError:
             return None
 
-    def progress(self, run: Run) -> Progress | None:
+    def progress(self, run: Run) -> RunProgress | None:
         """How far a run is, None where it was deleted just now or cannot be read."""
         try:
             return self.reports.progress(run)

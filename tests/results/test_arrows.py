@@ -15,7 +15,7 @@ from small_facts import write_csv
 
 from medfact.metrics.comparison import contrasts
 from medfact.results.compare import Side, across_of_papers, sides_of
-from medfact.results.live import Live
+from medfact.results.live import Live, Version
 from medfact.results.papers import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, describe_arrow, tables
 from medfact.results.report import Report, report_of
 from medfact.spec import RunSpec
@@ -138,9 +138,8 @@ def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Cal
 
 def test_the_page_draws_them(runs: list[str], reports: list[Report], store: Store) -> None:
     run = store.run(runs[0])
-    live = Live(
-        run, None, replace(reports[0], contrasts=contrasts(make_forty_records(40))), (run.changed, run.state, 0), run.state
-    )
+    report = replace(reports[0], contrasts=contrasts(make_forty_records(40)))
+    live = Live(run, None, report, Version(run.changed, run.state, 0), run.state)
     shown = papers_tab({"always says true": live}, SimpleNamespace(paper="pretexttrans"), Markup(), ())
     assert "↓21.9 points (" in shown
     assert "n = 40 facts" in shown

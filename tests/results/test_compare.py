@@ -267,14 +267,9 @@ def test_rows_of_ticks_and_their_filters(facts_file: Path, store: Store) -> None
     assert len(table.chosen()) == len(table.chosen("differ")) == 2 * PAIRS
     assert len(table.chosen("every")) == 0
     assert table.positive[table.chosen("none")].tolist() == [False] * PAIRS
-    assert set(table.relations) == {"symptoms", "therapeutic drugs"}
-    drugs = table.chosen(relation="therapeutic drugs")
-    assert len(drugs) == 2 * 9  # nine heads under test have one drug each
-    assert len(table.chosen("none", relation="therapeutic drugs")) == 9
     assert table.positive[table.chosen(pattern="✓✓✓✓✗✗✗✗")].all()
     for unknown in ("✓", "nonsense!", "✓✓✓✓✓✓✓?"):
         assert len(table.chosen(pattern=unknown)) == 0
-    assert len(table.chosen(relation="no such relation")) == 0
 
 
 def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, store: Store) -> None:
@@ -289,7 +284,6 @@ def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, stor
             fates = [int(item.answer.answer == item.statement.label) for item in own if item.answer] or [ABSENT] * 8
             assert table.fate[index, row].tolist() == fates
             assert all(item.statement.fact.positive == table.positive[row] for item in own)
-            assert all(item.statement.fact.relation == table.relations[table.relation[row]] for item in own)
     assert (table.number[0] >= 0).sum() == 14
     other = {item.fact: (item.statement.fact.head, item.statement.fact.tail) for item in store.answers.asked(whole)}
     for item in store.answers.asked(part):

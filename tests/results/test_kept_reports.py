@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 from recorded import complete_run
-from waiting import wait_until
 
 from medfact.metrics import Records, record_of
 from medfact.metrics.comparison import contrasts
@@ -77,13 +76,12 @@ def test_a_report_is_shown_before_it_is_kept_whole(store: Store, made: list[Reco
     run, jobs = asked(store), Jobs(store)
     try:
         with monkeypatch.context() as until_then:
-            until_then.setattr(Reports, "_keep_on", lambda self: None)
+            until_then.setattr("medfact.results.live.Worker.submit", lambda *_: None)
             shown = Reports(store, jobs).live(run).report
             assert (shown.answered, kept_report(store, store.run(run)), made) == (192, None, [])
-        monkeypatch.setattr("medfact.results.live.KEPT_AFTER", 0.0)
         later = Reports(store, jobs)
         later.live(run)
-        wait_until(lambda: kept_report(store, store.run(run)) is not None and later._keeper is None)
+        later.worker.join()
     finally:
         jobs.close()
     kept = kept_report(store, store.run(run))

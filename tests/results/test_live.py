@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting import wait_until
 
+from medfact.errors import UnknownName
+from medfact.metrics.records import LIKE, THESE
 from medfact.results import live
 from medfact.results.live import Live, Reports
 from medfact.runs.board import board_of
@@ -49,7 +50,7 @@ def test_what_is_taken_away_has_all_answers_of_a_run_that_ended_while_its_figure
 
     monkeypatch.setattr(live, "report", slowly)
     taken: list[Live] = []
-    readers = [threading.Thread(target=lambda: taken.append(reports.settled(run))) for _ in range(2)]
+    readers = [threading.Thread(target=lambda: taken.append(reports.final_report(run))) for _ in range(2)]
     readers[0].start()
     begins.wait()
     readers[1].start()
@@ -72,11 +73,12 @@ def test_figures_that_cannot_be_made_leave_their_traceback(
         raise ZeroDivisionError("a measure divides by nothing")
 
     monkeypatch.setattr(live, "report", broken)
-    reports._make_beside(run).wait()
-    told = caplog.text
-    assert "Traceback" in told
-    assert "in broken" in told
-    assert "a measure divides by nothing" in told
+    monkeypatch.setattr(live, "INLINE_STATEMENTS", 0)
+    assert reports.live(run).behind
+    reports.worker.join()
+    assert "Traceback" in caplog.text
+    assert "in broken" in caplog.text
+    assert "a measure divides by nothing" in caplog.text
     with pytest.raises(ZeroDivisionError):
         reports.live(run)
 
@@ -91,20 +93,44 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
         raise TypeError("no JSON")
 
     monkeypatch.setattr(live, "keep", broken)
-    monkeypatch.setattr(live, "KEPT_AFTER", 0.0)
     assert reports.live(run).report.answered == ALL
-    wait_until(lambda: reports._keeper is None)
+    reports.worker.join()
     assert "TypeError: no JSON" in caplog.text
 
 
-def test_the_times_of_runs_that_nobody_looks_at_any_more_are_forgotten(
+def test_a_run_deleted_before_its_update_is_no_error(
+    run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    reports.live(run)
+    store.delete(run)
+    reports._submit_update(run)
+    reports.worker.join()
+    assert caplog.text == ""
+    with pytest.raises(UnknownName):
+        reports.live(run)
+
+
+def test_the_page_shows_the_last_figures_of_a_large_run_until_newer_ones_are_computed(
     run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "KEPT", 1)
-    few = Reports(store, reports._jobs)
-    for made in (run, start(RunSpec(model="baseline:random", limit=4, shots=0), store)):
-        few.live(made)
-    assert list(few._took) == [made]
+    monkeypatch.setattr(live, "INLINE_STATEMENTS", 0)
+    first = reports.live(run)
+    for _ in answer(run, store):
+        pass
+    seen = reports.live(run)
+    assert (seen.report is first.report, seen.behind) == (True, True)
+    reports.worker.join()
+    newest = reports.live(run)
+    assert (newest.report.answered, newest.behind) == (ALL, False)
+
+
+def test_each_estimand_has_its_own_intervals(run: str, store: Store, reports: Reports) -> None:
+    for _ in answer(run, store):
+        pass
+    like = reports.live(run)
+    these = reports.with_estimand(like, THESE)
+    assert [reports.with_estimand(like, name).report.estimand for name in (LIKE, THESE, LIKE)] == [LIKE, THESE, LIKE]
+    assert reports.with_estimand(like, THESE).report is these.report
 
 
 def test_records_hold_an_answer_and_its_probability_of_the_same_moment(run: str, store: Store) -> None:

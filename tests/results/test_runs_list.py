@@ -7,7 +7,7 @@ import pytest
 from recorded import complete_run
 from small_facts import StubModel
 
-from medfact.results.live import Live
+from medfact.results.live import Live, Version
 from medfact.results.report import report_of
 from medfact.runs.jobs import Snapshot
 from medfact.spec import RunSpec
@@ -24,7 +24,7 @@ def ended(store: Store, facts_file: Any) -> Run:
 
 
 def live(store: Store, run: Run) -> Live:
-    return Live(run, None, report_of(store, run), (run.changed, run.state, 0), run.state)
+    return Live(run, None, report_of(store, run), Version(run.changed, run.state, 0), run.state)
 
 
 def at(minute: int, second: int = 0) -> str:

@@ -13,6 +13,7 @@ from asked_updates import OWNER, fetch_fragments
 from asked_updates import services as services
 from recorded import complete_run
 
+from medfact.results.fact_table import pairs_of_run
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -83,9 +84,6 @@ def test_the_head_says_in_which_language_was_asked(services: Services) -> None:
 
 def test_nothing_is_shown_before_ten_facts_have_answers(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
-    monkeypatch.setattr("medfact.results.live.SHARE", 0)
-    monkeypatch.setattr("medfact.results.live.SOON", float("inf"))
-    monkeypatch.setattr("medfact.results.live.SOON_AFTER_END", 600.0)
     run = start(RunSpec(model="baseline:random", limit=12, shots=0), services.store.of(OWNER))
     shown = fetch_fragments(services, run=run)
     assert "Results appear here once ten facts have all their answers" in part(shown, "tab")
@@ -103,7 +101,7 @@ def test_an_unknown_tab_opens_the_summary(services: Services, two: str) -> None:
 
 def test_a_link_to_a_pair_of_one_run_opens_that_pair(services: Services, two: str) -> None:
     other = two.split(",")[1]
-    members = services.reports.pairs(other).members
+    members = pairs_of_run(services.reports.board(other)).members
     shown = fetch_fragments(services, run=two, tab="facts", chosen=1, fact=3)
     fact = services.store.answers.facts(other)[members[3][0]]
     assert f'aria-label="{fact.head}, {fact.relation}, {fact.tail}"' in unescape(part(shown, "drawer"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from medfact.assets import ASSETS
-from medfact.results.pairs import Pairs
+from medfact.results.fact_table import Pairs
 from medfact.statements import IMPLICATIONS
 from medfact.web.pages.tour import MODELS, _told, telling
 
@@ -22,9 +23,9 @@ def pairs(*fates: str) -> Pairs:
     members = tuple((2 * number, 2 * number + 1) for number in range(len(fates)))
     return Pairs(
         members=members,
-        relation=tuple("symptoms" for _ in fates),
         variants=tuple(IMPLICATIONS),
         fate=np.array(rows, dtype=np.int8),
+        committed=np.array(rows, dtype=np.int8),
         positive=np.array([True, False] * len(fates)),
     )
 
@@ -41,7 +42,7 @@ def test_the_fact_that_tells_most_is_told() -> None:
 
 def test_where_facts_are_asked_otherwise_there_is_no_story() -> None:
     other = pairs("11010111 01111111")
-    fewer = Pairs(other.members, other.relation, other.variants[:1], other.fate[:, :1], other.positive)
+    fewer = replace(other, variants=other.variants[:1], fate=other.fate[:, :1])
     assert telling(fewer) is None
 
 

@@ -20,7 +20,7 @@ from waiting import HANG_SECONDS, wait_for_run, wait_until
 
 from medfact.concurrency import HEAD_START_SECONDS
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
-from medfact.results.live import PACE, QUICKEST, SLOWEST, Reports
+from medfact.results.live import MAX_POLL_SECONDS, MIN_POLL_SECONDS, POLL_SECONDS, Reports
 from medfact.results.report import Report, report
 from medfact.runs.events import AnswersSaved
 from medfact.runs.jobs.job import Snapshot
@@ -66,8 +66,7 @@ def run(services: Services) -> str:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports are made anew at every look, however lately they were."""
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
-    monkeypatch.setattr("medfact.results.live.SHARE", 0)
-    monkeypatch.setattr("medfact.results.live.SOON", float("inf"))  # and never beside the look, however slow the machine
+    monkeypatch.setattr("medfact.results.live.MIN_INTERVAL_FACTOR", 0)
 
 
 def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
@@ -77,7 +76,7 @@ def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str
     assert "0 of 640 statements" in first["fragments"]["progress"]
     assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
     assert 'id="resume"' not in first["fragments"]["progress"]
-    assert first["again"] == PACE
+    assert first["again"] == POLL_SECONDS
     again = fetch_fragments(services, run=run, drawn=first["drawn"])
     assert again["fragments"] == again["drawn"] == {}
 
@@ -126,8 +125,7 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
 def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However lately its figures were made, and however long they took: nothing newer comes."""
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
-    monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
-    monkeypatch.setattr("medfact.results.live.SOON_AFTER_END", 60)
+    monkeypatch.setattr("medfact.results.live.MIN_INTERVAL_FACTOR", 1e9)
     fetch_fragments(services, run=run)
     services.jobs.submit(run)
     wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
@@ -150,11 +148,12 @@ def test_the_figures_of_a_run_that_has_ended_hold_up_no_look(
         return report(*of)
 
     monkeypatch.setattr("medfact.results.live.report", slowly)
+    monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)  # it counts as a large run
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)  # no look makes any meanwhile
     services.jobs.submit(run)
     assert begun.wait(HANG_SECONDS)
     wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
-    assert fetch_fragments(services, run=run)["again"] == QUICKEST
+    assert fetch_fragments(services, run=run)["again"] == MIN_POLL_SECONDS
     may_end.set()
     wait_until(lambda: fetch_fragments(services, run=run)["again"] is None)
     assert "50.0%" in fetch_fragments(services, run=run)["fragments"]["scores"]
@@ -205,7 +204,7 @@ def test_whether_a_run_is_there_needs_no_new_figures(services: Services, run: st
     def made_again(*_: object) -> NoReturn:
         raise AssertionError
 
-    monkeypatch.setattr(Reports, "_make", made_again)
+    monkeypatch.setattr(Reports, "_compute", made_again)
     assert services.asked(run)
     assert services.reports.latest(run).behind
 
@@ -215,15 +214,15 @@ def test_what_is_taken_away_has_the_figures_of_all_answers(
 ) -> None:
     """However long they take, once the run has ended."""
     fetch_fragments(services, run=run)
-    monkeypatch.setattr("medfact.results.live.Reports._make_beside", lambda self, run: threading.Event())  # it never ends
-    monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
+    monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)
+    monkeypatch.setattr("medfact.results.live.Worker.submit", lambda *_: None)  # the update never comes
     services.jobs.submit(run)
     wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
     seen = services.reports.live(run)
     assert (seen.behind, seen.has_ended) == (True, True)
     assert seen.report.answered < 640
-    settled = services.reports.settled(run)
-    assert (settled.state, settled.report.answered, settled.behind) == (COMPLETE, 640, False)
+    final = services.reports.final_report(run)
+    assert (final.state, final.report.answered, final.behind) == (COMPLETE, 640, False)
 
 
 def test_of_a_run_that_another_process_asked_all_answers_are_taken_away(
@@ -231,15 +230,16 @@ def test_of_a_run_that_another_process_asked_all_answers_are_taken_away(
 ) -> None:
     """Its page has seen it begin; no job here says that it has ended, but its record does."""
     services.reports.live(run)
-    monkeypatch.setattr("medfact.results.live.Reports._make_beside", lambda self, run: threading.Event())
+    monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)
+    monkeypatch.setattr("medfact.results.live.Worker.submit", lambda *_: None)
     for _ in answer(run, services.store):
         pass
     seen = services.reports.live(run)
     assert (seen.job, seen.behind, seen.has_ended, seen.report.answered) == (None, True, True, 0)
-    assert services.reports.next_look(seen) == QUICKEST
-    settled = services.reports.settled(run)
-    assert (settled.state, settled.report.answered, settled.behind) == (COMPLETE, 640, False)
-    assert services.reports.next_look(settled) is None
+    assert services.reports.next_look(seen) == MIN_POLL_SECONDS
+    final = services.reports.final_report(run)
+    assert (final.state, final.report.answered, final.behind) == (COMPLETE, 640, False)
+    assert services.reports.next_look(final) is None
 
 
 def test_a_run_whose_failed_calls_are_asked_again_goes_on(services: Services, run: str) -> None:
@@ -272,6 +272,7 @@ def test_figures_that_cannot_be_made_beside_are_told_to_who_looks_next(
 
     fetch_fragments(services, run=run)
     monkeypatch.setattr("medfact.results.live.report", damaged)
+    monkeypatch.setattr("medfact.results.live.INLINE_STATEMENTS", 0)
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
     services.jobs.submit(run)
     wait_for_run(services.jobs, run, lambda job: job.state not in GOING)
@@ -309,13 +310,13 @@ def test_the_first_page_is_made_before_anybody_comes(services: Services, run: st
     ("state", "answering", "ahead", "pace"),
     [
         (RUNNING, 0.3, None, 0.3),
-        (RUNNING, 0.01, None, QUICKEST),
-        (RUNNING, 60.0, None, SLOWEST),
-        (RUNNING, None, None, PACE),
+        (RUNNING, 0.01, None, MIN_POLL_SECONDS),
+        (RUNNING, 60.0, None, MAX_POLL_SECONDS),
+        (RUNNING, None, None, POLL_SECONDS),
         (WAITING, 0.25, 1.5, 1.75),
-        (WAITING, 60.0, 1.5, 1.5 + PACE),
-        (WAITING, 0.25, None, SLOWEST),
-        (COMPLETE, None, None, SLOWEST),
+        (WAITING, 60.0, 1.5, 1.5 + POLL_SECONDS),
+        (WAITING, 0.25, None, MAX_POLL_SECONDS),
+        (COMPLETE, None, None, MAX_POLL_SECONDS),
     ],
 )
 def test_a_page_looks_again_when_something_will_have_happened(
@@ -382,7 +383,7 @@ def test_how_far_a_run_is_is_told_without_its_figures(services: Services, run: s
 
     asking = answer(run, services.store)
     assert next(event for event in asking if isinstance(event, AnswersSaved))
-    monkeypatch.setattr("medfact.results.live.Reports._make", no_figures)
+    monkeypatch.setattr("medfact.results.live.Reports._compute", no_figures)
     record, done = services.store.run(run), sum(item.answer is not None for item in services.store.answers.asked(run))
     assert 0 < done < record.statements
     visitor = Visitor(services, OWNER, (OWNER,), "")

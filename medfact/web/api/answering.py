@@ -39,7 +39,7 @@ def report(services: Services, caller: Caller, run: RunId) -> Row:
     report lie on this server. Texts of a run's file, which anybody may have written, stand in from_file alone.
     """
     record = asked_run(services, caller, run)
-    live = services.reports.settled(record.run)
+    live = services.reports.final_report(record.run)
     figures, notes = {"figures": _plain(record_of(live.report))}, list(record.notes)
     if record.imported:
         figures["figures"]["notes"] = notes = []

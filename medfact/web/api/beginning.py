@@ -68,7 +68,7 @@ def evaluate(
 
 def progress(services: Services, caller: Caller, run: str) -> Row:
     """How a run stands: its answers so far, and at the end what it shows."""
-    live = services.reports.settled(run)
+    live = services.reports.final_report(run)
     report, job = live.report, live.job
     told = {
         "run": run,

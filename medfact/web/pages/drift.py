@@ -90,5 +90,5 @@ def _drawn(services: Services, ids: Ids) -> Markup:
 
 
 def _moment(services: Services, run: str) -> Moment:
-    live = services.reports.settled(run)
+    live = services.reports.final_report(run)
     return Moment(Side(live.run, services.reports.board(run)), live.report)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.results.live import Live, Progress
+from medfact.results.live import Live, RunProgress
 from medfact.store import GOING, INTERRUPTED, PAUSED, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate import begin, files, rows
@@ -93,7 +93,7 @@ def _notice(unfinished: Sequence[Run], missing: bool) -> Markup:
     return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
 
 
-def _going(visitor: Visitor, unfinished: Sequence[Run]) -> list[Progress]:
+def _going(visitor: Visitor, unfinished: Sequence[Run]) -> list[RunProgress]:
     """The visitor's runs that go on, as many as stand side by side, which the set-up leads to."""
     going = (run for run in unfinished if run.state in GOING)
     return list(islice(filter(None, map(visitor.services.progress, going)), MOST_MODELS))

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from medfact.caching import shared_cache
 from medfact.results.compare import Change, Side, blamed, changes, is_without
+from medfact.results.fact_table import pairs_of_run
 from medfact.results.live import Live, Version
 from medfact.results.sections import Figures
 from medfact.results.sections.beside import told_changes
@@ -86,7 +87,7 @@ def _changes(services: Services, runs: tuple[str, ...], _: tuple[Version, ...]) 
 
 def _flips(services: Services, change: Change, positions: Sequence[int]) -> list[Flip]:
     """The answers at these positions of the run with passages."""
-    pairs = services.reports.pairs(change.with_)
+    pairs = pairs_of_run(services.reports.board(change.with_))
     pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
     return [_flip(item, pair_of.get(item.fact, 0)) for item in services.store.answers.asked(change.with_, positions=positions)]
 

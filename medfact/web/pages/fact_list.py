@@ -18,9 +18,8 @@ from medfact.facts import Fact
 from medfact.languages import names_in
 from medfact.metrics.diagnosis import CHANCE, MASTERED, MIXED, meaning
 from medfact.metrics.groupings import FACT, STATEMENT, Grouping, group_filters, group_tabs
-from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, fact_table
+from medfact.results.fact_table import DIAGNOSED, OF_ONE, SHOWN, WRONG, FactTable, Pairs, fact_table, pairs_of_run
 from medfact.results.live import Live, Version
-from medfact.results.pairs import Pairs
 from medfact.results.report import FACTS_KEPT, Side, subjects_of_run
 from medfact.results.wording import counted
 from medfact.statements import ABSENT, IMPLICATIONS, VARIANTS
@@ -96,7 +95,7 @@ def with_row(visitor: Visitor, show: Any, lives: Lives) -> Any:
     if show.chosen < 0 or show.fact < 0:
         return show.model_copy(update={"chosen": -1})
     run = list(lives.values())[min(show.chosen, len(lives) - 1)].run.run
-    table, members = table_of(visitor.services, lives), visitor.services.reports.pairs(run).members
+    table, members = table_of(visitor.services, lives), pairs_of_run(visitor.services.reports.board(run)).members
     number = members[min(show.fact, len(members) - 1)][0]
     (row, *_) = np.flatnonzero(table.number[table.runs.index(run)] == number).tolist()
     return show.model_copy(update={"fact": row, "chosen": -1})
@@ -188,7 +187,7 @@ def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     diagnoses: dict[str, list[str]] = {}
     for place, (name, live) in enumerate(lives.items()):
         number = int(table.number[place, show.fact])
-        pairs = visitor.services.reports.pairs(live.run.run)
+        pairs = pairs_of_run(visitor.services.reports.board(live.run.run))
         members = next((of for of in pairs.members if number in of), ()) if number >= 0 else ()
         items = of_facts(visitor.services, live.run.run, members) if members else []
         sides.append((name, live.run, items))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 from markupsafe import Markup
 from pydantic import Field
 
 from medfact.caching import shared_cache
 from medfact.errors import Mistake
+from medfact.facts import Fact
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
-from medfact.results.live import PACE
+from medfact.results.live import POLL_SECONDS
 from medfact.results.wording import FATES
 from medfact.reviews.game import SECONDS_PER_STATEMENT, Answers, answers_in, is_played, outcome, packets, verdicts_of
 from medfact.reviews.verdicts import is_blind, show_labels
@@ -43,7 +45,7 @@ def view(visitor: Visitor, show: GameShow) -> View:
         content = render("game_begin", open=is_open)
     else:
         content = _packet(visitor, show)
-    return View({"game": content}, show, again=None if is_open else PACE)
+    return View({"game": content}, show, again=None if is_open else POLL_SECONDS)
 
 
 def done(visitor: Visitor, show: GameShow, action: Action) -> tuple[GameShow, Message]:
@@ -100,7 +102,7 @@ def _packet(visitor: Visitor, show: GameShow) -> Markup:
         "game_result",
         **values,
         fact=fact,
-        true_fact=None if fact.positive else services.reports.true_fact(run, rows[0].fact),
+        true_fact=None if fact.positive else _true_fact(services, run, rows[0].fact),
         rows=[(item.statement, *_replies(item, of_packet[item.statement.statement_id])) for item in rows],
         scores=outcome(records, ids, of_packet),
         totals=outcome(records, ids, answers),
@@ -110,6 +112,14 @@ def _packet(visitor: Visitor, show: GameShow) -> Markup:
         model=wording.model_name(services.run(run).model),
         erase=erasable(GAMES),
     )
+
+
+def _true_fact(services: Services, run: str, false_fact: int) -> Fact | None:
+    """The true fact that a false fact was drawn for, by its number; None if the run lacks it."""
+    sheet = services.reports.board(run).sheet
+    numbers = np.flatnonzero((sheet.pair == sheet.pair[false_fact]) & sheet.positive)[:1].tolist()
+    items = services.store.answers.asked(run, facts=numbers) if numbers else []
+    return items[0].statement.fact if items else None
 
 
 def _replies(item: Asked, answer: bool | None) -> tuple[tuple[str, str, str], ...]:

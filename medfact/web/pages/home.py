@@ -14,6 +14,7 @@ from medfact.caching import shared_cache
 from medfact.datasets import NOTHING_DECIDED
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
+from medfact.results.fact_table import pairs_of_run
 from medfact.results.live import Live, Version
 from medfact.views.fragments import render
 from medfact.web.api.knowing import POOL, facts_about
@@ -93,8 +94,10 @@ def _hero(services: Services, run: str, _: Version) -> Markup:
 
 def _card(services: Services, live: Live) -> Card | None:
     """A pair of the demonstration whose plain statement the model got right, and the rest not."""
-    pairs = services.reports.pairs(live.run.run)
-    told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
+    pairs = pairs_of_run(services.reports.board(live.run.run))
+    told = [
+        pair for pair in pairs.missed(plainly_right=True) if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)
+    ]
     if not told:
         return None
     return card_of_answers(services, [("medfact-tiny", live.run, of_facts(services, live.run.run, pairs.members[told[0]]))])

@@ -73,7 +73,7 @@ def leaderboard(visitor: Visitor, show: Any, lives: Lives, races: Sequence[str],
         rows.sort(key=lambda row: _value(row.live, by), reverse=True)
     return render(
         "leaderboard",
-        verdict=_verdict(visitor.services, {name: live for name, live in lives.items() if live.is_telling}),
+        verdict=_verdict(visitor.services, {name: live for name, live in lives.items() if live.has_reportable_scores}),
         demonstration=is_demonstration,
         rows=rows,
         scores=scores,

@@ -11,7 +11,7 @@ from medfact.caching import KeyedLock, shared_cache
 from medfact.errors import MedfactError
 from medfact.results.compare import Side
 from medfact.results.gallery import Shown, gallery
-from medfact.results.live import PACE, Live, Version
+from medfact.results.live import POLL_SECONDS, Live, Version
 from medfact.store import Published, Run
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor
@@ -37,7 +37,7 @@ def published(visitor: Visitor) -> tuple[Markup, float | None]:
     except TimeoutError:
         raise NotNow("The published runs are being compared.", AGAIN_SECONDS) from None
     going = any(live.going or live.behind for _, live in lives)
-    return fragment, max(PACE, services.reports.pace()) if going else None
+    return fragment, max(POLL_SECONDS, services.reports.pace()) if going else None
 
 
 def runs_of_all(services: Services) -> list[Run]:

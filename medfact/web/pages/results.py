@@ -15,6 +15,7 @@ from medfact.models import provider_of
 from medfact.results import sections, wording
 from medfact.results.compare import FEWEST, across_of_papers
 from medfact.results.danger import Danger, danger
+from medfact.results.fact_table import pairs_of_run
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
 from medfact.results.report import Side, subjects_of_run
@@ -64,13 +65,13 @@ STATISTICS = {
 def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
     """These runs."""
     reports = visitor.services.reports
-    lives = named([reports.about(live, show.estimand) for live in runs], visitor.owners)
+    lives = named([reports.with_estimand(live, show.estimand) for live in runs], visitor.owners)
     tabs = _tabs(lives)
     show = show.model_copy(
         update={"run": ",".join(live.run.run for live in runs), "tab": show.tab if show.tab in tabs else "summary"}
     )
     show = _in_range(visitor, show, lives)
-    told = {name: live for name, live in lives.items() if live.is_telling}
+    told = {name: live for name, live in lives.items() if live.has_reportable_scores}
     content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
     fragments: dict[str, Fragment] = {
         "progress": _head(visitor, show, lives),
@@ -239,7 +240,7 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
         if live.going or not live.report.answered:
             continue
         dangers[name] = _dangers(services, live.run.run, live.version, visitor.reviewers, verdicts)
-        members = services.reports.pairs(live.run.run).members
+        members = pairs_of_run(services.reports.board(live.run.run)).members
         pair_of = {fact: pair for pair, facts in enumerate(members) for fact in facts}
         for one in dangers[name].board:
             opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}

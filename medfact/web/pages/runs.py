@@ -16,7 +16,7 @@ from medfact.datasets.isolated import reading
 from medfact.errors import MedfactError, Mistake, StoreError, UnknownName, UnreadableRun
 from medfact.exchange import import_run
 from medfact.results import wording
-from medfact.results.live import Live, state_now
+from medfact.results.live import Live, effective_state
 from medfact.runs.costs import bill_in_words
 from medfact.spec import LOCAL_OWNER, PROTOCOLS, describe_options
 from medfact.store import (
@@ -372,7 +372,7 @@ def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, 
     """
     services, run = visitor.services, _recorded(visitor, action.about)
     readable = (attempt for attempt in services.store.attempts(run.run) if isinstance(attempt, Run))
-    if any(state_now(attempt.state, services.jobs.snapshot(attempt.run)) in GOING for attempt in readable):
+    if any(effective_state(attempt.state, services.jobs.snapshot(attempt.run)) in GOING for attempt in readable):
         raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
     if any(publication.run == run.run for publication in services.store.publications.published()):
         raise Mistake("The host of this server shows this run to all.", "Ask the host to withdraw it; then it can be deleted.")

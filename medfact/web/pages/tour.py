@@ -11,8 +11,8 @@ from medfact.caching import shared_cache
 from medfact.facts import Fact
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
+from medfact.results.fact_table import Pairs, pairs_of_run
 from medfact.results.live import Version
-from medfact.results.pairs import Pairs
 from medfact.results.wording import FATES, describe_state
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
@@ -96,7 +96,7 @@ def view(visitor: Visitor, show: TourShow) -> View:
 def _story(services: Services, run: str, _: Version) -> Story | None:
     """The story of the pair that tells most, kept for each version of the answers; None where no pair is asked in all eight
     ways."""
-    pairs = services.reports.pairs(run)
+    pairs = pairs_of_run(services.reports.board(run))
     chosen = telling(pairs)
     if chosen is None:
         return None
