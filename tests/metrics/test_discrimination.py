@@ -21,7 +21,6 @@ from medfact.metrics.probability import (
     probabilities,
 )
 from medfact.results.sections.probabilities import brier_cell
-from medfact.results.text import in_words
 
 
 def records(p: list[float], true: list[bool], heads: int | None = None) -> Records:
@@ -122,7 +121,8 @@ def test_the_interval_of_auroc_holds_the_truth_where_tails_are_shared() -> None:
 
 def test_a_brier_score_is_no_percentage() -> None:
     found = probabilities(records([0.9, 0.6, 0.4, 0.2] * 10, [True, False, True, False] * 10, 40))
-    said = in_words(brier_cell(found.overall))
+    cell = brier_cell(found.overall)
+    said = "; ".join([cell.text, *cell.under])
     # 0.01, 0.36, 0.36 and 0.04
     assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\); of 40 statements", said)
     assert "%" not in said
