@@ -181,7 +181,7 @@ def _conditions(report: Report, changes: Sequence[Change], languages: Sequence[I
         texts.append(say(f"with_passages.{effect_name}", difference=difference(effect)))
     elif evidence := report.evidence:
         read = "read" if evidence.setting == READ else "related"
-        texts.append(say(f"passages.{read}", share=percent(evidence.recall.value)))
+        texts.append(say(f"passages_shown.{read}", share=percent(evidence.recall.value)))
     texts += describe_unchecked(report.unchecked.presumed, report.unchecked.false_facts) if report.unchecked else []
     clauses = [f"{{it}}: {text[:1].lower()}{text[1:].rstrip('.')}" for text in texts]
     yield from ((clause, clause, "") for clause in clauses)
