@@ -52,6 +52,27 @@ class RunPart:
     reviews: tuple[str, ...]
 
     @property
+    def setup(self) -> dict[str, str]:
+        """Rows of the table of the run's settings: label → value."""
+        run, draws = self.run, self.report.shot_draws
+        return {
+            "run": run.run,
+            "state": ": ".join(filter(None, (run.state, run.reason))),
+            "model": shown_model(run.model),
+            "revision": run.model_revision or "not known",
+            "facts": f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
+            "method": self.report.method,
+            "sentences (pool)": run.pool,
+            "question": self.report.question,
+            "worked examples": f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
+            "seed": str(run.spec.seed),
+            "statements, facts": f"{run.statements:,}, {run.facts:,}",
+            "begun": wording.date(run.started_at),
+            "ended": wording.date(run.finished_at) if run.finished_at else "not yet",
+            "versions": ", ".join(f"{name} {number}" for name, number in run.versions.items()),
+        }
+
+    @property
     def command(self) -> str:
         """Command that repeats the run."""
         return repeat_command(replace(portable(self.run.spec), model=shown_model(self.run.model)))
@@ -66,7 +87,7 @@ class RunPart:
 def html_report(
     store: Store,
     run_ids: Sequence[str],
-    made_at: str,
+    made_at: str,  # ISO 8601
     owners: Sequence[str] = (),
     estimand: str = LIKE,
     files: Mapping[str, str] = MappingProxyType({}),
@@ -74,7 +95,6 @@ def html_report(
     """Renders the report of one to eight runs as HTML. Raises Mistake or UnknownName.
 
     Args:
-        made_at: ISO 8601.
         owners: reviewers whose verdicts count; by default all.
         estimand: the population of its intervals.
         files: files next to the report → their descriptions.
@@ -108,7 +128,6 @@ def html_report(
         title=wording.title_of_runs(runs),
         worst=worst_facts(store, parts),
         missed=max(len(part.pairs.missed()) for part in parts),
-        setups=[_setup_rows(part) for part in parts],
     )
 
 
@@ -173,28 +192,7 @@ def _outcome_and_answer(item: Asked | None) -> tuple[Fate, str]:
     return fate(item) if item else FATES[ABSENT], "" if answer is None else "true" if answer else "false"
 
 
-# ------------------------------------------------------------------------------------------------ set-up of the runs
-
-
-def _setup_rows(part: RunPart) -> dict[str, str]:
-    """Rows of the table of a run's settings: label → value."""
-    run, draws = part.run, part.report.shot_draws
-    return {
-        "run": run.run,
-        "state": ": ".join(filter(None, (run.state, run.reason))),
-        "model": shown_model(run.model),
-        "revision": run.model_revision or "not known",
-        "facts": f"{run.dataset}, fingerprint {run.dataset_fingerprint}",
-        "method": part.report.method,
-        "sentences (pool)": run.pool,
-        "question": part.report.question,
-        "worked examples": f"{run.shots} in {draws} draws" if draws > 1 else str(run.shots),
-        "seed": str(run.spec.seed),
-        "statements, facts": f"{run.statements:,}, {run.facts:,}",
-        "begun": wording.date(run.started_at),
-        "ended": wording.date(run.finished_at) if run.finished_at else "not yet",
-        "versions": ", ".join(f"{name} {number}" for name, number in run.versions.items()),
-    }
+# ------------------------------------------------------------------------------------------------ commands
 
 
 def repeat_command(spec: RunSpec) -> str:
