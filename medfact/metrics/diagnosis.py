@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, bootstrap_counts, unsampled_fraction
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.uncertainty import Estimate, has_too_few_clusters, is_known, mean_interval, widen_bootstrap
+from medfact.metrics.uncertainty import (
+    Estimate,
+    has_too_few_clusters,
+    interval_estimate,
+    is_known,
+    mean_interval,
+    widen_bootstrap,
+)
 from medfact.statements import IMPLICATIONS
 from medfact.words import say, sayings
 
@@ -123,30 +131,29 @@ def diagnosis(records: Records) -> Diagnosis | None:
     code, count, clusters = facts.code, len(facts.pattern), facts.clusters
     if not count:
         return None
-    independent, linear, positive = (
-        _independent(facts, np.ones((1, count)))[0],
-        _linear_excess(facts),
-        float(facts.positive.mean()),
-    )
+    independent, linear = _independent(facts, np.ones((1, count)))[0], _linear_excess(facts)
+    positive = float(facts.positive.mean())
     coin = (1 - positive) * _COIN[0] + positive * _COIN[1]
     has_interval = is_known(clusters) or not has_too_few_clusters(clusters.heads)
-    drawn = _drawn_excess(facts) if has_interval else None
+    ends = np.quantile(_drawn_excess(facts), [0.025, 0.975], axis=0).T.tolist() if has_interval else [(0.0, 0.0)] * len(_NAMES)
     by_name = {}
-    for index, name in enumerate(_NAMES):
-        is_it = (code == index).astype(float)
-        low, high = (None, None) if drawn is None else _bounds(drawn[:, index], linear[:, index], clusters)
+    for index, (name, (lower, upper)) in enumerate(zip(_NAMES, ends, strict=True)):
+        is_it, effects = (code == index).astype(float), linear[:, index]
+        excess = float(effects.mean())
+        bounds = partial(widen_bootstrap, excess, lower, upper, effects, clusters)
+        _, low, high, _ = interval_estimate(excess, count, clusters, bounds)
         true, by_chance = int(is_it @ facts.positive), float(independent[index])
-        excess = float(is_it.mean()) - by_chance
-        counts = true, int(is_it.sum()) - true
-        by_name[name] = Diagnosed(mean_interval(is_it, clusters), by_chance, excess, low, high, float(coin[index]), *counts)
+        by_name[name] = Diagnosed(
+            share=mean_interval(is_it, clusters),
+            independent=by_chance,
+            excess=float(is_it.mean()) - by_chance,
+            low=low,
+            high=high,
+            coin=float(coin[index]),
+            true_facts=true,
+            false_facts=int(is_it.sum()) - true,
+        )
     return Diagnosis(count, left_out, by_name, _main_failing(facts, by_name))
-
-
-def _bounds(drawn: Floats, linear: Floats, clusters: Clusters) -> tuple[float, float]:
-    """Interval of an excess. drawn: by bootstrap over heads. linear: its linear parts, one a fact."""
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    value = float(linear.mean())
-    return (value, value) if is_known(clusters) else widen_bootstrap(value, float(low), float(high), linear, clusters)
 
 
 def _facts_of(records: Records) -> tuple[_Facts, int]:

@@ -90,17 +90,13 @@ def scores(figures: Figures) -> Section:
 
 
 def _score_row(score: Score, reports: Mapping[str, Report], measured: Sequence[Report]) -> Row:
-    cells = {
-        run: score_cell(score, report) if any(report is other for other in measured) else ABSENT
-        for run, report in reports.items()
+    """Row of a score, with n and interval. measured: the reports with methods that show it."""
+    estimates = {run: r.measure(score.name) for run, r in reports.items() if any(r is report for report in measured)}
+    cells = dict.fromkeys(reports, ABSENT) | {
+        run: Cell(estimate, in_draws(estimate.n, score.of, reports[run]), signed=score.signed)
+        for run, estimate in estimates.items()
     }
     return Row(score.heading, cells, f"{score.explained}; a coin: {score.by_chance(measured[0].chance)}", score.term)
-
-
-def score_cell(score: Score, report: Report) -> Cell:
-    """Score of a run, with n and interval."""
-    estimate: Estimate = report.measure(score.name)
-    return Cell(estimate, in_draws(estimate.n, score.of, report), signed=score.signed)
 
 
 # ------------------------------------------------------------------------------------------------ one statement a fact to all
@@ -148,9 +144,8 @@ def falls_in_words(name: str, points: Sequence[Estimate], thing: str = "fact") -
     """The share right with one statement a fact, and with all; "" if there is only one statement."""
     if len(points) < 2:
         return ""
-    first, last = points[0], points[-1]
-    slots = {"share": percent(first.value), "facts": counted(first.n, thing), "last": share(last), "ways": len(points)}
-    return say("scores.fall", name=name, **slots)
+    facts = counted(points[0].n, thing)
+    return say("scores.fall", name=name, share=percent(points[0].value), facts=facts, last=share(points[-1]), ways=len(points))
 
 
 @section("retrieved passages", 210, tab="evidence", where=NOT_IN_A_PAPER)
