@@ -6,17 +6,17 @@ Labels are skewed: nearly all verdicts confirm them. Then kappa is small even if
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medfact.metrics.clusters import Bools, Codes, effective_number
+from medfact.metrics.clusters import Codes, effective_number
 from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile, wilson
 from medfact.words import say
 
 MISSING = -1  # in a table of ratings: the rater did not judge the item
+NAMES = ("raw", "cohen", "fleiss", "ac1", "alpha")
 
 
 @dataclass(frozen=True)
@@ -39,105 +39,79 @@ def agreement(ratings: Codes, clusters: Codes | None = None) -> Agreement:
     ratings: (items, raters), a category from 0 or MISSING. clusters: labels of the items for the jackknife, such as their
     heads; by default each item is a cluster.
     """
-    clusters = np.arange(len(ratings)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    clusters = np.arange(len(ratings)) if clusters is None else clusters
     judged = ratings != MISSING
     pairable, raters = judged.sum(axis=1) >= 2, int(judged.any(axis=0).sum())
-    estimates = {name: _estimate(coefficient, ratings, clusters, pairable) for name, coefficient in _COEFFICIENTS.items()}
-    why_not = {name: _why_not(name, pairable, raters) for name, estimate in estimates.items() if estimate.value is None}
+    names, labels = np.unique(clusters[pairable]), clusters[pairable]
+    defined = _coefficients(ratings) if len(names) else {}
+    left_out = [_coefficients(ratings[clusters != name]) for name in names] if len(names) > 1 else []
+    estimates, why_not = dict.fromkeys(NAMES, NOTHING), {}
+    for name in NAMES:
+        if name in defined:
+            estimates[name] = _estimate(
+                *defined[name], [pair[name] for pair in left_out if name in pair], len(left_out), labels
+            )
+        else:
+            two_raters = name != "cohen" or raters == 2
+            reason = "one_rater" if not len(names) else "one_category" if two_raters else "not_two_raters"
+            why_not[name] = say(f"agreement.{reason}")
     return Agreement(int(pairable.sum()), raters, **estimates, why_not=why_not)
-
-
-def _why_not(name: str, pairable: Bools, raters: int) -> str:
-    if not pairable.any():
-        return say("agreement.one_rater")
-    return say("agreement.not_two_raters" if name == "cohen" and raters != 2 else "agreement.one_category")
-
-
-_Coefficient = Callable[[Codes], tuple[float, float] | None]
-"""Table of ratings → observed agreement, and agreement by chance; None if the coefficient is not defined."""
 
 
 def _beyond_chance(observed: float, chance: float) -> float:
     return (observed - chance) / (1 - chance)
 
 
-def _estimate(coefficient: _Coefficient, ratings: Codes, clusters: Codes, pairable: Bools) -> Estimate:
-    """Coefficient with a jackknife interval, or Wilson's if nothing varies; none if a cluster decides that it is defined."""
-    pair = coefficient(ratings) if pairable.any() else None
-    if pair is None:
-        return NOTHING
-    (observed, chance), n = pair, int(pairable.sum())
-    value, names = _beyond_chance(observed, chance), np.unique(clusters[pairable])
-    left = [coefficient(ratings[clusters != name]) for name in names] if len(names) > 1 else []
-    values = np.array([_beyond_chance(*pair) for pair in left if pair is not None])
-    m = len(values)
-    if m < 2 or m < len(left):
+def _estimate(
+    observed: float, chance: float, left_out: Sequence[tuple[float, float]], clusters: int, labels: Codes
+) -> Estimate:
+    """Coefficient with a jackknife interval, or Wilson's if nothing varies; no interval if it is not always defined.
+
+    left_out: the same without each cluster. labels: clusters of the items with two raters.
+    """
+    value, n, m = _beyond_chance(observed, chance), len(labels), len(left_out)
+    if m < 2 or m < clusters:
         return Estimate(value, None, None, n)
+    values = np.array([_beyond_chance(*pair) for pair in left_out])
     half_width = t_quantile(m - 1) * float(np.sqrt((m - 1) / m * np.square(values - values.mean()).sum()))
-    if half_width > 1e-9:
-        low, high = value - half_width, value + half_width
-    else:  # nothing varies, which makes nothing certain
-        ends = wilson(observed, min(n, effective_number(clusters[pairable])))
-        low, high = (_beyond_chance(end, chance) for end in ends)
+    low, high = value - half_width, value + half_width
+    if half_width <= 1e-9:  # nothing varies, which makes nothing certain
+        low, high = (_beyond_chance(end, chance) for end in wilson(observed, min(n, effective_number(labels))))
     return Estimate(value, max(-1.0, low), min(1.0, high), n)
 
 
-def _counts(ratings: Codes, raters: int = 1) -> tuple[Codes, Codes]:
-    """Raters by item and category, (items, categories), and by item; of items with so many raters at least."""
+def _coefficients(ratings: Codes) -> dict[str, tuple[float, float]]:
+    """Observed agreement and that by chance, of each coefficient that is defined.
+
+    raw: mean over items of the share of their pairs of raters that agree (Fleiss, 1971). fleiss, ac1: shares of categories are
+    over all judged items, as in Gwet (2014). alpha: of nominal categories, from coincidences (Krippendorff, 2011).
+    """
     categories = np.unique(ratings[ratings != MISSING])
-    counts = np.stack([(ratings == category).sum(axis=1) for category in categories], axis=1)
-    enough = counts.sum(axis=1) >= raters
-    return counts[enough], counts.sum(axis=1)[enough]
-
-
-def _raw(ratings: Codes) -> tuple[float, float] | None:
-    """Mean over items of the share of their pairs of raters that agree (Fleiss, 1971)."""
-    counts, raters = _counts(ratings, 2)
+    counts = (ratings[:, :, None] == categories).sum(axis=1)
+    raters = counts.sum(axis=1)
+    shares = (counts[raters > 0] / raters[raters > 0, None]).mean(axis=0)
+    counts, raters = counts[raters >= 2], raters[raters >= 2]
+    pairs = _cohen(ratings)
     if not len(raters):
-        return None
-    return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()), 0.0
+        return pairs
+    raw = float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean())
+    pairs["raw"] = raw, 0.0
+    if len(categories) > 1:
+        pairs["fleiss"] = raw, float(np.square(shares).sum())
+        pairs["ac1"] = raw, float((shares * (1 - shares)).sum() / (len(shares) - 1))
+    n, squares = int(counts.sum()), np.square(counts.sum(axis=0)).sum()
+    if expected := (n**2 - squares) / (n * (n - 1)):
+        disagreement = ((raters[:, None] - counts) * counts / (raters - 1)[:, None]).sum() / n
+        pairs["alpha"] = float(1 - disagreement), float(1 - expected)
+    return pairs
 
 
-def _with_chance(chance_of: Callable[[NDArray[np.float64]], float]) -> _Coefficient:
-    """(raw − chance) / (1 − chance), with shares of categories over all judged items, as in Gwet (2014)."""
-
-    def coefficient(ratings: Codes) -> tuple[float, float] | None:
-        raw, (counts, raters) = _raw(ratings), _counts(ratings)
-        if raw is None or counts.shape[1] < 2:
-            return None
-        return raw[0], chance_of((counts / raters[:, None]).mean(axis=0))
-
-    return coefficient
-
-
-def _cohen(ratings: Codes) -> tuple[float, float] | None:
+def _cohen(ratings: Codes) -> dict[str, tuple[float, float]]:
     """Two raters, over the items that both judged (Cohen, 1960)."""
     ratings = ratings[:, (ratings != MISSING).any(axis=0)]
-    if ratings.shape[1] != 2:
-        return None
-    first, second = ratings[(ratings != MISSING).all(axis=1)].T
-    if not len(first):
-        return None
+    both = ratings[(ratings != MISSING).all(axis=1)]
+    if ratings.shape[1] != 2 or not len(both):
+        return {}
+    first, second = both.T
     chance = sum(float((first == category).mean() * (second == category).mean()) for category in np.unique(ratings))
-    return None if chance >= 1 else (float((first == second).mean()), chance)
-
-
-def _alpha(ratings: Codes) -> tuple[float, float] | None:
-    """Krippendorff's alpha for nominal categories, from coincidences (Krippendorff, 2011)."""
-    counts, raters = _counts(ratings, 2)
-    totals = counts.sum(axis=0)
-    n = int(totals.sum())
-    expected = (n**2 - np.square(totals).sum()) / (n * (n - 1)) if n else 0
-    if not expected:
-        return None
-    observed = ((raters[:, None] - counts) * counts / (raters - 1)[:, None]).sum() / n
-    return float(1 - observed), float(1 - expected)
-
-
-_COEFFICIENTS: dict[str, _Coefficient] = {
-    "raw": _raw,
-    "cohen": _cohen,
-    "fleiss": _with_chance(lambda shares: float(np.square(shares).sum())),
-    "ac1": _with_chance(lambda shares: float((shares * (1 - shares)).sum() / (len(shares) - 1))),
-    "alpha": _alpha,
-}
+    return {"cohen": (float((first == second).mean()), chance)} if chance < 1 else {}

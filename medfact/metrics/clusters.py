@@ -159,11 +159,6 @@ def _expected_tail_squares(row: Codes, tail: Codes, n: int) -> float:
     return (float(np.square(shared).sum()) - 2 * cross / n + float(np.square(counts).sum()) ** 2 / n**2) / n**2
 
 
-def draw_variance(values: Floats, heads: Codes, draws: Codes) -> float:
-    """Variance of the mean that draws of demonstrations add: by draw, less that by head within draws; at least 0."""
-    return max(0.0, clustered_variance(values, draws) - clustered_variance(values, crossed(heads, draws)))
-
-
 # ------------------------------------------------------------------------------------------------ parts of a variance
 
 
@@ -187,7 +182,8 @@ def parts_of(values: Floats, clusters: Clusters) -> list[Part]:
         by_tail = variance_by_tail(values, heads, tails, clusters.head_tail)
         parts.append(Part(by_tail * inflation, _degrees_of_freedom(errors[row], tail)))
     if draws is not None and clusters.draw_count > 1:
-        parts.append(Part(draw_variance(values, heads, draws), float(clusters.draw_count - 1)))
+        by_draw = clustered_variance(values, draws) - clustered_variance(values, crossed(heads, draws))
+        parts.append(Part(max(0.0, by_draw), float(clusters.draw_count - 1)))
     return parts
 
 

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, bootstrap_counts, unsampled_fraction
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.uncertainty import Estimate, has_too_few_clusters, is_known, mean_interval, widen_bootstrap
+from medfact.metrics.uncertainty import (
+    Estimate,
+    has_too_few_clusters,
+    interval_estimate,
+    is_known,
+    mean_interval,
+    widen_bootstrap,
+)
 from medfact.statements import IMPLICATIONS
 from medfact.words import say, sayings
 
@@ -25,6 +33,7 @@ TAKES_TRUE, TAKES_FALSE = "takes-all-true", "takes-all-false"  # the opposite, o
 DIAGNOSES = sayings("diagnosis.meaning")  # exclusive and exhaustive, in order
 PLAIN = sayings("diagnosis.name")  # diagnosis → its name in figures
 
+# failing → the diagnoses of true and of false facts that show it
 _SHOWN_BY = {
     BLIND: (BLIND, BLIND),
     OPPOSITE: (OPPOSITE, OPPOSITE),
@@ -36,8 +45,8 @@ _SHOWN_BY = {
     TAKES_FALSE: (OPPOSITE, ""),
 }
 _ONE, _SEVERAL = sayings("diagnosis.failing.one"), sayings("diagnosis.failing.several")
+# the same, with clauses about one model and about several
 STANDS_OUT = {name: (true, false, _ONE[name], _SEVERAL[name]) for name, (true, false) in _SHOWN_BY.items()}
-"""Failing → the diagnoses of true and of false facts that show it, and clauses about one model and about several."""
 
 _VARIANTS = tuple(IMPLICATIONS)
 _SIDES = {
@@ -46,8 +55,8 @@ _SIDES = {
     CASE: tuple("ins" in key.split("+") for key in _VARIANTS),
 }  # diagnosis → the four variants on the other side of it: denied, reversed, in a patient
 
+# all 256 patterns of right answers, in the order of the variants; a pattern's index is its binary number
 PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=bool)
-"""All 256 patterns of right answers, in the order of the variants; a pattern's index is its binary number."""
 
 FEWEST_FACTS = 100  # for naming a failing
 
@@ -79,6 +88,7 @@ _CODE_OF = np.array(
     [[_NAMES.index(diagnose(pattern.tolist(), positive)) for pattern in PATTERNS] for positive in (False, True)]
 )  # (2, 256): index of the diagnosis, by whether the fact holds
 _ONE_HOT = np.eye(len(_NAMES))
+_COIN = _ONE_HOT[_CODE_OF].mean(axis=1)  # (2, diagnoses): shares of a fair coin
 
 
 @dataclass(frozen=True)
@@ -107,16 +117,12 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class _Facts:
-    """Facts as arrays: the number of the pattern, 1 if the fact holds, and the cluster labels."""
+    """Facts as arrays: number of the pattern, 1 if the fact holds, index of the diagnosis, and cluster labels."""
 
     pattern: Codes
     positive: Codes
+    code: Codes
     clusters: Clusters
-
-    @property
-    def code(self) -> Codes:
-        """Index of the diagnosis."""
-        return np.asarray(_CODE_OF[self.positive, self.pattern], dtype=np.int64)
 
 
 def diagnosis(records: Records) -> Diagnosis | None:
@@ -125,25 +131,29 @@ def diagnosis(records: Records) -> Diagnosis | None:
     code, count, clusters = facts.code, len(facts.pattern), facts.clusters
     if not count:
         return None
-    independent, coin, linear = _independent(facts, np.ones((1, count)))[0], _coin(facts), _linear_excess(facts)
+    independent, linear = _independent(facts, np.ones((1, count)))[0], _linear_excess(facts)
+    positive = float(facts.positive.mean())
+    coin = (1 - positive) * _COIN[0] + positive * _COIN[1]
     has_interval = is_known(clusters) or not has_too_few_clusters(clusters.heads)
-    drawn = _drawn_excess(facts) if has_interval else None
+    ends = np.quantile(_drawn_excess(facts), [0.025, 0.975], axis=0).T.tolist() if has_interval else [(0.0, 0.0)] * len(_NAMES)
     by_name = {}
-    for index, name in enumerate(_NAMES):
-        is_it = (code == index).astype(float)
-        low, high = (None, None) if drawn is None else _bounds(drawn[:, index], linear[:, index], clusters)
+    for index, (name, (lower, upper)) in enumerate(zip(_NAMES, ends, strict=True)):
+        is_it, effects = (code == index).astype(float), linear[:, index]
+        excess = float(effects.mean())
+        bounds = partial(widen_bootstrap, excess, lower, upper, effects, clusters)
+        _, low, high, _ = interval_estimate(excess, count, clusters, bounds)
         true, by_chance = int(is_it @ facts.positive), float(independent[index])
-        excess = float(is_it.mean()) - by_chance
-        counts = true, int(is_it.sum()) - true
-        by_name[name] = Diagnosed(mean_interval(is_it, clusters), by_chance, excess, low, high, float(coin[index]), *counts)
+        by_name[name] = Diagnosed(
+            share=mean_interval(is_it, clusters),
+            independent=by_chance,
+            excess=float(is_it.mean()) - by_chance,
+            low=low,
+            high=high,
+            coin=float(coin[index]),
+            true_facts=true,
+            false_facts=int(is_it.sum()) - true,
+        )
     return Diagnosis(count, left_out, by_name, _main_failing(facts, by_name))
-
-
-def _bounds(drawn: Floats, linear: Floats, clusters: Clusters) -> tuple[float, float]:
-    """Interval of an excess. drawn: by bootstrap over heads. linear: its linear parts, one a fact."""
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    value = float(linear.mean())
-    return (value, value) if is_known(clusters) else widen_bootstrap(value, float(low), float(high), linear, clusters)
 
 
 def _facts_of(records: Records) -> tuple[_Facts, int]:
@@ -155,8 +165,10 @@ def _facts_of(records: Records) -> tuple[_Facts, int]:
     unreadable = np.bincount(records.fact[is_variant & (records.answer == UNREADABLE)], minlength=facts) > 0
     bits = np.where(is_variant & records.right, 2 ** (len(_VARIANTS) - 1 - variant.clip(min=0)), 0)
     chosen = answered & ~unreadable
-    pattern, rows = np.bincount(records.fact, weights=bits, minlength=facts).astype(np.int64), records.first_of_fact[chosen]
-    whole = _Facts(pattern[chosen], records.positive[rows].astype(np.int64), records.clusters(rows))
+    rows = records.first_of_fact[chosen]
+    pattern = np.bincount(records.fact, weights=bits, minlength=facts).astype(np.int64)[chosen]
+    positive = records.positive[rows].astype(np.int64)
+    whole = _Facts(pattern, positive, _CODE_OF[positive, pattern], records.clusters(rows))
     return whole, int((answered & unreadable).sum())
 
 
@@ -191,13 +203,6 @@ def _linear_excess(facts: _Facts) -> Floats:
             slope = np.where(PATTERNS[:, variant], rest, -rest) @ one_hot
             parts[chosen] -= (right[:, variant] - rate[variant])[:, None] * slope
     return parts
-
-
-def _coin(facts: _Facts) -> Floats:
-    """Shares of a fair coin, by diagnosis."""
-    by_side = [np.bincount(_CODE_OF[side], minlength=len(_NAMES)) / len(PATTERNS) for side in (0, 1)]
-    positive = float(facts.positive.mean())
-    return np.asarray((1 - positive) * by_side[0] + positive * by_side[1])
 
 
 def _drawn_excess(facts: _Facts) -> Floats:

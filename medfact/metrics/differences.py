@@ -49,7 +49,7 @@ def paired_difference(
 
     heads, tails, draws: codes from 0, one for each difference; tails None: no two differences share one; draws None: all are
     of one draw of demonstrations. By head, the interval comes from a bootstrap that draws heads, each with all it has, and p
-    from a test that flips the signs of heads. What tails and draws add (`variance_by_tail`, `draw_variance`) widens the
+    from a test that flips the signs of heads. What tails and draws add (`parts_of`) widens the
     interval: independent doubts, whose squares add. p is then that of a t test with all parts, where it is the larger.
 
     family: number of comparisons that are looked at together. An interval reaches to 0 wherever p is not below its error, 0.05

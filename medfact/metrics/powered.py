@@ -4,10 +4,10 @@ Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, 
 every fact, and a random sample that was reviewed gives the error of that. λ is tuned to be best (PPI++: Angelopoulos, Duchi and
 Zrnic, arXiv 2311.01453, Section 6). For answers that are right or wrong this is post-stratification by label (Särndal, Swensson
 and Wretman 1992, Section 7.6). Let F be the share right by label, a the share of these that reviewers hold right, and b that of
-the others: the score is F a + (1 − F) b, and λ = a − b. λ is 1 if reviewers never contradict a label. It is 0 if labels say
+the others. The score is F a + (1 − F) b, and λ = a − b. λ is 1 if reviewers never contradict a label. It is 0 if labels say
 nothing; then only the reviewed facts count.
 
-Undecided facts leave the score. Let c and d be the decided shares of the first and of the others: the score is
+Undecided facts leave the score. Let c and d be the decided shares of the first and of the others. The score is
 (F c a + (1 − F) d b) / (F c + (1 − F) d).
 
 Each of the five proportions has an interval that holds if no error was seen, too. F has Wilson's, the others Jeffreys's (Brown,
@@ -76,8 +76,15 @@ def powered(reviewed: Reviewed) -> Powered:
     is_covered = np.isin(reviewed.stratum, reviewed.stratum[drawn])
     total, n, facts = float(reviewed.statements.sum()), reviewed.count(drawn), reviewed.count(reviewed.statements > 0)
     undrawn = float(reviewed.statements[~is_covered].sum()) / total if total else 1.0
-    if reason := _reason_for_none(reviewed, drawn, undrawn):
-        return Powered(NOTHING._replace(n=n), facts, why_not=reason)
+    reasons = {
+        "none_drawn": not drawn.any(),
+        "few_conditions": has_too_few_clusters(reviewed.clusters.heads[drawn]),
+        "few_drawn": undrawn > MAX_UNDRAWN,
+        "none_decided": not reviewed.decided.any(),
+    }
+    if reason := next((name for name, holds in reasons.items() if holds), ""):
+        why_not = say(f"powered.{reason}", drawn=f"{n:,}", facts=f"{facts:,}")
+        return Powered(NOTHING._replace(n=n), facts, why_not=why_not)
     covered = reviewed.only(is_covered)
     parts = _proportions(covered)
     correlations = _correlations(parts, covered.clusters.heads)
@@ -102,18 +109,6 @@ def powered(reviewed: Reviewed) -> Powered:
         more=more if width(facts) <= aim else None,
         all_reviewed=width(facts) / 2,
     )
-
-
-def _reason_for_none(reviewed: Reviewed, drawn: Bools, undrawn: float) -> str:
-    """Reason why there is no score; "" if there is one."""
-    if not drawn.any():
-        return say("powered.none_drawn")
-    if has_too_few_clusters(reviewed.clusters.heads[drawn]):
-        return say("powered.few_conditions")
-    if undrawn > MAX_UNDRAWN:
-        facts = reviewed.count(reviewed.statements > 0)
-        return say("powered.few_drawn", drawn=f"{reviewed.count(drawn):,}", facts=f"{facts:,}")
-    return "" if reviewed.decided.any() else say("powered.none_decided")
 
 
 CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5  # added to the count in the beta distribution of a proportion's bounds

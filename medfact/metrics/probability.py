@@ -185,14 +185,14 @@ class Miscalibration:
 def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     """Calibration error over some statements, at least one, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
-    n, p, label = len(places), records.p_true[places], records.label[places].astype(float)
-    facts, index, count = np.unique(records.fact[places], return_inverse=True, return_counts=True)
-    first = records.first_of_fact[facts]
+    n, p, label, fact = len(places), records.p_true[places], records.label[places].astype(float), records.fact[places]
+    facts = np.flatnonzero(np.bincount(fact))
+    count, first = np.bincount(fact)[facts], records.first_of_fact[facts]
     clusters, confidence = records.clusters(first), overconfidence_of(p, label)
-    cell, cells = index * BINS + bins_of(p), len(facts) * BINS
-    sums: Floats = np.bincount(cell, weights=p - label, minlength=cells).reshape(-1, BINS).astype(float)
+    cells = np.bincount(fact * BINS + bins_of(p), weights=p - label, minlength=(int(fact.max()) + 1) * BINS)
+    sums: Floats = cells.reshape(-1, BINS)[facts].astype(float)
     # linear parts of means, one a fact: all statements of a fact have the same clusters
-    mean, by_fact = sums.sum(axis=0) / n, np.bincount(index, weights=confidence)
+    mean, by_fact = sums.sum(axis=0) / n, np.bincount(fact, weights=confidence)[facts]
     errors = mean + (sums - np.outer(count, mean)) * len(facts) / n
     shift, excess = errors.sum(axis=1), confidence.mean() + (by_fact - confidence.mean() * count) * len(facts) / n
     ece = float(np.abs(errors.mean(axis=0)).sum())

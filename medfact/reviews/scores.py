@@ -205,9 +205,9 @@ def powered_scores(records: Records, statements: Sequence[Statement], draws: Dra
     stratum = codes([repr(draws.stratum[fact_id]) for fact_id in ids])
     clusters = records.clusters(records.first_of_fact)
 
-    def score(of: Floats, right: Floats, still: Floats, newly: Floats) -> Powered:
-        made = Reviewed(of, right, weight, decided, still, newly, stratum, clusters)
-        return powered(made.only(of > 0))
+    def score(statements: Floats, right: Floats, confirmed: Floats, corrected: Floats) -> Powered:
+        components = Reviewed(statements, right, weight, decided, confirmed, corrected, stratum, clusters)
+        return powered(components.only(statements > 0))
 
     def sums(rows: Bools) -> Floats:
         return np.bincount(records.fact, weights=records.scored & rows).astype(float)

@@ -173,6 +173,27 @@ def test_a_share_of_independent_facts_is_near_wilsons_and_of_repeated_ones_wider
     assert in_fours == pytest.approx((0.3, *wilson(0.3, 9.236), 40), abs=1e-3)
 
 
+def test_wilsons_interval_at_another_level_by_hand() -> None:
+    # z = 2 at 2 Φ(2) − 1 = 95.45 %: half of 4 trials, (½ + 4/8) / (1 + 1) ± 2 / 2 · √(1/16 + 4/64) = ½ ± √(1/8)
+    level = 2 * stats.norm.cdf(2) - 1
+    assert wilson(0.5, 4, level) == pytest.approx((0.5 - math.sqrt(1 / 8), 0.5 + math.sqrt(1 / 8)))
+    assert wilson(0.5, 4) == wilson(0.5, 4, 0.95)
+
+
+def test_bounds_of_a_family_are_those_of_a_higher_level_by_hand() -> None:
+    """Five means at once have 99 % intervals each (Bonferroni: 1 − 0.05 / 5), so the least one has the least bounds."""
+    values = array(*([1] * 20 + [0] * 20))
+    alone, in_family = (linear_interval(values, Clusters(np.arange(40)), level) for level in (0.95, 0.99))
+    # variance ¼ / 39, with 39 degrees of freedom: t = 2.0227 and 2.7079
+    assert alone == pytest.approx((0.5, 0.5 - 2.0227 / math.sqrt(156), 0.5 + 2.0227 / math.sqrt(156), 40), abs=1e-4)
+    assert in_family == pytest.approx((0.5, 0.5 - 2.7079 / math.sqrt(156), 0.5 + 2.7079 / math.sqrt(156), 40), abs=1e-4)
+    assert linear_interval(values, Clusters(np.arange(40))) == alone
+    # as in the test of repeated facts: 11.02 trials before, and t at 39 and at 10.66 degrees of freedom, now of 99 %
+    share = mean_interval(array(*([1] * 12 + [0] * 28)), Clusters(np.arange(40) // 4), 0.99)
+    trials = 11.02 * (2.7079 / stats.t.ppf(0.995, 10.66)) ** 2
+    assert share == pytest.approx((0.3, *wilson(0.3, trials, 0.99), 40), abs=1e-3)
+
+
 def test_a_whole_finite_population_leaves_no_doubt_and_a_part_of_it_less() -> None:
     randomness = np.random.default_rng(5)
     values, units = (randomness.random(60) < 0.7).astype(float), np.arange(60)

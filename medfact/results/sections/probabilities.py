@@ -1,10 +1,11 @@
-"""The sections about P(True): calibration, a statement beside its negation, the most confident answers, and its use."""
+"""Sections about P(True): calibration, coherence with the negation, selective accuracy, and its quality in figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from medfact.metrics.measures import Bin, Calibration
+from medfact.metrics.measures import Calibration
 from medfact.metrics.probability import COVERAGES, DEFECTS, Discrimination, Miscalibration, Probabilities
 from medfact.results import findings
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Panel, Point, Row, Section, Shares, Square, Table
@@ -14,242 +15,232 @@ from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import Figures, section
 from medfact.results.wording import count, counted, describe_source, percent, plain_value
 from medfact.statements import VARIANTS
+from medfact.words import say
 
 
 def of_one_source(reports: Reports) -> dict[str, Report]:
-    """The reports whose P(True) comes from where the first one's does; a service's log-probabilities are a model's own."""
-    own = {"first token": "logprobs"}
-    sources = {m: own.get(r.p_true_source, r.p_true_source) for m, r in reports.items() if r.calibration.n}
+    """Reports with P(True) from the same kind of source as the first one; log-probabilities of services are a model's own."""
+    same_kind = {"first token": "logprobs"}
+    sources = {name: same_kind.get(r.p_true_source, r.p_true_source) for name, r in reports.items() if r.calibration.n}
     first = next(iter(sources.values()), None)
-    return {model: reports[model] for model, source in sources.items() if source == first}
+    return {name: reports[name] for name, source in sources.items() if source == first}
+
+
+def _left_out(reports: Reports) -> tuple[Note, ...]:
+    """Note of the runs that a plot leaves out, for the source of their P(True)."""
+    drawn = of_one_source(reports)
+    lines = tuple(
+        say("probability.left_out", name=name, source=describe_source(report.p_true_source))
+        for name, report in reports.items()
+        if report.calibration.n and name not in drawn
+    )
+    return (Note(lines=lines),) if lines else ()
+
+
+# ------------------------------------------------------------------------------------------------ squares
 
 
 @section("calibration", 110, tab="confidence", where=NOT_IN_A_PAPER)
 def calibration(figures: Figures) -> Section | None:
-    """Whether the models' probabilities mean what they say. Models whose P(True) comes from another source than the first
-    one's are not drawn: the two do not compare."""
+    """Reliability diagrams. Models with P(True) from another source than the first one's are not drawn: they do not compare."""
     reports, drawn = figures.reports, of_one_source(figures.reports)
-    said = [_off_by(name, report, name in drawn) for name, report in reports.items() if report.answered]
-    blocks: list[Block] = [Note(lines=tuple(said) or ("Nothing has been asked yet.",))]
-    order = list(reports)
     panels = {
         name: Panel(
             _points(report.calibration),
-            order.index(name),
+            list(reports).index(name),
             findings.of_calibration({name: report}),
             band_of(report.calibration),
-            tuple((one.low, one.high, one.n) for one in report.calibration.bins if one.n),
+            tuple((bin_.low, bin_.high, bin_.n) for bin_ in report.calibration.bins if bin_.n),
         )
         for name, report in drawn.items()
     }
-    blocks.append(
-        Square(
-            name="calibration",
-            label="share of true statements against the model’s probability of true",
-            finding=findings.of_calibration(drawn) if drawn else "",
-            panels=panels,
-            axes=("the model’s probability of true", "share that is true"),
-            rising=True,
-            curve=True,
-        )
+    lines = tuple(_calibration_line(name, report, name in drawn) for name, report in reports.items() if report.answered)
+    square = Square(
+        name="calibration",
+        label=say("probability.diagram.label"),
+        finding=findings.of_calibration(drawn) if drawn else "",
+        panels=panels,
+        axes=("the model’s probability of true", "share that is true"),
+        rising=True,
+        curve=True,
     )
+    blocks: list[Block] = [Note(lines=lines or (say("scores.nothing_asked"),)), square]
     if any(panel.band for panel in panels.values()):
-        about = (
-            "Below each square: how many statements got which P(True), the model’s probability of “true”. Grey: where a "
-            "calibrated model’s dots would lie in 95 of 100 tests on similar diseases and facts. Statements "
-            "about one fact share its truth, so dots stray together. On the dashed line probabilities mean what they say."
-        )
-        blocks.append(Note(lines=(about,), quiet=True))
+        blocks.append(Note(lines=(say("probability.diagram.about"),), quiet=True))
     return Section("Does the model know when it knows?", tuple(blocks))
 
 
-def _points(found: Calibration) -> tuple[Point, ...]:
+def _points(calibration: Calibration) -> tuple[Point, ...]:
+    """Points of a reliability diagram, one a bin that holds a statement."""
     return tuple(
-        Point(one.mean_p_true, one.positive_rate, one.n, _bin_in_words(one))
-        for one in found.bins
-        if one.mean_p_true is not None and one.positive_rate is not None
+        Point(
+            bin_.mean_p_true or 0.0,
+            bin_.positive_rate or 0.0,
+            bin_.n,
+            say(
+                f"probability.point.{'bare' if bin_.least is None else 'with_band'}",
+                p=f"{bin_.mean_p_true:.2f}",
+                rate=f"{bin_.positive_rate:.0%}",
+                statements=counted(bin_.n, "statement"),
+                least=f"{bin_.least or 0.0:.0%}",
+                most=f"{bin_.most or 0.0:.0%}",
+            ),
+        )
+        for bin_ in calibration.bins
+        if bin_.n
     )
 
 
-def _bin_in_words(one: Bin) -> str:
-    words = f"probability of true {one.mean_p_true:.2f}: {one.positive_rate:.0%} of {counted(one.n, 'statement')} are true"
-    if one.least is None or one.most is None:
-        return words
-    return f"{words}; calibrated, {one.least:.0%} to {one.most:.0%} would be"
-
-
-def band_of(found: Calibration) -> tuple[tuple[float, float, float], ...]:
-    """Where a calibrated model's points lie; nothing where there are too few heads to say."""
-    known = [
-        (one.mean_p_true, one.least, one.most)
-        for one in found.bins
-        if one.n and one.mean_p_true is not None and one.least is not None and one.most is not None
+def band_of(calibration: Calibration) -> tuple[tuple[float, float, float], ...]:
+    """Consistency band: (mean P(True), least, most) by bin; () with too few heads."""
+    band = [
+        (bin_.mean_p_true, bin_.least, bin_.most)
+        for bin_ in calibration.bins
+        if bin_.n and bin_.mean_p_true is not None and bin_.least is not None and bin_.most is not None
     ]
-    return tuple(known) if len(known) > 1 else ()
+    return tuple(band) if len(band) > 1 else ()
 
 
-def _off_by(name: str, report: Report, drawn: bool) -> str:
-    found = report.calibration
-    if not found.n:
-        return f"{name} has no probabilities of True and False, so there is nothing to draw."
-    source = describe_source(report.p_true_source)
-    if not drawn:
-        return f"{name} is not drawn: its probabilities are {source}, which does not compare."
-    return (
-        f"{name}: its probability of “true”, {source}, is off by {100 * (found.ece or 0):.1f} points on average (ECE, n = "
-        f"{count(found.n)} statements). A perfectly calibrated model would be off by "
-        f"{100 * (found.ece_floor_coherent or 0):.1f} by chance ({100 * (found.ece_floor or 0):.1f} if its statements were "
-        "unrelated)."
-    )
+def _calibration_line(name: str, report: Report, is_drawn: bool) -> str:
+    """Sentence of a run's calibration error, or of the reason why none is drawn."""
+    calibration, source = report.calibration, describe_source(report.p_true_source)
+    errors = {"ece": calibration.ece, "coherent": calibration.ece_floor_coherent, "unrelated": calibration.ece_floor}
+    slots = {key: f"{100 * (error or 0):.1f}" for key, error in errors.items()}
+    kind = "none" if not calibration.n else "off_by" if is_drawn else "not_compared"
+    return say(f"probability.line.{kind}", name=name, source=source, statements=count(calibration.n), **slots)
 
 
 @section("coherence", 111, tab="confidence", where=NOT_IN_A_PAPER)
 def coherence(figures: Figures) -> Section | None:
     """P(True) of a statement's negation against its own. Models without P(True) are left out."""
-    order = list(figures.reports)
     drawn = {name: report for name, report in of_one_source(figures.reports).items() if report.coherence.couples}
+    if not drawn:
+        return None
     panels = {
-        name: Panel(_couples(report), order.index(name), findings.of_coherence({name: report}))
+        name: Panel(_couples(report), list(figures.reports).index(name), findings.of_coherence({name: report}))
         for name, report in drawn.items()
     }
-    if not panels:
-        return None
     square = Square(
         name="coherence",
-        label="probability of true of a statement’s negation against its own",
+        label=say("probability.opposites.label"),
         finding=findings.of_coherence(drawn),
         panels=panels,
         axes=("probability of true of a statement", "of its negation"),
         rising=False,
         curve=False,
-        folded="Both probabilities of each pair of opposites",
+        folded=say("probability.opposites.folded"),
     )
-    about = (
-        "Each dot is a group of statements with their negations, placed by the two probabilities; larger dots hold more. On "
-        "the dashed line the two probabilities add up to 1; at the upper right both are called true, at the lower left both "
-        "false."
-    )
-    notes = (*_left_out(figures.reports), Note(lines=(about,), quiet=True))
+    notes = (*_left_out(figures.reports), Note(lines=(say("probability.opposites.about"),), quiet=True))
     return Section("Does it believe a statement and its opposite?", (Note(lines=(square.finding,)), square, *notes))
-
-
-def _left_out(reports: Reports) -> tuple[Note, ...]:
-    """Which runs a plot leaves out, since their P(True) comes from another source than that of those it shows."""
-    drawn = of_one_source(reports)
-    others = {name: report for name, report in reports.items() if report.calibration.n and name not in drawn}
-    lines = (
-        f"{name} is not drawn: its probabilities are {describe_source(one.p_true_source)}." for name, one in others.items()
-    )
-    return (Note(lines=tuple(lines)),) if others else ()
 
 
 def _couples(report: Report) -> tuple[Point, ...]:
     return tuple(
         Point(
-            one.p_true,
-            one.p_negated,
-            one.n,
-            f"probability of true {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: "
-            f"{counted(one.n, 'pair')} of opposites",
+            p,
+            negated,
+            n,
+            say("probability.opposites.point", p=f"{p:.2f}", negated=f"{negated:.2f}", pairs=counted(n, "pair")),
         )
-        for one in report.coherence.couples
+        for p, negated, n in ((couples.p_true, couples.p_negated, couples.n) for couples in report.coherence.couples)
     )
 
 
-def _probabilities(reports: Reports) -> dict[str, Probabilities]:
-    return {name: report.probabilities for name, report in reports.items() if report.probabilities}
+# ------------------------------------------------------------------------------------------------ tables
 
 
 @section("surest answers", 112, tab="confidence", where=NOT_IN_A_PAPER)
 def surest(figures: Figures) -> Section | None:
-    found = _probabilities(of_one_source(figures.reports))
-    if not found:
+    """Selective accuracy: right answers among the most confident, by coverage."""
+    reports = of_one_source(figures.reports)
+    selective = {name: report.probabilities.overall.selective for name, report in reports.items() if report.probabilities}
+    if not selective:
         return None
     rows = tuple(
         Row(
-            f"most confident {share:.0%}" if share < 1 else "all answers",
-            {run: share_of(of.overall.selective[place].accuracy, "statement") for run, of in found.items()},
-            term="" if share < 1 else "right",
+            f"most confident {coverage:.0%}" if coverage < 1 else "all answers",
+            {run: share_of(by_coverage[number].accuracy, "statement") for run, by_coverage in selective.items()},
+            term="" if coverage < 1 else "right",
         )
-        for place, share in enumerate(COVERAGES)
+        for number, coverage in enumerate(COVERAGES)
     )
-    label = "right answers among the most confident, against the share of the answers that is kept"
-    finding = findings.of_sureness(of_one_source(figures.reports))
-    shares = Shares(name="coverage", label=label, heading="kept", rows=rows, finding=finding)
-    about = "Most confident: those whose probability of true is farthest from ½."
-    return Section("Are sure answers right?", (shares, *_left_out(figures.reports), Note(lines=(about,), quiet=True)))
+    shares = Shares(
+        name="coverage",
+        label=say("probability.confident.label"),
+        heading="kept",
+        rows=rows,
+        finding=findings.of_sureness(reports),
+    )
+    about = Note(lines=(say("probability.confident.about"),), quiet=True)
+    return Section("Are sure answers right?", (shares, *_left_out(figures.reports), about))
 
 
 @section("what probabilities are good for", 113, tab="confidence", where=NOT_IN_A_PAPER)
 def good_for(figures: Figures) -> Section | None:
-    """AUROC, Brier score and ECE, over all statements and over affirmed ones alone."""
-    found = _probabilities(figures.reports)
-    if not found:
+    """AUROC, Brier score and ECE, over all statements and over affirmed ones; and errors of parts."""
+    qualities = {name: report.probabilities for name, report in figures.reports.items() if report.probabilities}
+    if not qualities:
         return None
-    sources = {run: Cell(text=describe_source(figures.reports[run].p_true_source)) for run in found}
+    only_affirmed = all(quality.affirmed is None or quality.affirmed.n == quality.overall.n for quality in qualities.values())
+    sides = _SIDES[: 1 if only_affirmed else 2]
+
+    def row(name: str, note: str, term: str, field: str, cell: Callable[[Any], Cell]) -> Row:
+        values = {run: getattr(quality, field) for run, quality in qualities.items()}
+        return Row(name, {run: ABSENT if value is None else cell(value) for run, value in values.items()}, note, term)
+
+    sources = {run: Cell(text=describe_source(figures.reports[run].p_true_source)) for run in qualities}
     rows = [Row("where the probabilities come from", sources)]
-    asked = [("overall", "all statements"), ("affirmed", "affirmed statements alone")]
-    if all(one.affirmed is None or one.affirmed.n == one.overall.n for one in found.values()):
-        del asked[1]  # nothing is denied: both are the same
-    for field, title in asked:
-        term = "all" if field == "overall" else "affirmed"
-        of: Mapping[str, Discrimination | None] = {run: getattr(one, field) for run, one in found.items()}
-        ranks = {run: share_of(one.auroc if one else None, "statement") for run, one in of.items()}
-        rows.append(Row("ranks true over false (AUROC)", ranks, f"{title}; 50% is a coin", term))
-        scores = {run: brier_cell(one) if one else ABSENT for run, one in of.items()}
-        rows.append(Row("Brier score", scores, f"{title}; 0 is best, a probability of ½ throughout gives 0.25", term))
-    for field, (_, title) in zip(("off", "off_affirmed"), asked, strict=False):
-        off: Mapping[str, Miscalibration | None] = {run: getattr(one, field) for run, one in found.items()}
-        cells = {run: _off(one) if one else ABSENT for run, one in off.items()}
-        rows.append(Row("probability of true is off by (ECE)", cells, title, "all" if field == "off" else "affirmed"))
-    label = "how good the probabilities are"
-    about = (
-        "AUROC: how often a true statement gets a higher probability of true than a false one. Miscalibration and ECE are "
-        "above 0 by chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where the "
-        "probability of true, or the confidence, is off by more than chance explains, as it is for 5 in 100 perfect models."
-    )
-    table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
-    blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))
+    for term, over, field, _ in sides:
+        auroc, brier = say("probability.quality.auroc", over=over), say("probability.quality.brier", over=over)
+        rows.append(
+            row("ranks true over false (AUROC)", auroc, term, field, lambda quality: share_of(quality.auroc, "statement"))
+        )
+        rows.append(row("Brier score", brier, term, field, brier_cell))
+    rows += [row("probability of true is off by (ECE)", over, term, field, _ece_cell) for term, over, _, field in sides]
+    table = Table(name="probabilities", label=say("probability.quality.label"), heading="measure", rows=tuple(rows))
+    blocks = (table, Note(lines=(say("probability.quality.about"),), quiet=True), _by_part(qualities))
     return Section("How useful is its confidence?", blocks)
 
 
-def brier_cell(one: Discrimination) -> Cell:
-    """A Brier score, which is no percentage, and its parts."""
-    parts = (
-        f"miscalibration {one.miscalibration:.3f} − discrimination {one.discrimination:.3f} + uncertainty {one.uncertainty:.3f}"
-    )
-    return Cell(text=plain_value(one.brier), under=(f"of {counted(one.n, 'statement')}", parts))
+# name in a terminal, title, and fields of `Probabilities`
+_SIDES = (("all", "all statements", "overall", "off"), ("affirmed", "affirmed statements alone", "affirmed", "off_affirmed"))
 
 
-def _off(one: Miscalibration) -> Cell:
-    if not one.defect:
-        return share_of(one.ece, "statement", *(() if one.shift.low is None else ("not shown to be more than chance",)))
-    by = one.shift if one.defect.startswith("too") else one.overconfidence
-    low, high = sorted(abs(100 * (end or 0.0)) for end in (by.low, by.high))
-    by_points = f"by {abs(100 * (by.value or 0.0)):.1f} points ({low:.1f} to {high:.1f})"
-    return share_of(one.ece, "statement", f"{DEFECTS[one.defect]}, {by_points}")
+def brier_cell(discrimination: Discrimination) -> Cell:
+    """Brier score, which is no percentage, and its parts."""
+    names = ("miscalibration", "discrimination", "uncertainty")
+    parts = say("probability.quality.parts", **{name: f"{getattr(discrimination, name):.3f}" for name in names})
+    return Cell(text=plain_value(discrimination.brier), under=(f"of {counted(discrimination.n, 'statement')}", parts))
 
 
-def _by_part(found: Mapping[str, Probabilities]) -> Table:
-    parts = list(dict.fromkeys(part for one in found.values() for part in _parts(one)))
+def _ece_cell(error: Miscalibration) -> Cell:
+    """ECE, with the defect that is significant and its size."""
+    if not error.defect:
+        under = () if error.shift.low is None else (say("probability.quality.no_defect"),)
+        return share_of(error.ece, "statement", *under)
+    size = error.shift if error.defect.startswith("too") else error.overconfidence
+    low, high = sorted(abs(100 * (end or 0.0)) for end in (size.low, size.high))
+    points = {"points": f"{abs(100 * (size.value or 0.0)):.1f}", "low": f"{low:.1f}", "high": f"{high:.1f}"}
+    return share_of(error.ece, "statement", say("probability.quality.defect", defect=DEFECTS[error.defect], **points))
+
+
+def _by_part(qualities: Mapping[str, Probabilities]) -> Table:
+    """Calibration errors over all statements, by way of asking, by relation and by difficulty."""
+    parts = {
+        run: {"all statements": quality.off, **quality.by_variant, **quality.by_relation, **quality.by_difficulty}
+        for run, quality in qualities.items()
+    }
     rows = tuple(
         Row(
-            VARIANTS[part].plain if part in VARIANTS else part,
-            {run: _part(_parts(one).get(part)) for run, one in found.items()},
+            VARIANTS[name].plain if name in VARIANTS else name,
+            {run: _part_cell(errors[name]) if name in errors else ABSENT for run, errors in parts.items()},
         )
-        for part in parts
+        for name in dict.fromkeys(name for errors in parts.values() for name in errors)
     )
-    title = "ECE without what chance adds, smooth ECE, and ECE by way of asking, relation and difficulty"
+    title = say("probability.quality.by_part")
     return Table(name="off-by-part", label=title, heading="part", rows=rows, folded=title, compact=True)
 
 
-def _parts(one: Probabilities) -> dict[str, Miscalibration]:
-    return {"all statements": one.off, **one.by_variant, **one.by_relation, **one.by_difficulty}
-
-
-def _part(one: Miscalibration | None) -> Cell:
-    if one is None:
-        return ABSENT
-    return share_of(
-        one.ece, "statement", f"without what chance adds: {percent(one.debiased)}", f"smooth ECE: {percent(one.smooth)}"
-    )
+def _part_cell(error: Miscalibration) -> Cell:
+    debiased = say("probability.quality.debiased", error=percent(error.debiased))
+    return share_of(error.ece, "statement", debiased, f"smooth ECE: {percent(error.smooth)}")

@@ -29,33 +29,31 @@ from medfact.results.wording import (
 from medfact.store import GOING
 from medfact.words import say
 
-CLUSTERED = "They are clustered by disease and finding, because statements about the same one are not independent."
-
-
+# setting → view of the page that a click on it opens; the others open “Statistics”, beside other runs
 _OPENS: Mapping[str, Mapping[str, Any]] = {
     "pressure": {"tab": "confidence"},
     "passages": {"tab": "evidence"},
     "confidence": {"tab": "confidence"},
 }
-"""Setting → what a page shows when it is clicked; the others stand in “Statistics”, beside other runs."""
 
 
 @section("chosen", -1, tab="summary")
 def what_was_chosen(figures: Figures) -> Section | None:
-    """Language, pressure, passages, worked examples, confidence and effort, where one is not as usual; a row each."""
-    reports = figures.reports
-    named, beside = (True, {"tab": "statistics", "statistics": "runs"}) if len(reports) > 1 else (False, None)
+    """Language, pressure, passages, worked examples, confidence and effort, if one is unusual; a row each."""
+    reports, is_one = figures.reports, len(figures.reports) == 1
+    opens = None if is_one else {"tab": "statistics", "statistics": "runs"}
+    names = {run: "" if is_one else run for run in reports}
     rows = tuple(
-        Row(words, {"with it": _effect(setting, one, reports)}, run * named, run * named, _OPENS.get(setting, beside))
-        for run, one in reports.items()
-        for setting, words in (one.chosen or {}).items()
+        Row(words, {"with it": _effect(setting, report, reports)}, names[run], names[run], _OPENS.get(setting, opens))
+        for run, report in reports.items()
+        for setting, words in (report.chosen or {}).items()
     )
     table = Table(name="chosen", label="what was chosen, and its effect", heading="setting", rows=rows)
     return Section("What was chosen", (table,)) if rows else None
 
 
 def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell:
-    """The right answers after the push that costs most; of another setting, beside the same model's without it."""
+    """Right answers after the costliest push; of another setting, beside those of the same model without it."""
     if setting == "pressure" and report.pressure:
         after = report.pressure.after
         worst = min(
@@ -63,41 +61,42 @@ def _effect(setting: str, report: Report, reports: Mapping[str, Report]) -> Cell
             key=lambda push: push.less_control[HELD].value or 0.0,
             default=after[0],
         )
-        again = report.pressure.of(after[0].kind, worst.round) or after[0]
-        control = f"{share(again.held)} when merely asked again"
-        told = f"still right after the costliest push, {control}; {loss_in_words(report.pressure)}"
-        return share_of(worst.held, "right answer", told)
-    chosen = {name: words for name, words in (report.chosen or {}).items() if name != setting}
-    asked = (report.model, report.dataset, report.protocol, report.seed, chosen)
-    without = [
-        f"; {'in English' if setting == 'language' else 'without'}: {share(other.average_accuracy)}"
+        again = share((report.pressure.of(after[0].kind, worst.round) or after[0]).held)
+        return share_of(worst.held, "right answer", say("scores.after_push", again=again, loss=loss_in_words(report.pressure)))
+    others = {name: words for name, words in (report.chosen or {}).items() if name != setting}
+    same = [
+        share(other.average_accuracy)
         for other in reports.values()
-        if (other.model, other.dataset, other.protocol, other.seed, other.chosen or {}) == asked
+        if all(getattr(other, name) == getattr(report, name) for name in ("model", "dataset", "protocol", "seed"))
+        and (other.chosen or {}) == others
     ]
-    return share_of(report.average_accuracy, "statement", f"right answers{''.join(without[:1])}")
+    without = f"; {'in English' if setting == 'language' else 'without'}: {same[0]}" if same else ""
+    return share_of(report.average_accuracy, "statement", f"right answers{without}")
 
 
 @section("scores", 0, tab="scores", where=EVERYWHERE - {PAGE})
 def scores(figures: Figures) -> Section:
-    """The scores of runs. The page has a table of its own for them, which sorts."""
-    reports, first = figures.reports, first_scores(figures.reports.values())
-    rows = [_score(score(name, ways_of(of)), reports, of) for name, of in first.items()]
-    for name, how in (("unreadable", "counted as wrong"), ("failed", "not counted")):
-        rows.append(Row(name, {run: Cell(text=count(getattr(one, name))) for run, one in reports.items()}, how, how))
+    """The scores of runs. The page has a sortable table of its own for them."""
+    reports = figures.reports
+    rows = [
+        _score_row(score(name, ways_of(measured)), reports, measured)
+        for name, measured in first_scores(reports.values()).items()
+    ]
+    for name, note in (("unreadable", "counted as wrong"), ("failed", "not counted")):
+        rows.append(Row(name, {run: Cell(text=count(getattr(r, name))) for run, r in reports.items()}, note, note))
     table = Table(name="scores", label="scores by run", heading="score", rows=tuple(rows))
-    about = Note(lines=(f"{about_intervals(list(reports.values()))} {CLUSTERED}",), quiet=True)
-    return Section("Scores", (table, about))
+    about = f"{about_intervals(list(reports.values()))} {say('scores.clustered')}"
+    return Section("Scores", (table, Note(lines=(about,), quiet=True)))
 
 
-def _score(of: Score, reports: Mapping[str, Report], shown: Sequence[Report]) -> Row:
-    cells = {run: score_cell(of, one) if any(one is other for other in shown) else ABSENT for run, one in reports.items()}
-    return Row(of.heading, cells, f"{of.explained}; a coin: {of.by_chance(shown[0].chance)}", of.term)
-
-
-def score_cell(of: Score, report: Report) -> Cell:
-    """The score of a run, with n and interval."""
-    estimate: Estimate = report.measure(of.name)
-    return Cell(estimate, in_draws(estimate.n, of.of, report), signed=of.signed)
+def _score_row(score: Score, reports: Mapping[str, Report], measured: Sequence[Report]) -> Row:
+    """Row of a score, with n and interval. measured: the reports with methods that show it."""
+    estimates = {run: r.measure(score.name) for run, r in reports.items() if any(r is report for report in measured)}
+    cells = dict.fromkeys(reports, ABSENT) | {
+        run: Cell(estimate, in_draws(estimate.n, score.of, reports[run]), signed=score.signed)
+        for run, estimate in estimates.items()
+    }
+    return Row(score.heading, cells, f"{score.explained}; a coin: {score.by_chance(measured[0].chance)}", score.term)
 
 
 # ------------------------------------------------------------------------------------------------ one statement a fact to all
@@ -114,26 +113,26 @@ def falling_line(figures: Figures) -> Section | None:
 
 
 def by_statements(name: str, before: str, reports: Mapping[str, Report], curve: str, *, with_means: bool = True) -> Curve:
-    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that
-    were asked the same; dotted, a fair coin's.
+    """Accuracy by number of statements a fact, a line a model; dashed, the mean over models that were asked the same; dotted,
+    a fair coin's.
 
     curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
     means = mean_curves(reports.values(), curve) if with_means else {}
-    points: dict[str, Sequence[Estimate]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
+    points: dict[str, Sequence[Estimate]] = {model: getattr(report.curves, curve) for model, report in reports.items()}
     lines = {
-        of: tuple((step, point) for step, point in enumerate(found, 1) if point.value is not None)
-        for of, found in (points | means).items()
+        model: tuple((step, point) for step, point in enumerate(line, 1) if point.value is not None)
+        for model, line in (points | means).items()
     }
-    average = curve == "average_ordered"
-    coin = tuple(0.5 if average else 0.5**step for step in range(1, max(map(len, lines.values())) + 1))
-    axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
-    falls = [falls_in_words(of, found, "answer" if average else "fact") for of, found in (points | means).items()]
-    told = " ".join(filter(None, falls)) or "Nothing has been asked yet."
+    is_average = curve == "average_ordered"
+    coin = tuple(0.5 if is_average else 0.5**step for step in range(1, max(map(len, lines.values())) + 1))
+    axes = ("statements a fact", "right answers, %" if is_average else "facts with all right, %")
+    falls = [falls_in_words(model, line, "answer" if is_average else "fact") for model, line in (points | means).items()]
+    finding = " ".join(filter(None, falls)) or say("scores.nothing_asked")
     return Curve(
         name=name,
         label=f"{axes[1]} by {axes[0]}",
-        finding=before + " ".join([told, say("paper.wide_mean")] if means else [told]),
+        finding=before + " ".join([finding, say("paper.wide_mean")] if means else [finding]),
         lines=lines,
         axes=axes,
         coin=coin,
@@ -141,43 +140,35 @@ def by_statements(name: str, before: str, reports: Mapping[str, Report], curve: 
     )
 
 
-def falls_in_words(name: str, points: Sequence[Estimate], of: str = "fact") -> str:
-    """The share right with one statement a fact, and with all; "" where there is one statement alone."""
+def falls_in_words(name: str, points: Sequence[Estimate], thing: str = "fact") -> str:
+    """The share right with one statement a fact, and with all; "" if there is only one statement."""
     if len(points) < 2:
         return ""
-    first, *_, last = points
-    return (
-        f"{name}: {percent(first.value)} of {counted(first.n, of)} right, asked in one way; {share(last)} in all {len(points)}."
-    )
+    facts = counted(points[0].n, thing)
+    return say("scores.fall", name=name, share=percent(points[0].value), facts=facts, last=share(points[-1]), ways=len(points))
 
 
 @section("retrieved passages", 210, tab="evidence", where=NOT_IN_A_PAPER)
 def retrieved(figures: Figures) -> Section | None:
-    """What was retrieved for runs, and how often the fact was among it."""
-    found = {name: report.evidence for name, report in figures.reports.items() if report.evidence}
-    if not found:
+    """Retrieved passages of runs, and their recall of the facts."""
+    evidence = {name: report.evidence for name, report in figures.reports.items() if report.evidence}
+    if not evidence:
         return None
     rows = tuple(
         Row(
             name,
             {
-                "the fact was among the passages (recall)": share_of(one.recall, "statement about true facts"),
-                "of a false fact, its true partner was": share_of(one.partner_recall, "statement about false facts"),
+                "the fact was among the passages (recall)": share_of(shown.recall, "statement about true facts"),
+                "of a false fact, its true partner was": share_of(shown.partner_recall, "statement about false facts"),
             },
-            f"{one.passages} of {one.corpus}; {one.setting}",
+            f"{shown.passages} of {shown.corpus}; {shown.setting}",
         )
-        for name, one in found.items()
+        for name, shown in evidence.items()
     )
-    about = Note(
-        lines=(
-            "Before each statement the model was shown passages that were retrieved for it.",
-            *(
-                f"{name}: {one.passages} passages of {one.corpus}, "
-                f"{'by shared words (BM25)' if one.retrieval == 'sparse' else f'by meaning ({one.encoder})'}; {one.setting}. "
-                f"{SETTINGS[one.setting]}"
-                for name, one in found.items()
-            ),
-        )
-    )
+    lines = [say("scores.passages.shown")]
+    for name, shown in evidence.items():
+        way = say(f"scores.retrieval.{'sparse' if shown.retrieval == 'sparse' else 'dense'}", encoder=shown.encoder)
+        slots = {"passages": shown.passages, "corpus": shown.corpus, "way": way, "setting": shown.setting}
+        lines.append(f"{say('scores.passages.run', name=name, **slots)} {SETTINGS[shown.setting]}")
     table = Table(name="recall", label="recall of the fact", heading="run", rows=rows)
-    return Section("Retrieved passages: was the fact among them?", (about, table))
+    return Section("Retrieved passages: was the fact among them?", (Note(lines=tuple(lines)), table))
