@@ -47,10 +47,13 @@ def write_static_space(store: Store, run: Run, folder: Path, name: str | None, m
     Raises Mistake if the folder has other content, and FactsError if it cannot be written.
     """
     report = report_of(store, run)
+    title = " ".join(one_line(name or own_name(run) or shown_model(run.model)).split())
+    description = say("card.space", facts=counted(run.facts, "medical fact"))
+    header = {"title": shortened(title, MAX_TITLE), "short_description": shortened(description, MAX_DESCRIPTION)}
     texts = {
         MARK: f"{run.run}\n",
         "index.html": html_report(store, [run.run], made_at, NO_REVIEWERS, files=sayings("space")),
-        "README.md": _space_header(run, name) + _card_text(report),
+        "README.md": _front_matter("space", header) + _card_text(report),
         "card.svg": make_score_card([run], [report]).svg,
     }
     with being_written(folder):
@@ -63,28 +66,20 @@ def write_static_space(store: Store, run: Run, folder: Path, name: str | None, m
 
 def _check_overwritable(folder: Path) -> None:
     """Raises Mistake if a folder has files other than Git's and was not written by `write_static_space`."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         raise Mistake(f"{folder} is a file.", "Name a new folder.")
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(".git")}
+    paths = list(folder.iterdir()) if folder.exists() else []
+    names = {path.name for path in paths if not path.name.startswith(".git")}
     if names and MARK not in names:
         raise Mistake(f"{folder} holds something already.", "Name a new folder, or one that was written so.")
-    if links := [path.name for path in folder.iterdir() if path.is_symlink()]:
+    if links := [path.name for path in paths if path.is_symlink()]:
         raise Mistake(f"{folder} holds a link, {links[0]}.", "Take it away, or name a new folder.")
-
-
-def _space_header(run: Run, name: str | None) -> str:
-    title = " ".join(one_line(name or own_name(run) or shown_model(run.model)).split())
-    description = say("card.space", facts=counted(run.facts, "medical fact"))
-    lengths = {"title": shortened(title, MAX_TITLE), "short_description": shortened(description, MAX_DESCRIPTION)}
-    return _front_matter("space", lengths)
 
 
 def _front_matter(kind: str, values: dict[str, Any]) -> str:
     """YAML at the top of a README.md. kind: key of `hub.yaml`."""
-    header = yaml.safe_load((ASSETS / "hub.yaml").read_text(encoding="utf-8"))[kind] | values
-    return f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
+    fields = yaml.safe_load((ASSETS / "hub.yaml").read_text(encoding="utf-8"))[kind] | values
+    return f"---\n{yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)}---\n"
 
 
 def _card_text(report: Report) -> str:
