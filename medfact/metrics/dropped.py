@@ -1,7 +1,7 @@
-"""Whether a model affirms, in the present tense, what was true once and is so no longer: drugs withdrawn, guidelines changed.
+"""Affirmation, in the present tense, of facts that were true once: drugs withdrawn, guidelines changed.
 
-Facts that hold stand beside it: a model that affirms those and denies what was dropped is up to date; one that denies both says
-“false”; one that affirms a dropped fact and its denial alike says “true”, and knows nothing of the date.
+Facts that hold are the comparison. A model that affirms those and denies the dropped facts is up to date. If it denies both, it
+says “false”. If it affirms a dropped fact and its denial, it says “true”, whatever the date.
 """
 
 from __future__ import annotations
@@ -21,83 +21,68 @@ DIAGNOSES = {
     SAYS_TRUE: "says “true” to what has been dropped, affirmed or denied",
     UP_TO_DATE: "is up to date: it denies what has been dropped, and affirms what holds",
     SAYS_FALSE: "says “false” to what holds, too",
-}
-"""Diagnosis → what the model does, as part of a sentence. Each is named where intervals show it, above or below half."""
+}  # diagnosis → predicate of a sentence
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What a model says of facts that were true once. A fact is affirmed if more than half of its affirmed statements that were
-    answered are called true.
-
-    affirmed: share of the facts that were true once. statements: of their affirmed statements, the share that is called true;
-    denials: the same of their denied statements, which are true now. holding: of the facts that hold, the share affirmed.
-    diagnosis: a name of DIAGNOSES, None where the intervals show none.
+    """Answers to facts that were true once. A fact is affirmed if more than half of its answered affirmed statements are called
+    true.
     """
 
-    affirmed: Estimate
-    statements: Estimate
-    denials: Estimate
-    holding: Estimate
-    diagnosis: str | None
+    affirmed: Estimate  # share of the facts that were true once
+    statements: Estimate  # share of their affirmed statements that is called true
+    denials: Estimate  # the same of their denied statements, which are true now
+    holding: Estimate  # share of the facts that hold which is affirmed
+    diagnosis: str | None  # key of DIAGNOSES; None if the intervals show none
 
 
 def dropped(records: Records, was_true: Bools) -> Dropped | None:
-    """What a run says of facts that were true once; None where no statement about one was answered.
+    """Computes a run's answers to facts that were true once; None if no statement about one was answered.
 
-    was_true: for each statement, whether its fact is false now and was true once.
+    was_true: for each statement, True if its fact is false now and was true once.
     """
-    asked = was_true & ~records.positive & records.scored
-    if not asked.any():
+    gone, held = was_true & ~records.positive & records.scored, records.positive & records.scored
+    if not gone.any():
         return None
-    affirmed = _affirmed(records, asked)
-    denials = records.share(records.answer == 1, asked & records.negated)
-    holds = records.positive & records.scored
-    holding = _affirmed(records, holds)
+    affirmed, denied, holding, holding_denied = (
+        _share_of_facts(records, rows, answer) for rows in (gone, held) for answer in (1, 0)
+    )
+    denials = records.share(records.answer == 1, gone & records.negated)
     return Dropped(
         affirmed=affirmed,
-        statements=records.share(records.answer == 1, asked & ~records.negated),
+        statements=records.share(records.answer == 1, gone & ~records.negated),
         denials=denials,
         holding=holding,
-        diagnosis=diagnosis(affirmed, _denied(records, asked), denials, holding, _denied(records, holds)),
+        diagnosis=diagnosis(affirmed, denied, denials, holding, holding_denied),
     )
 
 
 def diagnosis(
     affirmed: Estimate, denied: Estimate, denials: Estimate, holding: Estimate, holding_denied: Estimate
 ) -> str | None:
-    """A name of DIAGNOSES; None where the intervals do not show one. Without denied statements, none can be called true.
+    """Returns a key of DIAGNOSES that intervals above or below half show, or None.
 
-    denied, holding_denied: of the facts that were dropped, and of those that hold, the share that is called false: replies that
-    cannot be read neither affirm nor deny.
+    denied, holding_denied: shares of facts that are called false, of those dropped and of those that hold. Unreadable replies
+    neither affirm nor deny. Without denied statements, none can be called true.
     """
     if _is_above_half(affirmed):
-        if denials.n and not (denials.high is not None and denials.high < 0.5):
-            return SAYS_TRUE if _is_above_half(denials) else None
-        return AFFIRMS
-    if _is_above_half(denied):
-        return UP_TO_DATE if _is_above_half(holding) else SAYS_FALSE if _is_above_half(holding_denied) else None
-    return None
-
-
-def _affirmed(records: Records, rows: Bools) -> Estimate:
-    """The share of these facts that are affirmed, of those with an answer to an affirmed statement."""
-    return _mostly(records, rows & ~records.negated, 1)
-
-
-def _denied(records: Records, rows: Bools) -> Estimate:
-    """The share of these facts of which most affirmed statements that were answered are called false."""
-    return _mostly(records, rows & ~records.negated, 0)
-
-
-def _mostly(records: Records, rows: Bools, answer: int) -> Estimate:
-    """The share of facts with more than half of their chosen statements answered so."""
-    count = len(records.first_of_fact)
-    asked = np.bincount(records.fact[rows], minlength=count)
-    said = np.bincount(records.fact[rows], weights=records.answer[rows] == answer, minlength=count)
-    facts = np.flatnonzero(asked)
-    return mean_interval((said > asked / 2)[facts].astype(float), records.clusters(records.first_of_fact[facts]))
+        if not denials.n or (denials.high is not None and denials.high < 0.5):
+            return AFFIRMS
+        return SAYS_TRUE if _is_above_half(denials) else None
+    if not _is_above_half(denied):
+        return None
+    return UP_TO_DATE if _is_above_half(holding) else SAYS_FALSE if _is_above_half(holding_denied) else None
 
 
 def _is_above_half(share: Estimate) -> bool:
     return share.low is not None and share.low > 0.5
+
+
+def _share_of_facts(records: Records, rows: Bools, answer: int) -> Estimate:
+    """Share of facts with this answer (1: true, 0: false) to more than half of their affirmed statements among these rows."""
+    rows, count = rows & ~records.negated, len(records.first_of_fact)
+    statements = np.bincount(records.fact[rows], minlength=count)
+    answers = np.bincount(records.fact[rows], weights=records.answer[rows] == answer, minlength=count)
+    facts = np.flatnonzero(statements)
+    return mean_interval((answers > statements / 2)[facts].astype(float), records.clusters(records.first_of_fact[facts]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,109 +17,85 @@ from medfact.results.wording import FROM_FILE, counted, describe_ending, false_o
 from medfact.spec import PROTOCOLS
 from medfact.store import Run
 from medfact.version import VERSION
+from medfact.words import say, sayings
 
-_FIGURES = {
-    "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
-    "average_accuracy": ("right answers (average accuracy)", "statement"),
-    "pair_joint_accuracy": ("true fact and its false twin both mastered (pair joint accuracy)", "pair"),
-    "mkj_accuracy": ("Acc: right answers, true and false facts weighted 1 : k false partners", "statement"),
-    "positive_accuracy": ("Acc_pos: right answers on facts that hold", "statement"),
-    "negative_accuracy": ("Acc_neg: right answers on false facts", "statement"),
-    "accuracy_gap": ("Acc_gap: the first of these less the second", "statement"),
-    "false_affirmation": ("false facts affirmed", "affirmed statement about false facts"),
-    "false_denial": ("true facts denied", "affirmed statement about true facts"),
-}
-"""Figure → what it is, and of what. A run has those that its method shows first, and the two directions of harm."""
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)  # OWNER/NAME of a repository of the Hub
 
-_HARM = ("false_affirmation", "false_denial")
-
-LIMITS = (
-    "Mastery of a list of facts is not clinical competence; not for clinical use. Intervals are 95%, clustered by disease "
-    "and finding."
-)
+WHERE = ".eval_results/medfact.yaml"  # path in the repository of the model
 
 
 def model_card(reports: Sequence[Report]) -> str:
-    """The snippet for runs of one model or several: YAML between lines of dashes, to stand at the top, and Markdown below it.
+    """The snippet for runs of one or several models: YAML metadata between lines of dashes, and Markdown below it.
 
     A figure without a value is left out.
     """
-    by_model: dict[str, list[Report]] = {}
+    by_model: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for report in reports:
-        by_model.setdefault(model_of(report), []).append(report)
-    index = [{"name": name, "results": [_result(r) for r in of]} for name, of in by_model.items()]
+        by_model[model_of(report)].append(_result(report))
+    index = [{"name": name, "results": results} for name, results in by_model.items()]
     metadata = yaml.safe_dump({"model-index": index}, allow_unicode=True, sort_keys=False, width=1_000)
-    return "\n".join(["---", metadata.rstrip(), "---", "", *_markdown(reports)]) + "\n"
+    limits = f"{say('card.limits')} {false_on_purpose(reports)}"
+    return "\n\n".join([f"---\n{metadata}---", say("card.heading"), *map(_markdown, reports), limits]) + "\n"
 
 
 def _result(report: Report) -> dict[str, Any]:
+    """An entry of the `model-index` metadata."""
+    metrics = []
+    for name, title, unit, figure in figures_of(report):
+        bounds = "" if figure.low is None or figure.high is None else f"95% interval {figure.low:.4f} to {figure.high:.4f}, "
+        metrics.append(
+            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {bounds}of {counted(figure.n, unit)}"}
+        )
     return {
-        "task": {"type": "text-classification", "name": "judging medical statements true or false"},
+        "task": {"type": "text-classification", "name": say("card.task")},
         "dataset": {"name": f"medfact {report.dataset}", "type": "medfact", "config": report.method},
-        "metrics": [
-            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {_bounds(figure)}of {counted(figure.n, of)}"}
-            for name, title, of, figure in figures_of(report)
-        ],
+        "metrics": metrics,
     }
 
 
-def _bounds(figure: Estimate) -> str:
-    return "" if figure.low is None or figure.high is None else f"95% interval {figure.low:.4f} to {figure.high:.4f}, "
+def _markdown(report: Report) -> str:
+    """A table of one run."""
+    shots = f"{report.shots}-shot" if report.shots else "zero-shot"
+    subject = ", ".join(map(_escape, (f"{model_of(report)} on {report.dataset}", report.method, shots)))
+    rows = (
+        f"| {title} | {describe_figure(name, figure)} | {counted(figure.n, unit)} |"
+        for name, title, unit, figure in figures_of(report)
+    )
+    table = "\n".join([say("card.columns"), "|---|---|---|", *rows])
+    ending = _escape(describe_ending(report.state, report.reason))
+    return "\n\n".join([f"{subject}, seed {report.seed}, run {report.run}:", table, *([ending] if ending else [])])
+
+
+def _escape(text: str) -> str:
+    """Escapes Markdown and the end of a table's cell."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|" else " " if c in "\r\n" else c for c in text)
 
 
 def figures_of(report: Report) -> Iterator[tuple[str, str, str, Any]]:
-    """(name, what it is, of what, its value) of each score that a run's method shows first, and of the two harms."""
-    shown = (*PROTOCOLS[report.protocol].headline_metrics, *_HARM)
-    for name, (title, of) in _FIGURES.items():
-        found = getattr(report, name)
-        if name in shown and found.value is not None:
-            yield name, title, of, Estimate(found.value, found.low, found.high, found.n)
+    """Yields (name, title, unit, estimate) of each headline score of a run's method, and of the two harms."""
+    units = sayings("card.unit")
+    for name, title in sayings("card.title").items():
+        figure = getattr(report, name)
+        is_listed = name in (*PROTOCOLS[report.protocol].headline_metrics, "false_affirmation", "false_denial")
+        if is_listed and figure.value is not None:
+            yield name, title, units[name], Estimate(figure.value, figure.low, figure.high, figure.n)
 
 
-def share_or_points(name: str, figure: Estimate) -> str:
-    """A figure in words, with its interval."""
+def describe_figure(name: str, figure: Estimate) -> str:
+    """A figure with its interval, in percent or in points."""
     return signed_share(figure) if name == "accuracy_gap" else share(figure)
-
-
-def _markdown(reports: Sequence[Report]) -> Iterator[str]:
-    """A table a run."""
-    yield "## Medical facts (medfact)"
-    for report in reports:
-        shots = f"{report.shots}-shot" if report.shots else "zero-shot"
-        yield ""
-        asked = ", ".join(map(_cell, (f"{model_of(report)} on {report.dataset}", report.method, shots)))
-        yield f"{asked}, seed {report.seed}, run {report.run}:"
-        yield ""
-        yield "| score | value and 95% interval | of |"
-        yield "|---|---|---|"
-        for name, title, of, figure in figures_of(report):
-            yield f"| {title} | {share_or_points(name, figure)} | {counted(figure.n, of)} |"
-        if ended := describe_ending(report.state, report.reason):
-            yield ""
-            yield _cell(ended)
-    yield ""
-    yield f"{LIMITS} {false_on_purpose(reports)}"
-
-
-def _cell(text: str) -> str:
-    """A text as it stands in Markdown: nothing in it is markup or ends a cell."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|" else " " if c in "\r\n" else c for c in text)
 
 
 # ------------------------------------------------------------------------------------------------ leaderboards
 
-HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
-"""OWNER/NAME, as the Hub names what it holds."""
-
-WHERE = ".eval_results/medfact.yaml"
-"""Where the file belongs in the repository of the model."""
-
 
 def eval_results(scored: Sequence[tuple[Run, Report]], benchmark: str, task: str, source: str | None) -> str:
-    """The text of the file for runs of one model. benchmark: OWNER/NAME of a data set, or OWNER/NAME@REVISION; task: the id of
-    one of its tasks, which is the name of a score; source: the address of what stands behind it.
+    """Content of the file for runs of one model. Raises Mistake or UnknownName.
 
-    Raises Mistake or UnknownName.
+    Args:
+        benchmark: OWNER/NAME of a data set, or OWNER/NAME@REVISION.
+        task: the id of one of its tasks, which is the name of a score.
+        source: address of the evidence.
     """
     name, _, revision = benchmark.partition("@")
     if not HUB_NAME.fullmatch(name):
@@ -128,30 +105,29 @@ def eval_results(scored: Sequence[tuple[Run, Report]], benchmark: str, task: str
     if len({report.model for _, report in scored}) > 1:
         raise Mistake("These runs are of several models.", "Such a file belongs to one model: name runs of one.")
     data_set = {"id": name, "task_id": task} | ({"revision": revision} if revision else {})
-    entries = [_entry(run, report, data_set, source) for run, report in scored]
+    entries = []
+    for run, report in scored:
+        figures = {name: figure for name, _, _, figure in figures_of(report)}
+        if task not in figures:
+            raise UnknownName("score of this run", task, figures)
+        entries.append(
+            {
+                "dataset": dict(data_set),
+                "value": round(figures[task].value, 4),
+                "date": (run.finished_at or run.started_at)[:10],
+                **({"source": {"url": source, "name": "medfact"}} if source else {}),
+                "notes": _notes(report),
+            }
+        )
     return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=1_000)
 
 
-def _entry(run: Run, report: Report, data_set: dict[str, str], source: str | None) -> dict[str, Any]:
-    figures = {name: figure for name, _, _, figure in figures_of(report)}
-    if (task := data_set["task_id"]) not in figures:
-        raise UnknownName("score of this run", task, figures)
-    return {
-        "dataset": dict(data_set),
-        "value": round(figures[task].value, 4),
-        "date": (run.finished_at or run.started_at)[:10],
-        **({"source": {"url": source, "name": "medfact"}} if source else {}),
-        "notes": _notes(report),
-    }
-
-
 def _notes(report: Report) -> str:
-    """What is to be known beside the value: every figure with its n and interval, and how it came about."""
-    figures = [
-        f"{name} {share_or_points(name, figure)} of {counted(figure.n, of)}" for name, _, of, figure in figures_of(report)
-    ]
-    asked = (
-        f"{report.method}, pool {report.pool}, {counted(report.shots, 'demonstration')}, seed {report.seed}, run {report.run}"
+    """Every figure with its n and interval, and the settings of the run."""
+    figures = (
+        f"{name} {describe_figure(name, figure)} of {counted(figure.n, unit)}" for name, _, unit, figure in figures_of(report)
     )
-    ended = filter(None, (FROM_FILE if report.imported else "", describe_ending(report.state, report.reason)))
-    return one_line("; ".join([f"{model_of(report)} on {report.dataset}", *figures, asked, f"medfact {VERSION}", *ended]))
+    shots = counted(report.shots, "demonstration")
+    setting = f"{report.method}, pool {report.pool}, {shots}, seed {report.seed}, run {report.run}"
+    ending = filter(None, (FROM_FILE if report.imported else "", describe_ending(report.state, report.reason)))
+    return one_line("; ".join([f"{model_of(report)} on {report.dataset}", *figures, setting, f"medfact {VERSION}", *ending]))

@@ -271,15 +271,18 @@ def _published_rows(table: PaperTable) -> Iterator[PaperRow]:
     keys = [column.published or head for head, column in table.columns.items()]
     for (model, _), by_key in by_row.items():
         first = next(iter(by_key.values()))
-        shots = {"": "", "0": ", zero-shot"}.get(first["shots"], f", {first['shots']}-shot")
-        n = f", n = {int(first['n']):,}" if first["n"] else ""
-        rephraser = first["rephraser"] if first["rephraser"] != "none" and "−LMReph" not in table.columns else ""
-        detail = f"{first['dataset']}{n}{shots}{rephraser and f', rephrased by {rephraser}'}"
+        is_rephrased = first["rephraser"] not in {"", "none"} and "−LMReph" not in table.columns
+        setting = (
+            first["dataset"],
+            f"n = {int(first['n']):,}" if first["n"] else "",
+            {"": "", "0": "zero-shot"}.get(first["shots"], f"{first['shots']}-shot"),
+            f"rephrased by {first['rephraser']}" if is_rephrased else "",
+        )
         values = (by_key.get(key, {}).get("value") for key in keys)
         cells = tuple(PaperFigure(float(value)) if value else None for value in values)
         # MKJ prints its differences; PretextTrans' own are those of the printed figures
         arrows = [PaperFigure(float(by_key[key]["interval"])) for key in keys if table.base == ZERO_SHOT]
-        yield PaperRow(model, PUBLISHED, detail, cells, arrows=tuple(arrows))
+        yield PaperRow(model, PUBLISHED, ", ".join(filter(None, setting)), cells, arrows=tuple(arrows))
 
 
 # ------------------------------------------------------------------------------------------------ arrows
@@ -293,7 +296,7 @@ _CONTRASTS = {
 
 
 def _arrows(table: PaperTable, row: PaperRow, by_run: Mapping[str, Report], across: Sequence[Pair]) -> tuple[Cell, ...]:
-    if not table.base or row.arrows:
+    if not table.base or row.arrows or row.origin == CHANCE:
         return row.arrows
     if table.base == ZERO_SHOT:
         passages = {(pair.a, {"average_accuracy": "mkj_accuracy"}.get(pair.metric, pair.metric)): pair for pair in across}
@@ -310,8 +313,6 @@ def _arrow(table: PaperTable, row: PaperRow, head: str, by_run: Mapping[str, Rep
         return None
     if row.origin == PUBLISHED:
         return PaperFigure(cell.value - reference.value)
-    if not row.runs:
-        return None
     run, other = row.runs[index], row.runs[base]
     if run == other:
         contrast, sign = _CONTRASTS[head]
@@ -335,36 +336,30 @@ def describe_arrow(arrow: Cell) -> str:
         return ""
     size = f"{abs(100 * arrow.value):.1f}"
     pointer = "" if size == "0.0" else "↓" if arrow.value < 0 else "↑"
-    if arrow.n is None:
-        return f"{pointer}{size}"
-    return f"{pointer}{size} points ({bounds_in_points(arrow.low, arrow.high)}), n = {counted(arrow.n, 'fact')}"
+    bounds = bounds_in_points(arrow.low, arrow.high)
+    return f"{pointer}{size}" if arrow.n is None else f"{pointer}{size} points ({bounds}), n = {counted(arrow.n, 'fact')}"
 
 
 # ------------------------------------------------------------------------------------------------ means over models
 
 
-def _is_baseline(report: Report) -> bool:
-    return provider_of(report.model).is_rule
-
-
 def _asked_alike(reports: Iterable[Report]) -> list[list[Report]]:
-    """Groups of runs that were asked the same: the first run of each model, without baselines."""
+    """Groups of runs of several models that were asked the same: the first run of each model, without baselines."""
     groups: dict[tuple[object, ...], dict[str, Report]] = {}
     for report in reports:
-        if not _is_baseline(report):
+        if not provider_of(report.model).is_rule:
             setting = (
                 *(report.dataset, report.facts, report.statements, report.seed, report.method, report.pool, report.shots),
                 *(report.question, report.retrieval, report.imported),
             )
             groups.setdefault(setting, {}).setdefault(report.model, report)
-    return [list(group.values()) for group in groups.values()]
+    return [list(group.values()) for group in groups.values() if len(group) >= MIN_MODELS]
 
 
 def _groups(reports: Sequence[Report]) -> Iterator[tuple[str, list[Report]]]:
     """Yields names and runs of means: of all models that were asked the same, then of each series among them (MKJ, Table 1)."""
     for group in _asked_alike(reports):
-        if len(group) >= MIN_MODELS:
-            yield say("paper.mean", models=counted(len(group), "model")), group
+        yield _name_of_mean(len(group)), group
         series: dict[str, list[Report]] = defaultdict(list)
         for report in group:
             model = model_of(report)
@@ -388,7 +383,7 @@ def _with_means(rows: Sequence[PaperRow], by_run: Mapping[str, Report]) -> Itera
         alike: defaultdict[str, dict[str, PaperRow]] = defaultdict(dict)
         for row in (row for row in rows if row.origin == origin):
             yield row
-            if not any(_is_baseline(by_run[run]) for run in row.runs if run):
+            if not any(provider_of(by_run[run].model).is_rule for run in row.runs if run):
                 alike[row.detail].setdefault(row.model, row)
         for detail, by_model in alike.items():
             if len(by_model) >= MIN_MODELS:
@@ -429,8 +424,7 @@ def _mean_types(group: Sequence[Report]) -> Mapping[str, TypeAccuracy]:
 
 def mean_curves(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estimate, ...]]:
     """Name → mean curve of all models that were asked the same (PretextTrans, Figure 5, top)."""
-    groups = [group for group in _asked_alike(reports) if len(group) >= MIN_MODELS]
-    curves = {}
+    groups, curves = _asked_alike(reports), {}
     for group in groups:
         setting = f", {group[0].method} on {group[0].dataset}" if len(groups) > 1 else ""
         steps = zip(*(getattr(report.curves, curve) for report in group), strict=False)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from app_builders import quick_processes as quick_processes
@@ -23,6 +24,7 @@ from medfact.errors import ModelError
 from medfact.exchange import export_run, import_run
 from medfact.models import ServiceSettings
 from medfact.results import papers
+from medfact.results.live import Live
 from medfact.results.papers import CHANCE
 from medfact.results.report import report_of
 from medfact.results.text import report_text
@@ -33,6 +35,7 @@ from medfact.runs.start import start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.statements import PROTOTYPE
 from medfact.store import Store
+from medfact.web.pages.papers import case_study
 from medfact.writing.runs import attempts_of, evaluation_plan, evaluation_spec, sentences, start_writing, write
 from medfact.writing.sentences import rejections
 from medfact.writing.templates import eight_of, usable_lines
@@ -263,6 +266,16 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
     assert [cell and cell.value for cell in table.rows[0].cells] == [0.5, 0.75, 0.625], "side by side"
     assert table.rows[1].origin == CHANCE
     assert [cell and cell.value for cell in parts.rows[0].cells] == [0.625, 0.5, None]
+    records = [store.run(report.run) for report in reports]
+    lives = {
+        run.run: Live(run, None, report, (run.changed, run.state, 0), run.state)
+        for run, report in zip(records, reports, strict=True)
+    }
+    shown = case_study(Mock(store=store), lives, 3)
+    assert "of 2 facts that both ask, 1 is all right in LLMEval's sentences and 0 in those of PretextTrans" in shown
+    assert "LLMEval: 8 of 8 right" in shown
+    assert "PretextTrans: 6 of 8 right" in shown
+    assert "case 1 of 1" in shown
 
 
 # ------------------------------------------------------------------------------------------------ demonstrations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -97,30 +97,24 @@ def three_views(reports: Mapping[str, Report]) -> Shares:
 Items = tuple[Asked, ...]  # the statements of one fact in a run
 
 
-class CaseStudy(NamedTuple):
-    """Facts that one model was asked in the sentences of LLMEval and in those of the method."""
-
-    facts: int
-    by_llm_eval: int  # facts all right in LLMEval's sentences
-    by_method: int
-    cases: tuple[tuple[Items, Items], ...]  # facts all right in LLMEval's sentences only: false ones, then the worst first
-
-
 def case_study(services: Services, lives: Mapping[str, Live], index: int) -> Markup:
     """Renders one case of the first model that was asked in both ways; nothing if no model was."""
     runs = _runs_to_compare(list(lives.values()))
     if runs is None:
         return Markup()
     llm_eval, method = runs
-    study = _compute_case_study(services, llm_eval.run.run, method.run.run, (llm_eval.version, method.version))
-    if not study.facts:
+    versions = llm_eval.version, method.version
+    facts, mastered, cases = _compute_case_study(services, llm_eval.run.run, method.run.run, versions)
+    if not facts:
         return Markup()
-    index = min(max(index, 0), max(len(study.cases) - 1, 0))
-    sides = zip(("LLMEval", method.report.method), study.cases[index], strict=True) if study.cases else ()
+    index = min(max(index, 0), max(len(cases) - 1, 0))
+    sides = zip(("LLMEval", method.report.method), cases[index], strict=True) if cases else ()
     return render(
         "case_study",
-        study=study,
-        fact=study.cases[index][0][0].statement.fact if study.cases else None,
+        facts=facts,
+        mastered=mastered,
+        cases=len(cases),
+        fact=cases[index][0][0].statement.fact if cases else None,
         place=index,
         model=wording.run_name(llm_eval.run),
         method=method.report.method,
@@ -138,14 +132,21 @@ def _runs_to_compare(lives: Sequence[Live]) -> tuple[Live, Live] | None:
 
 
 @shared_cache(8)
-def _compute_case_study(services: Services, llm_eval: str, method: str, _: tuple[Version, Version]) -> CaseStudy:
-    """Computes the case study of two runs, once for each version of them."""
+def _compute_case_study(
+    services: Services, llm_eval: str, method: str, _: tuple[Version, Version]
+) -> tuple[int, tuple[int, int], list[tuple[Items, Items]]]:
+    """Computes the case study of two runs, once for each version of them.
+
+    Returns:
+        The number of facts that both ask; how many are all right in each run; those that are all right in LLMEval's sentences
+        only, false ones first, then the worst.
+    """
     sentences, others = _items_by_fact(services, llm_eval), _items_by_fact(services, method)
     shared = [(items, others[fact_id]) for fact_id, items in sentences.items() if fact_id in others]
     mastered = [case for case in shared if _right(case[0]) == len(case[0])]
-    missed = [case for case in mastered if _right(case[1]) < len(case[1])]
-    missed.sort(key=lambda case: (not case[0][0].statement.fact.positive, _right(case[1])))
-    return CaseStudy(len(shared), len(mastered), sum(_right(items) == len(items) for _, items in shared), tuple(missed))
+    cases = [case for case in mastered if _right(case[1]) < len(case[1])]
+    cases.sort(key=lambda case: (not case[0][0].statement.fact.positive, _right(case[1])))
+    return len(shared), (len(mastered), sum(_right(items) == len(items) for _, items in shared)), cases
 
 
 def _items_by_fact(services: Services, run: str) -> dict[str, Items]:
