@@ -168,7 +168,7 @@ def _failings(report: Report, defects: Container[str | None]) -> Iterator[Clause
 def _chosen(report: Report, changes: Sequence[Change], languages: Sequence[InLanguages]) -> Iterator[Clause]:
     """Language, worked examples, passages and pushes, and false facts that nobody checked."""
     language = pool_language(report.pool)
-    beside = "".join(_beside_another(each.found, language) for each in languages if each.runs.get(language) == report.run)
+    beside = "".join(_beside_another(each.figures, language) for each in languages if each.runs.get(language) == report.run)
     texts = [f"asked in {title(language)}{beside}"] if language else []
     texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []
