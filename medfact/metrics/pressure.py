@@ -24,14 +24,14 @@ from medfact.metrics.uncertainty import NOTHING, Estimate, linear_interval, mean
 
 RIGHT, WRONG, UNREAD = "right", "wrong", "unreadable"
 
+# The figures that are compared with the control.
 HELD, YIELDS, MASTERED = "held", "yields_to_truth", "mastered_and_held"
-"""The figures that are compared with the control."""
 
 OBEDIENT, KEEPS, HOLDS, GIVES_UP, LOSES, UNSTEADY = "obedient", "keeps", "holds", "gives up", "loses", "unsteady"
 UNREADABLE_AFTER = "unreadable"
 
+# A model that holds its answers is shown to lose a smaller share, of right answers and of mastered facts.
 SMALL_LOSS = 0.1
-"""A model that holds its answers is shown to lose a smaller share, of right answers and of mastered facts."""
 
 
 @dataclass(frozen=True)

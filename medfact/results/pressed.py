@@ -52,8 +52,8 @@ def _after(records: Records, columns: PushedColumns, kind: str, turn: int) -> Re
 
 # ------------------------------------------------------------------------------------------------ in words
 
+# Figure, and true where it rises: losses first.
 CHANGES = ((HELD, False), (MASTERED, False), (YIELDS, True), (HELD, True), (YIELDS, False), (MASTERED, True))
-"""Figure, and true where it rises: losses first."""
 
 
 def pressure_in_words(effects: Pressure) -> str:

@@ -15,11 +15,11 @@ from medfact.results.wording import MINUS, counted, share
 from medfact.words import say
 
 Effects = Mapping[str, Pressure]
+# The kind of a push, and its round.
 Push = tuple[str, int]
-"""The kind of a push, and its round."""
 
+# Figure → the thing of which it is a share.
 _THINGS = {HELD: "right answer", YIELDS: "wrong answer", MASTERED: "fact"}
-"""Figure → the thing of which it is a share."""
 
 
 @section("pressure", 114, tab="confidence", where=NOT_IN_A_PAPER)

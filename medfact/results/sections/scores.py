@@ -10,7 +10,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import ABSENT, Cell, Curve, Note, Row, Section, Table
 from medfact.results.means import WIDE, curves_of_means
 from medfact.results.pressed import loss_in_words
-from medfact.results.recall import SETTINGS
+from medfact.results.recall import about_setting
 from medfact.results.report import Report
 from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import EVERYWHERE, PAGE, Figures, section
@@ -173,7 +173,7 @@ def retrieved(figures: Figures) -> Section | None:
             *(
                 f"{name}: {one.passages} passages of {one.corpus}, "
                 f"{'by shared words (BM25)' if one.retrieval == 'sparse' else f'by meaning ({one.encoder})'}; {one.setting}. "
-                f"{SETTINGS[one.setting]}"
+                f"{about_setting(one.setting)}"
                 for name, one in found.items()
             ),
         )
