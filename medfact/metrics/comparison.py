@@ -68,8 +68,8 @@ class Contrast:
         return replace(turned, value=value, low=low, high=high, low_all=low_all, high_all=high_all)
 
 
+# Values of the first and of the second side, in the same order, and their clusters.
 Values = tuple[Floats, Floats, Clusters]
-"""Values of the first and of the second side, in the same order, and their clusters."""
 
 
 def contrast(first: Floats, second: Floats, clusters: Clusters, family: float = 1) -> Contrast:
@@ -231,6 +231,8 @@ _p_true = partial(_of_statements, counted_rows, lambda records, rows, _: records
 
 RIGHT_ANSWERS = "right_answers"
 
+# `*_accuracy`: the papers' scores. RIGHT_ANSWERS: share of right answers to a fact, in any statements. `p_true_*`, `brier`:
+# P(True) of true and of false statements, and its squared distance from the truth.
 FIGURES: Mapping[str, Figure] = {
     "average_accuracy": _right(),
     "positive_accuracy": _right(lambda records: records.positive),
@@ -242,8 +244,6 @@ FIGURES: Mapping[str, Figure] = {
     "p_true_of_false": _p_true(lambda records: ~records.label),
     "brier": _of_statements(counted_rows, lambda records, rows, label: (records.p_true[rows] - label) ** 2),
 }
-"""`*_accuracy`: the papers' scores. RIGHT_ANSWERS: share of right answers to a fact, in any statements. `p_true_*`, `brier`:
-P(True) of true and of false statements, and its squared distance from the truth."""
 
 
 def compare_runs(a: RunRecords, b: RunRecords, figures: Iterable[str], family: float = 1) -> dict[str, Contrast]:
@@ -284,6 +284,7 @@ def _ways_of_method(variants: Mapping[str, Variant], paper: str) -> Iterator[Way
 _PLAIN, _DENIED, _REVERSED, _ALL = IMPLICATION_SETS.values()
 _STEPS = "PretextTrans, Tables 5 and 14"  # its arrows start from the plain statement
 
+# Every contrast within a run, in the order of sections. A run has those whose ways it asks, which are one family.
 CONTRASTS = (
     *_ways_of_method(IMPLICATIONS, "PretextTrans, Tables 4 and 13: −LogImp less the method"),
     Ways("none_less_+dn", _PLAIN, _DENIED, ("plain", "with denied"), _STEPS),
@@ -292,7 +293,6 @@ CONTRASTS = (
     Ways("none_less_+dn+inv", _PLAIN, _REVERSED, ("plain", "with denied and reversed"), _STEPS),
     *_ways_of_method(TRUTH_PRESERVING, "TPEval, Table 1: K = 1 less K = 8"),
 )
-"""Every contrast within a run, in the order of sections. A run has those whose ways it asks, which are one family."""
 
 
 def contrasts(records: Records) -> dict[str, Contrast]:

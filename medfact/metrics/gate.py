@@ -16,13 +16,13 @@ from medfact.metrics.uncertainty import has_too_few_clusters, t_quantile
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 
+# Before the end two bounds must agree, since it is looked at again and again: one clustered by head and tail at this level,
+# for facts like these, and one that holds at every look at once, for these facts, made as strict as for so many comparisons.
+# `benchmarks/gate.py` simulates how much of the error both spend.
 EARLY, EARLY_FACTS = 0.995, 10
-"""Before the end two bounds must agree, since it is looked at again and again: one clustered by head and tail at this level,
-for facts like these, and one that holds at every look at once, for these facts, made as strict as for so many comparisons.
-`benchmarks/gate.py` simulates how much of the error both spend."""
 
+# The bounds at the end are as strict as for so many comparisons: earlier looks have a fifth of the error.
 LAST = 1.25
-"""The bounds at the end are as strict as for so many comparisons: earlier looks have a fifth of the error."""
 
 Bounds = tuple[float | None, float | None]
 

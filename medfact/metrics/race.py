@@ -20,9 +20,9 @@ _PLACES = 801  # candidates for the mean, from 0 to 1
 _BOLDEST = 0.9  # no bet may lose more than this share of the capital
 
 
+# Level of the clustered interval beside the bounds, which is looked at again and again, and the ratio of heads between two
+# looks. `benchmarks/looks.py` measures how often equal models are told apart with these and other values.
 SURER, NEXT_LOOK = 0.994, 1.01
-"""Level of the clustered interval beside the bounds, which is looked at again and again, and the ratio of heads between two
-looks. `benchmarks/looks.py` measures how often equal models are told apart with these and other values."""
 
 
 class Race(NamedTuple):
@@ -105,14 +105,6 @@ def _mastery(records: Records, facts: Codes) -> tuple[Floats, Floats]:
     return (~missed & ~failed).astype(np.float64), (~missed).astype(np.float64)
 
 
-class Band(NamedTuple):
-    """Difference so far after each counted head, and its bounds over all heads at that time."""
-
-    value: Floats
-    low: Floats
-    high: Floats
-
-
 def order_of(head: Codes, identity: Codes) -> Codes:
     """Place of each row's head in the random order in which heads race.
 
@@ -147,14 +139,14 @@ def race(differences: Differences, family: int = 1) -> Race:
     at = int(outside[0]) + 1 if len(outside) else None
     if at and differences.tails is not None:
         at = _also_of_others(differences, differences.tails, at, up=bool(lows[at - 1] > 0), family=family)
-    more = None if at else _more(differences, Band(value[-1:], lows[-1:], highs[-1:]), family)
+    more = None if at else _more(differences, float(value[-1]), float(lows[-1]), float(highs[-1]), family)
     mean = float(value[-1]) if differences.whole.any() else None
     failed = int((differences.least != differences.most).sum())
     return Race(mean, float(lows[-1]), float(highs[-1]), differences.counted, count, at, more, failed)
 
 
-def band(differences: Differences, family: int = 1) -> Band:
-    """Course of a race, head by head.
+def band(differences: Differences, family: int = 1) -> tuple[Floats, Floats, Floats]:
+    """Course of a race: difference so far after each counted head, and its bounds over all heads at that time.
 
     Where calls failed, the lower bound takes the least that a difference may be, and the upper bound the most. So the bounds
     hold for any answers and any reason of failure, since a gambler who bets on more loses by less.
@@ -174,7 +166,7 @@ def band(differences: Differences, family: int = 1) -> Band:
         high = bounds(differences.most)[1]
     answered = _by_head(differences, differences.whole.astype(float)).cumsum()
     value = _by_head(differences, np.where(differences.whole, differences.least, 0.0)).cumsum() / np.maximum(answered, 1)
-    return Band(value, low, high)
+    return value, low, high
 
 
 def _by_head(differences: Differences, values: Floats) -> Floats:
@@ -237,13 +229,13 @@ def confidence_sequence(values: Floats, population: int, error: float, spread: f
     return np.maximum.accumulate(lows), np.minimum.accumulate(highs)
 
 
-def _more(differences: Differences, now: Band, family: int) -> int | None:
+def _more(differences: Differences, value: float, low: float, high: float, family: int) -> int | None:
     """Approximate number of further heads that decide, if they are like those so far; None where all of them would not.
 
     Both intervals shrink with the root of the heads; the one about these facts the sooner, the fewer of them are left.
     """
-    counted, heads, value = differences.counted, len(differences.sizes), abs(float(now.value[0]))
-    width = float(now.value[0] - now.low[0] if now.value[0] > 0 else now.high[0] - now.value[0])
+    counted, heads, width = differences.counted, len(differences.sizes), value - low if value > 0 else high - value
+    value = abs(value)
     if not 2 <= counted < heads or value == 0:
         return None
     needed = 1 / (1 / heads + min(1, (value / width) ** 2 if width > 0 else 1) * (1 / counted - 1 / heads))

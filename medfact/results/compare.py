@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from medfact.metrics.comparison import RIGHT_ANSWERS, STATEMENT, Contrast, align
 from medfact.metrics.race import Differences, Race, band, race, raced
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Curve
-from medfact.results.fact_table import FactTable, OverModels, fact_table, over_models
-from medfact.results.languages import InLanguages, in_languages
 from medfact.results.live import Reports, Version
 from medfact.results.recall import retrieval_in_words, setting_of
 from medfact.results.report import FEWEST as FEWEST
@@ -34,8 +32,8 @@ from medfact.spec import COMPARED, NO_RETRIEVAL, PROTOCOLS
 from medfact.store import Asked, Run, Store
 from medfact.words import say
 
+# The score that comparisons, races and cards name first.
 MASTERY = "joint_accuracy"
-"""The score that comparisons, races and cards name first."""
 
 METRICS = {
     "joint_accuracy": "all statements right (joint accuracy)",
@@ -43,15 +41,15 @@ METRICS = {
     "pair_joint_accuracy": "true fact and its false twin both mastered (pair joint accuracy)",
 }
 
+# Score → the things that a better run has more of.
 SCORED = {
     "joint_accuracy": "facts with all answers right",
     "average_accuracy": "right answers",
     "pair_joint_accuracy": "pairs with all answers right",
 }
-"""Score → the things that a better run has more of."""
 
+# MKJ's Acc, Acc_pos and Acc_neg.
 TRUTHS = ("average_accuracy", "positive_accuracy", "negative_accuracy")
-"""MKJ's Acc, Acc_pos and Acc_neg."""
 
 # ------------------------------------------------------------------------------------------------ pairings
 
@@ -76,16 +74,21 @@ class Pair(Contrast):
 
 
 _NOT_OF_SHARES = {"a", "b", "metric", "paper", "only_first", "only_second"}
+# Key in the JSON of two runs → field of a contrast.
 _KEYS = {
     "difference": "value", "low": "low", "high": "high", "p": "p", "only_a": "only_first", "only_b": "only_second", "n": "n",
     "low_all": "low_all", "high_all": "high_all", "share_a": "first", "share_b": "second",
 }  # fmt: skip
-"""Key in the JSON of two runs → field of a contrast."""
 
 
 def paired_record(contrast: Contrast) -> dict[str, Any]:
     """Contrast of two runs as JSON."""
     return {key: getattr(contrast, name) for key, name in _KEYS.items()}
+
+
+def _couples(stand: Callable[[Side, Side], bool]) -> Callable[[Sequence[Side]], list[tuple[Side, Side]]]:
+    """Returns a function from runs to every two of them that stand against each other."""
+    return lambda sides: [couple for couple in combinations(sides, 2) if stand(*couple)]
 
 
 class Pairing(NamedTuple):
@@ -95,19 +98,9 @@ class Pairing(NamedTuple):
     figures: tuple[str, ...]
 
 
-def _every_two(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
-    return list(combinations(sides, 2))
-
-
-def _in_other_statements(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
-    """Every two runs that ask their facts in different statements."""
-    return [(a, b) for a, b in combinations(sides, 2) if _sentences(a) != _sentences(b)]
-
-
-def _of_a_paper(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
-    """Every two runs of one model and data set whose figures a paper's table compares."""
-    couples = [couple for couple in combinations(sides, 2) if _paper_of(*couple)]
-    return [(a, b) for a, b in couples if (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)]
+def _in_a_paper(a: Side, b: Side) -> bool:
+    """Returns true for runs of one model and data set whose figures a paper's table compares."""
+    return bool(_paper_of(a, b)) and (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
 
 
 def _with_passages(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
@@ -116,18 +109,14 @@ def _with_passages(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
     return [(side, other) for side, other in without if other]
 
 
-def _since_first(sides: Sequence[Side]) -> list[tuple[Side, Side]]:
-    return [(side, sides[0]) for side in sides[1:]]
-
-
+# Pairings of runs. Those of ways of asking, of languages and of pushes are `CONTRASTS`, `over_languages` and `pressure`.
 PAIRINGS = {
-    "runs": Pairing(_every_two, ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")),
-    "statements": Pairing(_in_other_statements, (RIGHT_ANSWERS,)),
-    "papers": Pairing(_of_a_paper, (RIGHT_ANSWERS,)),
+    "runs": Pairing(_couples(lambda a, b: True), ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")),
+    "statements": Pairing(_couples(lambda a, b: _sentences(a) != _sentences(b)), (RIGHT_ANSWERS,)),
+    "papers": Pairing(_couples(_in_a_paper), (RIGHT_ANSWERS,)),
     "passages": Pairing(_with_passages, (*TRUTHS, "p_true_of_true", "p_true_of_false", "brier")),
-    "dates": Pairing(_since_first, (MASTERY,)),
+    "dates": Pairing(lambda sides: [(side, sides[0]) for side in sides[1:]], (MASTERY,)),
 }
-"""Pairings of runs. Those of ways of asking, of languages and of pushes are `CONTRASTS`, `over_languages` and `pressure`."""
 
 
 def pairs_of(sides: Sequence[Side], pairing: str = "runs") -> list[Pair]:
@@ -143,12 +132,12 @@ def pairs_of(sides: Sequence[Side], pairing: str = "runs") -> list[Pair]:
     return [family[figure, place] for place in range(len(couples)) for figure, family in zip(figures, adjusted, strict=True)]
 
 
+# Names of two runs' sentences in that paper → the tables with their difference.
 _ARROWS = {
     frozenset({"Origin", "PretextTrans"}): "PretextTrans, Table 3",
     frozenset({"LLMEval", "PretextTrans"}): "PretextTrans, Table 3",
     frozenset({"−LMReph", "PretextTrans"}): "PretextTrans, Tables 4 and 13",
 }
-"""Names of two runs' sentences in that paper → the tables with their difference."""
 
 
 def _paper_of(a: Side, b: Side) -> str:
@@ -343,8 +332,8 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     return same, differs
 
 
+# Values that need no mention where all runs have them: nothing chosen, and English.
 _UNSAID = {str(()), str(None), str(False), ENGLISH}
-"""Values that need no mention where all runs have them: nothing chosen, and English."""
 
 
 def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str, tuple[Any, str]]:
@@ -377,6 +366,9 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
+Result = TypeVar("Result")
+
+
 class Comparisons:
     """Comparisons and fact tables, kept for each version of the runs that were compared last."""
 
@@ -386,25 +378,11 @@ class Comparisons:
 
     def made(self, runs: Sequence[str]) -> Comparison:
         """As `comparison`. Raises Mistake and UnknownName."""
-        return cast(Comparison, self._of(comparison, runs))
+        return self.of(comparison, runs)
 
-    def table(self, runs: Sequence[str]) -> FactTable:
-        return cast(FactTable, self._of(fact_table, runs))
-
-    def over_models(self, runs: Sequence[str]) -> OverModels:
-        return cast(OverModels, self._of(over_models, runs, self._store))
-
-    def languages(self, runs: Sequence[str]) -> tuple[InLanguages, ...]:
-        return cast(tuple[InLanguages, ...], self._of(in_languages, runs, self._store))
-
-    def across(self, runs: Sequence[str]) -> list[Pair]:
-        return cast(list[Pair], self._of(across_runs, runs))
-
-    def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
-        return cast(tuple[Raced, ...], self._of(races_of, runs))
-
-    def _of(self, compute: Callable[..., Any], runs: Sequence[str], *more: Store) -> Any:
-        return self._cached(compute, tuple((run, self._reports.version(run)) for run in runs), *more)
+    def of(self, compute: Callable[..., Result], runs: Sequence[str], *more: Store) -> Result:
+        """The result of a function of sides, such as `fact_table` or `races_of`, for these runs."""
+        return cast(Result, self._cached(compute, tuple((run, self._reports.version(run)) for run in runs), *more))
 
     def _compute(self, compute: Callable[..., Any], versions: Sequence[tuple[str, Version]], *more: Store) -> Any:
         return compute(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]), *more)
@@ -458,8 +436,8 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     return say(f"race.{key}", **slots, more=more, counted=so_far)
 
 
+# Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them.
 MOST_STEPS = 400
-"""Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
 
 
 def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:

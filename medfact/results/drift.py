@@ -18,14 +18,14 @@ from medfact.results.wording import FROM_FILE, bounds_in_points, count, counted,
 from medfact.store import Run, Sheet
 from medfact.words import say
 
+# Dates that are drawn: the first, with which the others are compared, and the newest.
 MOST_DATES = 30
-"""Dates that are drawn: the first, with which the others are compared, and the newest."""
 
+# Over the column of mastery.
 HEAD = "all right"
-"""Over the column of mastery."""
 
+# Below a date since which other software answers.
 CHANGED = "▲ served otherwise"
-"""Below a date since which other software answers."""
 
 
 def line_of(run: Run, sheet: Sheet) -> tuple[str, ...]:
@@ -108,11 +108,11 @@ def _finding(moments: Sequence[Moment], newest: Pair) -> str:
 
 # ------------------------------------------------------------------------------------------------ the model behind a name
 
+# Characters of a service's name for a model or a configuration, which may be anything.
 LONGEST_NAME = 60
-"""Characters of a service's name for a model or a configuration, which may be anything."""
 
+# Names that are listed; a service on many machines may have a fingerprint for each.
 MOST_NAMES = 4
-"""Names that are listed; a service on many machines may have a fingerprint for each."""
 
 
 class Served(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,15 +26,15 @@ from medfact.runs.costs import bill_of
 from medfact.store import Store
 from medfact.words import say
 
+# Verdict → the exit code of `check`. 2 is a mistake.
 CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3}
-"""Verdict → the exit code of `check`. 2 is a mistake."""
 
-Kept = tuple[Store, Side]
+Recorded = tuple[Store, Side]
 
 NOTHING_WITHDRAWN = LeftOut()
 
+# Facts that are listed in a comment.
 MOST_LISTED = 10
-"""Facts that are listed in a comment."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Gate:
                 "asked": self.asked,
                 "unanswered": [_names(fact) for fact in self.unanswered],
                 "newly_affirmed": [
-                    {**_names(each.fact), "contraindicated": each.contraindicated, "words": each.words}
-                    for each in self.dangerous
+                    {**_names(affirmed.fact), "contraindicated": affirmed.contraindicated, "words": affirmed.words}
+                    for affirmed in self.dangerous
                 ],
             },
             "lost": [_names(fact) for fact in self.lost],
@@ -91,8 +91,8 @@ class Gate:
 
 
 def gate_of(
-    new: Kept,
-    old: Kept,
+    new: Recorded,
+    old: Recorded,
     differences: Differences,
     margin: float,
     allowed: int,
@@ -106,8 +106,8 @@ def gate_of(
     lost, gained = _changed_facts(store, side, base, differences)
     risky = risky_facts(old, held) - withdrawn.facts
     false = {number: fact for number, fact in store.answers.false_facts(side.run.run).items() if fact.fact_id in risky}
-    before = {each.fact.fact_id for each in _affirmed(old, held)}
-    dangerous = tuple(each for each in _affirmed(new, held) if each.fact.fact_id not in before)
+    before = {affirmed.fact.fact_id for affirmed in _affirmed(old, held)}
+    dangerous = tuple(affirmed for affirmed in _affirmed(new, held) if affirmed.fact.fact_id not in before)
     unanswered = not_answered(side.board.records(), [*false], side.run.spec.shot_draws)
     return Gate(
         model=own_name(side.run),
@@ -119,7 +119,7 @@ def gate_of(
         dangerous=dangerous,
         risky=len(risky),
         asked=len(false),
-        unanswered=tuple(false[number] for number in unanswered if number not in {each.number for each in dangerous}),
+        unanswered=tuple(false[number] for number in unanswered if number not in {affirmed.number for affirmed in dangerous}),
         lost=lost,
         gained=gained,
         ended=side.run.reason or "",
@@ -138,18 +138,18 @@ def _changed_facts(store: Store, side: Side, base: Side, differences: Difference
     return tuple(facts[row] for row in lost), tuple(facts[row] for row in gained)
 
 
-def _affirmed(kept: Kept, held: Held) -> tuple[Accepted, ...]:
+def _affirmed(recorded: Recorded, held: Held) -> tuple[Accepted, ...]:
     """The facts that are judged false and that a run affirms."""
-    store, side = kept
+    store, side = recorded
     facts = store.answers.false_facts(side.run.run)
     return danger(side.board.records(), facts, held, side.run.spec.shot_draws, most=None).board
 
 
-def risky_facts(old: Kept, held: Held) -> frozenset[str]:
+def risky_facts(old: Recorded, held: Held) -> frozenset[str]:
     """The ids of facts that a model could newly affirm: those that are judged false, and that the baseline does not affirm."""
     store, base = old
     judged = {fact.fact_id for fact in store.answers.false_facts(base.run.run).values() if is_judged(fact, held)}
-    return frozenset(judged - {each.fact.fact_id for each in _affirmed(old, held)})
+    return frozenset(judged - {affirmed.fact.fact_id for affirmed in _affirmed(old, held)})
 
 
 def _names(fact: Fact) -> dict[str, Any]:
@@ -161,29 +161,29 @@ def _names(fact: Fact) -> dict[str, Any]:
 
 def in_words(gate: Gate) -> str:
     """The check in one line."""
-    return one_line(f"{gate.verdict}: {'; '.join(_clauses(gate))}.")
-
-
-def _clauses(gate: Gate) -> Iterator[str]:
     mastery, withdrawn = gate.mastery, gate.withdrawn
     if mastery.value is None:
-        yield say("gate.nothing_shared")
-        return
-    yield say("gate.mastered", before=mastery.baseline, facts=counted(mastery.n, "fact"), now=mastery.model)
-    yield _change_in_words(mastery, mastery.value)
-    if mastery.verdict == CANNOT_TELL:
-        yield say("gate.too_few", margin=100 * gate.margin)
-    if mastery.failed:
-        yield say("gate.failed", facts=counted(mastery.failed, "fact"))
-    if withdrawn.statements:
-        statements, facts = counted(withdrawn.statements, "statement"), counted(len(withdrawn.facts), "fact")
-        yield say("gate.withdrawn", statements=statements, facts=facts, dataset=withdrawn.dataset)
-    if gate.unanswered:
-        yield say("gate.unanswered", facts=counted(len(gate.unanswered), "fact"))
-    if gate.asked < gate.risky:
-        yield say("gate.not_all_asked", facts=counted(gate.risky, "fact"), asked=gate.asked)
-    if gate.dangerous:
-        yield say("gate.dangerous", facts="; ".join(map(_dangerous, gate.dangerous)))
+        return f"{gate.verdict}: {say('gate.nothing_shared')}."
+    counts = {
+        "statements": counted(withdrawn.statements, "statement"),
+        "withdrawn": counted(len(withdrawn.facts), "fact"),
+        "unanswered": counted(len(gate.unanswered), "fact"),
+        "judged": counted(gate.risky, "fact"),
+        "failed": counted(mastery.failed, "fact"),
+    }
+    clauses = {
+        "too_few": mastery.verdict == CANNOT_TELL,
+        "failed": mastery.failed,
+        "withdrawn": withdrawn.statements,
+        "unanswered": gate.unanswered,
+        "not_all_asked": gate.asked < gate.risky,
+        "dangerous": gate.dangerous,
+    }
+    slots = {"margin": 100 * gate.margin, "dataset": withdrawn.dataset, "asked": gate.asked, **counts}
+    affirmed = "; ".join(map(_dangerous, gate.dangerous))
+    mastered = say("gate.mastered", before=mastery.baseline, facts=counted(mastery.n, "fact"), now=mastery.model)
+    rest = (say(f"gate.clauses.{name}", **slots, affirmed=affirmed) for name, holds in clauses.items() if holds)
+    return one_line(f"{gate.verdict}: {'; '.join((mastered, _change_in_words(mastery, mastery.value), *rest))}.")
 
 
 def _change_in_words(mastery: Standing, value: float) -> str:
@@ -214,7 +214,7 @@ def markdown(gate: Gate) -> str:
     served = say("gate.another_model", changes=changed) if changed else served[:1].upper() + served[1:]
     blocks = [
         f"{_text(served)}." if served else "",
-        _listed(say("gate.newly_affirmed"), [_dangerous(each) for each in gate.dangerous]),
+        _listed(say("gate.newly_affirmed"), [_dangerous(affirmed) for affirmed in gate.dangerous]),
         _listed(say("gate.lost"), [f"{_fact(fact)} ({label_of(fact)})" for fact in gate.lost]),
     ]
     comment = say(
@@ -252,7 +252,7 @@ def junit(gate: Gate) -> str:
         ET.SubElement(mastery, "failure" if gate.mastery.verdict == FAIL else "skipped", message=in_words(gate))
     if len(gate.dangerous) > gate.allowed:
         message = say("gate.affirmed", facts=counted(len(gate.dangerous), "fact"))
-        text = "\n".join(one_line(_dangerous(each)) for each in gate.dangerous)
+        text = "\n".join(one_line(_dangerous(fact)) for fact in gate.dangerous)
         ET.SubElement(affirmed, "failure", message=message).text = text
     suite.set("tests", "2")
     suite.set("failures", str(len(suite.findall("*/failure"))))

@@ -1,4 +1,5 @@
-"""How often retrieval found the fact under test, and in which of the two settings (MKJ, Section 4.6)."""
+"""Recall of retrieval: the share of statements with the fact under test among their passages, in either of two settings (MKJ,
+Section 4.6)."""
 
 from __future__ import annotations
 
@@ -12,44 +13,41 @@ from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.retrieval import DENSE
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Run, Store
+from medfact.words import say
 
 READ, RELATED = "passages that may contain the answer", "passages that do not"
-SETTINGS = {
-    READ: "Can it read? The corpus may state the fact under test, as in the MKJ paper: high scores show reading.",
-    RELATED: "Can it use related knowledge? Passages that state the fact under test, or name both its ends, are left out.",
-}
-"""What a run with passages is called, and what it asks of a model."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How passages were retrieved for a run, and how often the gold fact was among them.
+    """Retrieval of a run, and its recall: shares of statements whose fact is among their passages.
 
-    corpus: the documents' name, "known facts" without any. passages: shown with a statement, at most. setting: a name of
-    SETTINGS. encoder: of dense retrieval. statements: how many have their passages so far.
-    recall_at: for i from 1 to `passages`, the share of the statements about true facts for which the fact is among the first i;
-    in documents, a passage that names its head and its tail. recall: the last of them. partner_recall: the same over statements
-    about false facts, for the true fact that each belongs to.
+    In documents, a passage that names head and tail counts as the fact.
     """
 
     retrieval: str
-    corpus: str
-    passages: int
-    setting: str
-    encoder: str | None
-    statements: int
-    recall: Estimate
-    partner_recall: Estimate
-    recall_at: tuple[Estimate, ...]
+    corpus: str  # the documents' name, "known facts" without any
+    passages: int  # with a statement, at most
+    setting: str  # READ or RELATED
+    encoder: str | None  # of dense retrieval
+    statements: int  # that have their passages so far
+    recall: Estimate  # over statements about true facts
+    partner_recall: Estimate  # over statements about false facts, for the true fact that each belongs to
+    recall_at: tuple[Estimate, ...]  # recall among the first passage, the first two, …, all of them
 
 
 def setting_of(run: Run) -> str:
-    """Which of SETTINGS a run with passages has."""
+    """READ or RELATED, of a run with passages."""
     return RELATED if run.spec.leave_out else READ
 
 
+def about_setting(setting: str) -> str:
+    """The question that a setting asks of a model."""
+    return say(f"passages.settings.{'read' if setting == READ else 'related'}")
+
+
 def retrieval_in_words(run: Run) -> str:
-    """How passages are retrieved for a run: "none", or its settings."""
+    """Retrieval of a run: "none", or its settings."""
     spec = run.spec
     if spec.retrieval == NO_RETRIEVAL:
         return NO_RETRIEVAL
@@ -57,7 +55,7 @@ def retrieval_in_words(run: Run) -> str:
 
 
 def corpus_name(spec: RunSpec) -> str:
-    """What people call a spec's corpus; of a file, its name alone."""
+    """Name of a spec's corpus; of a file without its folders."""
     return re.split(r"[\\/]", spec.corpus.rstrip("\\/"))[-1] if spec.corpus else "known facts"
 
 
@@ -70,8 +68,8 @@ def evidence_of(run: Run, records: Records, store: Store) -> Evidence | None:
 
     def share(positive: bool, first: int) -> Estimate:
         rows = np.flatnonzero((ranks >= 0) & (records.positive == positive))
-        found = ((ranks[rows] > 0) & (ranks[rows] <= first)).astype(float)
-        return mean_interval(found, records.clusters(rows)) if len(rows) else NOTHING
+        hits = ((ranks[rows] > 0) & (ranks[rows] <= first)).astype(float)
+        return mean_interval(hits, records.clusters(rows)) if len(rows) else NOTHING
 
     recall_at = tuple(share(True, first) for first in range(1, spec.passages + 1))
     return Evidence(

@@ -172,7 +172,7 @@ def _conditions(report: Report, changes: Sequence[Change], languages: Sequence[I
     language, texts = pool_language(report.pool), []
     if language:
         groups = [group for group in languages if group.runs.get(language) == report.run]
-        comparisons = "".join(_compare_with_first(group.found, language) for group in groups)
+        comparisons = "".join(_compare_with_first(group.figures, language) for group in groups)
         texts.append(f"asked in {title(language)}{comparisons}")
     texts += [f"shown {counted(report.shots, 'worked example')}"] if report.shots else []
     texts += [loss_in_words(report.pressure)] if report.pressure else []

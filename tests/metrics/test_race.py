@@ -162,12 +162,12 @@ def test_failed_calls_count_against_whoever_leads() -> None:
 
 def test_the_band_is_the_race_at_every_head() -> None:
     differences, head, tail = models(1, 60, 0.1)
-    drawn = band(Differences(differences, differences, head, np.full(60, 4), 60, tail))
+    value, low, high = band(Differences(differences, differences, head, np.full(60, 4), 60, tail))
     for counted in (1, 10, 60):
         rows = head < counted
         made = race_of(differences[rows], head[rows], 60, counted, tail[rows])
-        assert drawn.value[counted - 1] == pytest.approx(made.value)
-        assert (drawn.low[counted - 1], drawn.high[counted - 1]) == pytest.approx((made.low, made.high))
+        assert value[counted - 1] == pytest.approx(made.value)
+        assert (low[counted - 1], high[counted - 1]) == pytest.approx((made.low, made.high))
 
 
 @pytest.mark.parametrize(

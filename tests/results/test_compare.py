@@ -312,7 +312,7 @@ def test_a_comparison_is_made_anew_when_a_run_moves(facts_file: Path, store: Sto
     assert kept.made([done, going]) is kept.made([done, going])
     list(answer(going, store))
     assert {pair.n for pair in kept.made([done, going]).pairs} == {16 * PAIRS, 2 * PAIRS, PAIRS}
-    assert np.array_equal(kept.table([done, going]).fate, table_of(store, done, going).fate)
+    assert np.array_equal(kept.of(fact_table, [done, going]).fate, table_of(store, done, going).fate)
     jobs.close()
 
 

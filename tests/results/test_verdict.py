@@ -268,7 +268,7 @@ def test_a_language_stands_beside_english_with_the_bounds_that_decide(reports: R
     def said(low: float, high: float, *pairs: Pair) -> str:
         less = Contrast(0.5, 0.65, -0.15, low, high, 120, 0.01, 0.01, low, high)
         found = SimpleNamespace(languages=("en", "es"), less={"es": less})
-        told: Any = SimpleNamespace(runs={"en": english.run, "es": spanish.run}, found=found)
+        told: Any = SimpleNamespace(runs={"en": english.run, "es": spanish.run}, figures=found)
         return verdict({"m, en": english, "m, es": spanish}, pairs, (), (told,))
 
     fewer = said(-0.25, -0.05, pair)

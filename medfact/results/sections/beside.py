@@ -1,13 +1,15 @@
-"""The sections about runs beside each other: paired differences, races, effects of passages, and all models together."""
+"""The sections about runs beside each other: differences, races, passages, languages, and all models together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medfact.assets import ENGLISH
 from medfact.metrics.comparison import Contrast
+from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results.blocks import ABSENT, Block, Cell, Differences, FactLine, Facts, Note, Row, Section, Table
+from medfact.results.blocks import ABSENT, Block, Cell, Differences, FactLine, Facts, Note, Row, Section, Shares, Table
 from medfact.results.compare import (
     MASTERY,
     METRICS,
@@ -24,17 +26,18 @@ from medfact.results.compare import (
 )
 from medfact.results.fact_table import NOT_ENOUGH, NOTHING_SHARED
 from medfact.results.fact_table import over_models as over_models_of
-from medfact.results.languages import in_languages
+from medfact.results.languages import InLanguages, in_languages, title
 from medfact.results.report import Side
-from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of
+from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
 from medfact.results.sections.registry import Beside, Figures, section
-from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, percent, score, signed_decimals
+from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, model_name, percent, score, share, signed_decimals
 from medfact.runs.plan import question_of
+from medfact.statements import VARIANTS
 from medfact.store import Store
 from medfact.words import say, sayings
 
+# So many races are drawn; the others are told in words.
 DRAWN_RACES = 3
-"""So many races are drawn; the others are told in words."""
 
 
 def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> Beside:
@@ -93,9 +96,9 @@ def about_change(change: Change, names: Mapping[str, str], questions: Mapping[st
         for figure, title in sayings("passages.moved").items()
         if figure in change.probabilities
     ]
-    name, asked, before = names[change.with_], questions.get(change.with_), questions.get(change.without)
+    name, question, before = names[change.with_], questions.get(change.with_), questions.get(change.without)
     lines = [say("passages.probability", name=name, changes="; ".join(moved))] if moved else []
-    return lines + ([say("passages.question", name=name, before=before, now=asked)] if asked != before else [])
+    return lines + ([say("passages.question", name=name, before=before, now=question)] if question != before else [])
 
 
 def moved_in_words(contrast: Contrast) -> str:
@@ -210,3 +213,100 @@ def over_models(figures: Figures) -> Section | None:
     if facts.contradicted and (address := figures.links.get("contested")):
         blocks.append(Note(lines=(), link=(address, "Review the contested ones first")))
     return Section(title, tuple(blocks))
+
+
+# ------------------------------------------------------------------------------------------------ languages
+
+
+@section("languages", 12, tab="compare", where=NOT_IN_A_PAPER)
+def languages(figures: Figures) -> Section | None:
+    """Each model that was asked in several languages."""
+    models = figures.beside.languages if figures.beside is not None else ()
+    if not models:
+        return None
+    blocks = [block for number, model in enumerate(models, start=1) for block in _of_model(number, model)]
+    return Section(say("languages.title"), (*blocks, Note(lines=(say("languages.about"),), quiet=True)))
+
+
+def _of_model(number: int, model: InLanguages) -> list[Block]:
+    figures, name = model.figures, model_name(model.model)
+    if not figures.facts:
+        return [Note(lines=(say("languages.no_fact", model=name),))]
+    first, ways = title(figures.languages[0]), {VARIANTS[key].plain: key for key in VARIANTS if key in figures.by_variant}
+    by_way = Shares(
+        name=f"languages-ways-{number}",
+        label=say("languages.ways", model=name),
+        heading="way of stating",
+        rows=_rows({way: _shares(figures.by_variant[key], "statement") for way, key in ways.items()}),
+        finding=say("languages.ways_finding", model=name),
+        axis="right answers, %",
+    )
+    by_relation = Table(
+        name=f"languages-relations-{number}",
+        label=say("languages.relations", model=name, first=first),
+        heading="relation",
+        rows=_rows({relation: _changes(contrasts, first) for relation, contrasts in figures.by_relation.items()}),
+        caption=say("languages.relations_caption", first=first),
+        folded="Which relations fall",
+    )
+    relations = [by_relation] if len(figures.by_relation) > 1 else []
+    return [_mastered(number, model), _against_first(number, model), by_way, *relations, _replies(model)]
+
+
+def _mastered(number: int, model: InLanguages) -> Shares:
+    """All right in each language, in couples where there are more than two, and in all of them."""
+    figures, name = model.figures, model_name(model.model)
+    every = f"in {'both' if len(figures.languages) == 2 else f'all {len(figures.languages)}'} languages"
+    couples = {f"{title(a)} and {title(b)}": estimate for (a, b), estimate in figures.couples.items()}
+    mastered = {title(language): estimate for language, estimate in figures.each.items()}
+    shares = mastered | (couples if len(figures.languages) > 2 else {}) | {every: figures.everywhere}
+    known = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
+    whole = f"{percent(figures.everywhere.value)} of {counted(figures.everywhere.n, 'fact')}"
+    return Shares(
+        name=f"languages-{number}",
+        label=say("languages.mastered", model=name),
+        heading="language",
+        rows=_rows({label: {"all right": share_of(estimate, "fact")} for label, estimate in shares.items()}),
+        finding=say("languages.finding", model=name, whole=whole, every=every, known=known),
+        axis="all right, %",
+        coin=False,
+    )
+
+
+def _against_first(number: int, model: InLanguages) -> Table:
+    first = title(model.figures.languages[0])
+    changes = {first: Cell(text=say("languages.compared", first=first))} | _changes(model.figures.less, first)
+    alone = _shares(model.figures.alone, "fact")
+    return Table(
+        name=f"languages-change-{number}",
+        label=say("languages.each", model=model_name(model.model), first=first),
+        heading="language",
+        rows=_rows({name: {f"less {first}": cell, "known only in it": alone[name]} for name, cell in changes.items()}),
+        caption=say("languages.change", first=first),
+    )
+
+
+def _rows(cells: Mapping[str, Mapping[str, Cell]]) -> tuple[Row, ...]:
+    return tuple(Row(name, row) for name, row in cells.items())
+
+
+def _shares(estimates: Mapping[str, Estimate], thing: str) -> dict[str, Cell]:
+    return {title(language): share_of(estimate, thing) for language, estimate in estimates.items()}
+
+
+def _changes(contrasts: Mapping[str, Contrast], first: str) -> dict[str, Cell]:
+    return {
+        title(language): difference_of(contrast, sides=(title(language), first), family="languages")
+        for language, contrast in contrasts.items()
+    }
+
+
+def _replies(model: InLanguages) -> Note:
+    """Statements with the same answer in all languages, and replies in English to other languages."""
+    alike = model.figures.consistent
+    in_english = (
+        say("languages.replies", asked=title(language), answered=title(ENGLISH), number=count(number), replies=count(readable))
+        for language, (number, readable) in model.in_english.items()
+    )
+    line = say("languages.alike", share=share(alike), statements=counted(alike.n, "statement"))
+    return Note(lines=(line, *in_english), listed=True)

@@ -10,7 +10,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import ABSENT, Cell, Curve, Note, Row, Section, Table
 from medfact.results.papers import mean_curves
 from medfact.results.pressed import loss_in_words
-from medfact.results.recall import SETTINGS
+from medfact.results.recall import about_setting
 from medfact.results.report import Report
 from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
 from medfact.results.sections.registry import EVERYWHERE, PAGE, Figures, section
@@ -169,6 +169,6 @@ def retrieved(figures: Figures) -> Section | None:
     for name, shown in evidence.items():
         way = say(f"scores.retrieval.{'sparse' if shown.retrieval == 'sparse' else 'dense'}", encoder=shown.encoder)
         slots = {"passages": shown.passages, "corpus": shown.corpus, "way": way, "setting": shown.setting}
-        lines.append(f"{say('scores.passages.run', name=name, **slots)} {SETTINGS[shown.setting]}")
+        lines.append(f"{say('scores.passages.run', name=name, **slots)} {about_setting(shown.setting)}")
     table = Table(name="recall", label="recall of the fact", heading="run", rows=rows)
     return Section("Retrieved passages: was the fact among them?", (Note(lines=tuple(lines)), table))

@@ -38,7 +38,7 @@ DEFAULT_PAIRS = 60
 MOST_PAIRS = 1_000
 MOST_MODELS = 8
 WITHOUT = "without passages"
-"""A setting beside those of `results.recall.SETTINGS`."""
+"""A setting beside those of `results.recall`."""
 
 LONGEST_KEPT = 16_000
 """Characters of a set-up that is kept."""

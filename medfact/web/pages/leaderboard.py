@@ -15,6 +15,7 @@ from medfact.models import provider_of
 from medfact.models.baseline import COIN
 from medfact.results import wording
 from medfact.results.blocks import Curve, Section
+from medfact.results.languages import in_languages
 from medfact.results.live import Live
 from medfact.results.report import Report, standing
 from medfact.results.verdict import rules_of, verdict
@@ -96,7 +97,9 @@ def _verdict(services: Services, lives: Lives) -> str:
     if len(lives) > 1 and not any(live.going for live in lives.values()):
         with suppressed(_log, MedfactError):  # of runs that cannot be compared
             made, ids = services.comparisons, [run.run for run in records]
-            return verdict(reports, made.made(ids).pairs, changes_of(services, records), made.languages(ids))
+            return verdict(
+                reports, made.made(ids).pairs, changes_of(services, records), made.of(in_languages, ids, services.store)
+            )
     return verdict(reports)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from medfact.models import provider_of
 from medfact.results import wording
-from medfact.results.compare import race_in_words
+from medfact.results.compare import race_in_words, races_of
 from medfact.results.live import Live
 from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.racing import of_one_race
@@ -75,7 +75,9 @@ def race_lines(services: Services, lives: Mapping[str, Live]) -> list[str]:
     if not of_one_race(runs):
         return []
     names = {live.run.run: name for name, live in lives.items()}
-    return [race_in_words(one.a, one.b, one.race, names) for one in services.comparisons.races([run.run for run in runs])]
+    return [
+        race_in_words(one.a, one.b, one.race, names) for one in services.comparisons.of(races_of, [run.run for run in runs])
+    ]
 
 
 def _how_it_goes(live: Live, done: int) -> list[str]:

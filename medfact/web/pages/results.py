@@ -13,9 +13,10 @@ from medfact.errors import MedfactError
 from medfact.metrics.groupings import FACT, group_tabs
 from medfact.models import provider_of
 from medfact.results import sections, wording
-from medfact.results.compare import FEWEST, across_of_papers
+from medfact.results.compare import FEWEST, across_of_papers, across_runs
 from medfact.results.danger import Danger, danger
-from medfact.results.fact_table import pairs_of_run
+from medfact.results.fact_table import over_models, pairs_of_run
+from medfact.results.languages import in_languages
 from medfact.results.languages import title as language_title
 from medfact.results.live import Live, Version
 from medfact.results.report import Side, subjects_of_run
@@ -334,11 +335,11 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
             names=names,
             pairs=made.pairs,
             races=made.races,
-            across=services.comparisons.across(runs),
-            over_models=services.comparisons.over_models(runs),
+            across=services.comparisons.of(across_runs, runs),
+            over_models=services.comparisons.of(over_models, runs, services.store),
             changes=changes_of(services, records),
             questions={run.run: question_of(run.spec) for run in records},
-            languages=services.comparisons.languages(runs),
+            languages=services.comparisons.of(in_languages, runs, services.store),
         )
     except MedfactError as error:
         return render("message", message=Message(error.public, "warn"))
