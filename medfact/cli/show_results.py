@@ -20,9 +20,8 @@ from medfact.results import papers
 from medfact.results.compare import comparison
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
-from medfact.results.every_eval import write_every_eval
 from medfact.results.latex import latex_tables
-from medfact.results.logs import LOGS, log_of
+from medfact.results.logs import LOGS, log_of, write_every_eval
 from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import WHERE, eval_results, model_card
 from medfact.results.report import Side, board_of, report_of, sides_of
