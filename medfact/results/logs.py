@@ -194,31 +194,7 @@ def model_id(run: Run) -> str:
 
 
 def _record(run: Run, report: Report, made_at: int) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA,
-        "evaluation_id": f"{EVALUATION}/{model_id(run)}/{run.run}",
-        "evaluation_timestamp": run.finished_at or run.started_at,
-        "retrieved_timestamp": str(made_at),
-        "source_metadata": {
-            "source_name": EVALUATION,
-            "source_type": "evaluation_run",
-            "source_organization_name": "unknown",
-            "evaluator_relationship": "other",
-            "additional_details": _texts(_about(run, report)),
-        },
-        "eval_library": {"name": EVALUATION, "version": VERSION},
-        "model_info": _model(run),
-        "evaluation_results": [_result(run, report, *figure) for figure in figures_of(report)],
-    }
-
-
-def _texts(details: Mapping[str, object]) -> dict[str, str]:
-    """Details as texts, as the schema has them, without empty ones."""
-    return {name: str(value) for name, value in details.items() if value not in (None, "")}
-
-
-def _about(run: Run, report: Report) -> dict[str, object]:
-    return {
+    about = {
         "run": run.run,
         "ended": state_in_words(run.state, run.reason),
         "why": how_it_ended(run.state, run.reason),
@@ -233,18 +209,32 @@ def _about(run: Run, report: Report) -> dict[str, object]:
         "failed": report.failed,
         "dataset_fingerprint": run.dataset_fingerprint,
     }
-
-
-def _model(run: Run) -> dict[str, Any]:
-    details = {
+    model = {
         "deployment_type": "unknown" if provider_of(run.model).is_remote else "self_deployed",
         "model_availability": "open_weights" if run.model in BUNDLED_FOLDERS else "unknown",
+        "revision": run.model_revision,
     }
     return {
-        "name": shown_model(run.model),
-        "id": model_id(run),
-        "additional_details": details | _texts({"revision": run.model_revision}),
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{EVALUATION}/{model_id(run)}/{run.run}",
+        "evaluation_timestamp": run.finished_at or run.started_at,
+        "retrieved_timestamp": str(made_at),
+        "source_metadata": {
+            "source_name": EVALUATION,
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+            "additional_details": _texts(about),
+        },
+        "eval_library": {"name": EVALUATION, "version": VERSION},
+        "model_info": {"name": shown_model(run.model), "id": model_id(run), "additional_details": _texts(model)},
+        "evaluation_results": [_result(run, report, *figure) for figure in figures_of(report)],
     }
+
+
+def _texts(details: Mapping[str, object]) -> dict[str, str]:
+    """Details as texts, as the schema has them, without empty ones."""
+    return {name: str(value) for name, value in details.items() if value not in (None, "")}
 
 
 def _result(run: Run, report: Report, name: str, title: str, unit: str, figure: Estimate) -> dict[str, Any]:
