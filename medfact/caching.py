@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -71,11 +70,6 @@ class KeyedLock:
             return holder
 
 
-@dataclass
-class _Failure:  # cached in place of a result
-    error: Exception
-
-
 _MISSING = object()
 
 
@@ -90,7 +84,7 @@ def shared_cache(
     key: maps the arguments to a hashable key. is_permanent: returns True for a permanent error, which is cached like a result.
     """
     cache: LRUCache[Any, Any] = LRUCache(
-        max_size, lambda result: 1 if isinstance(result, _Failure) else min(size(result), max_size)
+        max_size, lambda result: 1 if isinstance(result, Exception) else min(size(result), max_size)
     )
     key_lock, lock = KeyedLock(), Lock()
 
@@ -105,7 +99,7 @@ def shared_cache(
             except Exception as error:
                 if not is_permanent(error):
                     raise
-                return _Failure(copy(error))  # without its traceback and cause
+                return copy(error)  # without its traceback and cause
 
         @wraps(function)
         def cached(*arguments: Any, **named: Any) -> Any:
@@ -116,8 +110,8 @@ def shared_cache(
                         result = compute(*arguments, **named)
                         with lock:
                             cache[entry] = result
-            if isinstance(result, _Failure):
-                raise copy(result.error)
+            if isinstance(result, Exception):
+                raise copy(result)
             return result
 
         cached.cache, cached.cache_clear = cache, cache.clear  # type: ignore[attr-defined]

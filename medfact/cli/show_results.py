@@ -19,9 +19,8 @@ from medfact.metrics.records import ESTIMANDS
 from medfact.results import papers
 from medfact.results.compare import across_of_papers, comparison
 from medfact.results.danger import danger_of
-from medfact.results.every_eval import write_every_eval
 from medfact.results.latex import latex_tables
-from medfact.results.logs import LOGS, log_of
+from medfact.results.logs import LOGS, log_of, write_every_eval
 from medfact.results.methods import latex_methods
 from medfact.results.model_card import WHERE, eval_results, model_card
 from medfact.results.report import Side, board_of, report_of, sides_of

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -52,11 +54,14 @@ def _fates_by_fact(board: Board, variants: Sequence[str], *, committed: bool = F
     return fates
 
 
-def _diagnosis(variants: Sequence[str], committed: Fates, positive: bool) -> str | None:
-    """Diagnosis of a fact from its committed outcomes; None without readable answers to all eight variants of PretextTrans."""
-    if tuple(variants) != tuple(IMPLICATIONS) or (committed < 0).any():
+def _diagnosis(variants: tuple[str, ...], committed: Sequence[int], positive: bool) -> str | None:
+    """Diagnosis of a fact from its committed outcomes.
+
+    None without readable answers to all eight variants of PretextTrans.
+    """
+    if variants != tuple(IMPLICATIONS) or min(committed) < 0:
         return None
-    return diagnose((committed == 1).tolist(), positive)
+    return diagnose([fate == 1 for fate in committed], positive)
 
 
 def _are_plain(variants: Sequence[str]) -> list[bool]:
@@ -82,7 +87,7 @@ class Pairs:
 
     def diagnosis(self, number: int) -> str | None:
         """Diagnosis of a fact by its number; None unless all eight variants were answered readably."""
-        return _diagnosis(self.variants, self.committed[number], bool(self.positive[number]))
+        return _diagnosis(self.variants, self.committed[number].tolist(), bool(self.positive[number]))
 
     def missed(self, *, plainly_right: bool = False) -> list[int]:
         """Completely answered pairs with wrong answers, most first. plainly_right: only pairs without a wrong plain answer."""
@@ -145,7 +150,7 @@ class FactTable:
         elif name in {"none", "every", "one"}:
             rows &= self.answered & (self.mastered.sum(axis=0) == {"none": 0, "every": len(self.runs), "one": 1}[name])
         if pattern is not None:
-            names, kind = self._patterns()
+            names, kind = self._patterns
             rows &= (kind == (names.index(pattern) if pattern in names else -1)).any(axis=0)
         return np.flatnonzero(rows)
 
@@ -157,8 +162,9 @@ class FactTable:
         is_asked = self.fate != ABSENT
         passing = is_asked.any(axis=2)
         if name in DIAGNOSED:
-            for run, row in np.ndindex(self.number.shape):
-                passing[run, row] = _diagnosis(self.variants, self.committed[run, row], bool(self.positive[row])) == name
+            for run, facts in enumerate(self.committed.tolist()):
+                diagnoses = map(_diagnosis, repeat(self.variants), facts, self.positive.tolist())
+                passing[run] = [diagnosis == name for diagnosis in diagnoses]
         elif name.startswith(WRONG):
             columns = [key == name.removeprefix(WRONG) for key in self.variants]
             passing = np.isin(self.fate[:, :, columns], (0, UNREADABLE)).any(axis=2)
@@ -189,11 +195,12 @@ class FactTable:
 
     def patterns(self, most: int = 20) -> list[tuple[str, int]]:
         """The most frequent patterns of outcomes, such as "✓✓✓✓✗✗✗✗", each with the number of facts that have it in a run."""
-        names, kind = self._patterns()
+        names, kind = self._patterns
         facts = Counter({name: int((kind == number).any(axis=0).sum()) for number, name in enumerate(names)})
         facts.pop(FATES[ABSENT].glyph * len(self.variants), None)
         return facts.most_common(most)
 
+    @cached_property
     def _patterns(self) -> tuple[list[str], NDArray[np.int64]]:
         """Patterns in the order of the facts, and the index of each fact's pattern, shape (runs, facts)."""
         fates = self.fate.reshape(-1, len(self.variants))

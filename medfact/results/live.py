@@ -135,20 +135,20 @@ class Live(RunStatus):
 
 
 class Worker:
-    """Daemon thread that executes queued tasks in order and logs their errors."""
+    """Daemon thread that executes queued tasks in order, each in a compute slot of its owner, and logs their errors."""
 
     def __init__(self) -> None:
-        self._tasks: Queue[tuple[Hashable, Callable[[], None]]] = Queue()
+        self._tasks: Queue[tuple[Hashable, str, Callable[[], None]]] = Queue()
         self._waiting: set[Hashable] = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._execute, daemon=True, name="reports").start()
 
-    def submit(self, key: Hashable, task: Callable[[], None]) -> None:
+    def submit(self, key: Hashable, owner: str, task: Callable[[], None]) -> None:
         """Queues a task unless one with the same key is waiting. A full queue drops it: a later request submits it again."""
         with self._lock:
             if key not in self._waiting and len(self._waiting) < MAX_TASKS:
                 self._waiting.add(key)
-                self._tasks.put((key, task))
+                self._tasks.put((key, owner, task))
 
     def join(self) -> None:
         """Blocks until the queue is empty and its last task has ended."""
@@ -156,11 +156,12 @@ class Worker:
 
     def _execute(self) -> None:
         while True:
-            key, task = self._tasks.get()
+            key, owner, task = self._tasks.get()
             with self._lock:
                 self._waiting.discard(key)
             try:
-                task()
+                with compute_slot(owner):
+                    task()
             except Exception:
                 _log.exception("The background task %s failed.", key)
             del task  # it refers to a report and to all caches
@@ -211,7 +212,7 @@ class Reports:
         if cached is None or cached.run.statements <= INLINE_STATEMENTS:
             return self._get(run_id, _is_due)
         if _is_due(cached):
-            self._submit_update(run_id)
+            self._submit_update(cached)
         return cached
 
     def latest(self, run_id: str) -> Live:
@@ -295,7 +296,7 @@ class Reports:
             if figures is None:
                 figures = report(run, self.board(run_id).records(), self._store)
                 if run.state not in GOING:
-                    self.worker.submit(("keep", run_id), partial(self._keep, run, figures))
+                    self.worker.submit(("keep", run_id), run.owner, partial(keep, self._store, run, figures))
         now = time.monotonic()
         due = now + max(MIN_INTERVAL_FACTOR * (now - began), EARLY_POLL_FACTOR * self.pace())
         live = Live(run, self._jobs.snapshot(run_id), figures, version, recorded=version.state, due=due)
@@ -303,24 +304,20 @@ class Reports:
             self._reports[run_id, LIKE] = live
         return live
 
-    def _keep(self, run: Run, figures: Report) -> None:
-        with compute_slot(run.owner):
-            keep(self._store, run, figures)
-
     def _update_after_end(self, run_id: str) -> None:
         """Updates the report of a run that has just ended, if it was viewed: its pages will poll again."""
         with self._lock:
-            is_viewed = (run_id, LIKE) in self._reports
-        if is_viewed:
-            self._submit_update(run_id)
+            cached = self._reports.get((run_id, LIKE))
+        if cached is not None:
+            self._submit_update(cached)
 
-    def _submit_update(self, run_id: str) -> None:
-        self.worker.submit(run_id, partial(self._update, run_id))
+    def _submit_update(self, live: Live) -> None:
+        self.worker.submit(live.run.run, live.run.owner, partial(self._update, live.run.run))
 
     def _update(self, run_id: str) -> None:
         """Updates a cached report. A permanent error removes it, so that the next caller computes it and gets the error."""
         try:
-            with suppressed(_log, UnknownName), compute_slot(self._store.run(run_id).owner):  # UnknownName: it was deleted
+            with suppressed(_log, UnknownName):  # it was deleted
                 self._get(run_id, _is_due)
         except Exception as error:
             if not (isinstance(error, StoreError) and error.is_transient):

@@ -101,9 +101,9 @@ def test_a_report_that_cannot_be_kept_is_shown_and_leaves_its_traceback(
 def test_a_run_deleted_before_its_update_is_no_error(
     run: str, store: Store, reports: Reports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reports.live(run)
+    seen = reports.live(run)
     store.delete(run)
-    reports._submit_update(run)
+    reports._submit_update(seen)
     reports.worker.join()
     assert caplog.text == ""
     with pytest.raises(UnknownName):
