@@ -13,13 +13,13 @@ from medfact.metrics.records import Facts, Records
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_above, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
+# PretextTrans' ablation of implication types (its Table 5): name → the variants that count.
 IMPLICATION_SETS = {
     "none": ("none",),
     "+dn": ("none", "dn"),
     "+dn+inv": ("none", "dn", "inv", "inv+dn"),
     "+all": tuple(IMPLICATIONS),
 }
-"""PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
 
 
 @measured(
@@ -43,8 +43,7 @@ def negative_accuracy(records: Records, _: Facts) -> Estimate:
 
 
 SHOWN_TYPES = 5
-FEWEST_FACTS = 20
-"""A type with fewer facts is not ranked: its accuracy may be off by more than types differ."""
+FEWEST_FACTS = 20  # a type with fewer facts is not ranked: its accuracy may be off by more than types differ
 
 
 def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> ErrorProne:

@@ -16,12 +16,12 @@ from medfact.statements import IMPLICATIONS, VARIANTS
 
 NEGATION, INVERSION, INSTANTIATION = "negation", "inversion", "instantiation"
 
+# Implication → when two answers agree.
 AGREES = {
     NEGATION: "a statement and its negation get opposite answers",
     INVERSION: "a statement and the same the other way round get the same answer",
     INSTANTIATION: "a statement and the same of one patient get the same answer",
 }
-"""Implication → when two answers agree."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ def coherence(records: Records) -> Coherence:
     )
 
 
-_SQUARES = 20
-"""Squares of P(s) and P(¬s) to a side."""
+_SQUARES = 20  # squares of P(s) and P(¬s) to a side
 
 
 def _squares(p_true: Floats) -> Iterator[Couples]:

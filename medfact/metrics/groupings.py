@@ -7,12 +7,18 @@ follow from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from medfact.facts import Fact
+from medfact.assets import ASSETS
+from medfact.datasets.text import InvalidYaml, read_yaml
+from medfact.errors import FactsError, Mistake
+from medfact.facts import Fact, digest
 from medfact.metrics.averages import IMPLICATION_SETS
 from medfact.metrics.clusters import Bools, Codes
 from medfact.metrics.joint import facts_of, pair_joint
@@ -20,11 +26,12 @@ from medfact.metrics.measures import DifficultyFigures, TypeAccuracy
 from medfact.metrics.records import Records
 from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
+from medfact.store import home
 
 FACT, STATEMENT, VARIANT = "fact", "statement", "variants"
 
+# Column of names in `Records` → the same property of a fact, "" where it is none.
 COLUMNS = {VARIANT: "", "relations": "relation", "tail_types": "tail_type", "difficulties": "difficulty"}
-"""Column of names in `Records` → the same property of a fact, "" where it is none."""
 
 Function = TypeVar("Function", bound=Callable[..., str | Sequence[str]])
 
@@ -78,8 +85,7 @@ class Grouping:
         return self.measure(records, subjects, records.fact // draws if self.reads == FACT else np.arange(len(records.fact)))
 
 
-GROUPINGS: dict[str, Grouping] = {}
-"""Every grouping by its name."""
+GROUPINGS: dict[str, Grouping] = {}  # every grouping by its name
 
 
 def grouping(
@@ -116,7 +122,56 @@ def by_columns(records: Records) -> dict[str, Mapping[str, Any]]:
     return {grouping.key: grouping.measure(records, column.names, column.code) for grouping, column in columns}
 
 
-# ------------------------------------------------------------------------------------------------ what is registered
+# ------------------------------------------------------------------------------------------------ MKJ's categories
+
+CATEGORIES_FILE = "semantic-categories.yaml"
+MOST_TABLE_BYTES = 200_000
+
+
+def categories() -> Mapping[str, str]:
+    """Semantic type → its category, in the order of the table: the file in the folder of medfact's data, else the bundled one.
+
+    Raises FactsError, naming the fault.
+    """
+    file = ASSETS / CATEGORIES_FILE
+    with suppress(Mistake):  # a system without home folders, on which --db named a database
+        file = custom if (custom := home() / CATEGORIES_FILE).is_file() else file
+    stat = file.stat()
+    return _read_categories(file, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=4)
+def _read_categories(file: Path, _: int, size: int) -> Mapping[str, str]:
+    """Reads the table. Cached until the file changes."""
+    hint = "Write each category with its semantic types in a list, as in assets/."
+    if size > MOST_TABLE_BYTES:
+        raise FactsError(f"{CATEGORIES_FILE} is larger than {MOST_TABLE_BYTES:,} bytes.", hint)
+    try:
+        record = read_yaml(file.read_text(encoding="utf-8"))
+    except InvalidYaml as error:
+        raise FactsError(
+            f"{CATEGORIES_FILE}{f', line {error.line}' if error.line else ''}: {error.problem}", error.hint
+        ) from None
+    except UnicodeDecodeError:
+        raise FactsError(f"{CATEGORIES_FILE}: it is not UTF-8 text.", "Save it as UTF-8.") from None
+    lists = isinstance(record, dict) and all(isinstance(names, list) for names in record.values())
+    if not lists or not all(isinstance(name, str) for names in record.values() for name in names):
+        raise FactsError(f"{CATEGORIES_FILE}: it is not a table of categories.", hint)
+    table: dict[str, str] = {}
+    for category, names in record.items():
+        for name in names:
+            if name in table:
+                raise FactsError(f"{CATEGORIES_FILE}: {name!r} stands in two categories.", "Leave it in one.")
+            table[name] = str(category)
+    return table
+
+
+def categories_key() -> str:
+    """A hash of the table."""
+    return digest(*(part for pair in categories().items() for part in pair))
+
+
+# ------------------------------------------------------------------------------------------------ registered groupings
 
 
 def _of_implications(records: Records, rows: Bools, name: str) -> Any:
@@ -176,3 +231,10 @@ def specialty(fact: Fact) -> str:
 
 
 grouping("difficulty", "difficulty of the twin", "difficulties", lambda: DIFFICULTIES, _of_difficulty)(str)
+
+
+@grouping("category", "kind of finding", "tail_types", lambda: dict.fromkeys(categories().values()), tab="kind")
+def category(types: str) -> str:
+    """MKJ's category of a tail: that of its first semantic type that is in one."""
+    table = categories()
+    return next((table[name] for name in types.split("; ") if name in table), "")

@@ -223,11 +223,10 @@ def _reader(kind: type[Any]) -> TypeAdapter[Any]:
 
 # ------------------------------------------------------------------------------------------------ the registry
 
-Compute = Callable[..., Estimate]
-"""(records, facts) → the measure with its interval."""
+Compute = Callable[..., Estimate]  # (records, facts) → the measure with its interval
 
+# Score that a fair coin is expected to get; where it depends on the run, a function of (records, facts).
 Coin = float | Callable[..., float | None] | None
-"""Score that a fair coin is expected to get; where it depends on the run, a function of (records, facts)."""
 
 
 @dataclass(frozen=True)
@@ -244,8 +243,7 @@ class Measure:
     always: bool  # shown of every run, whatever scores the run's method shows first
 
 
-MEASURES: dict[str, Measure] = {}
-"""Every measure by its name."""
+MEASURES: dict[str, Measure] = {}  # every measure by its name
 
 
 def measured(

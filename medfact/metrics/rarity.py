@@ -16,17 +16,13 @@ import numpy as np
 from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, sum_of_parts
 from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile
 
-FEWEST_FREQUENCIES = 3
-"""Through two frequencies every line fits."""
+FEWEST_FREQUENCIES = 3  # through two frequencies every line fits
 
-FEWEST_CLUSTERS = 4
-"""With fewer heads, or fewer tails, there is no line: an interval would be wider than any share."""
+FEWEST_CLUSTERS = 4  # with fewer heads, or fewer tails, there is no line: an interval would be wider than any share
 
-BAND_POINTS = 25
-"""Places at which the band is known, from the lowest frequency to the highest."""
+BAND_POINTS = 25  # places at which the band is known, from the lowest frequency to the highest
 
-_NONE = 1e-9
-"""What counts as 0 among numbers about 1."""
+_NONE = 1e-9  # what counts as 0 among numbers about 1
 
 
 @dataclass(frozen=True)

@@ -258,8 +258,8 @@ def codes(values: Sequence[str]) -> Codes:
 
 
 LIKE, THESE = "like", "these"
+# Targets of the intervals: facts like these, of other heads and tails too, or these facts and no others.
 ESTIMANDS = (LIKE, THESE)
-"""Targets of the intervals: facts like these, of other heads and tails too, or these facts and no others."""
 
 
 def of_these_facts(records: Records, population: Mapping[str, int]) -> Records:

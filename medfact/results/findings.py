@@ -18,13 +18,11 @@ from medfact.results.wording import TOO_FEW, nothing_stands_out, percent, points
 from medfact.statements import VARIANTS
 from medfact.words import say
 
-Reports = Mapping[str, Report]
-"""The reports of several runs, by what to call them."""
+Reports = Mapping[str, Report]  # the reports of several runs, by what to call them
 
 _POLARITY = {"affirmed": "affirmed", "negated": "denied"}
 
-_SPELLED = 3
-"""So many runs are named in a title, each with what it shows; of more it says of how many."""
+_SPELLED = 3  # so many runs are named in a title, each with what it shows; of more it says of how many
 
 
 def of_ways(reports: Reports) -> str:

@@ -22,7 +22,7 @@ from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.comparison import Contrast, RunRecords, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.dropped import Dropped, dropped
-from medfact.metrics.groupings import COLUMNS, FACT, GROUPINGS, Grouping
+from medfact.metrics.groupings import COLUMNS, FACT, GROUPINGS, Grouping, categories_key
 from medfact.metrics.measures import FIELDS, MEASURES, read_record
 from medfact.metrics.pressure import Pressure
 from medfact.metrics.probability import TOO_HIGH, TOO_LOW, Probabilities, probabilities
@@ -30,7 +30,6 @@ from medfact.metrics.records import LIKE, THESE, UNREADABLE, of_these_facts
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import LENGTH, provider_of
 from medfact.results.blocks import CurveLine
-from medfact.results.categories import categories_key
 from medfact.results.pressed import pressure_of
 from medfact.results.recall import Evidence, evidence_of
 from medfact.results.withdrawn import WellLabelled, Withdrawn, data_key, well_labelled, withdrawn_of
@@ -52,8 +51,7 @@ class Unchecked:
     false_facts: int
 
 
-IF_KNOWN = {"if_known": True}
-"""Of a field that only some runs have: None in others, and absent from their JSON."""
+IF_KNOWN = {"if_known": True}  # of a field that only some runs have: None in others, and absent from their JSON
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,10 +161,10 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
     }
 
 
+# Most statements of a run whose contrasts and figures by fact are computed when they are first read. Until then its
+# records stay in memory: too much of a longer run, and too long for a report that is never kept, such as one about these
+# facts alone.
 LATER = 5_000
-"""Most statements of a run whose contrasts and figures by fact are computed when they are first read. Until then its records
-stay in memory: too much of a longer run, and too long for a report that is never kept, such as one about these facts alone.
-"""
 
 
 class _Later(Mapping[str, Any]):
@@ -195,8 +193,7 @@ def _contrasts(records: Records) -> Mapping[str, Contrast]:
     return contrasts(records)
 
 
-FACTS_KEPT = 50_000
-"""Facts of runs last looked at: those of a few hundred visitors."""
+FACTS_KEPT = 50_000  # facts of runs last looked at: those of a few hundred visitors
 
 
 @keep_for_all(FACTS_KEPT, lambda subjects: 1 + len(subjects))
@@ -223,8 +220,8 @@ def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreemen
     return measure(records), diagnosis(records.as_committed), self_agreement(records), probabilities(records)
 
 
+# A model that says the same to fewer of the facts does not say it to everything: its P(True) leans that way.
 _EVERYTHING = 1 / 3
-"""A model that says the same to fewer of the facts does not say it to everything: its P(True) leans that way."""
 
 
 def size_of_defect(good: Probabilities | None) -> float:
@@ -303,8 +300,7 @@ def keep(store: Store, run: Run, made: Report) -> None:
 
 # ------------------------------------------------------------------------------------------------ runs side by side
 
-FEWEST, MOST = 2, 8
-"""Number of runs in a comparison."""
+FEWEST, MOST = 2, 8  # number of runs in a comparison
 
 
 @dataclass(frozen=True)
@@ -341,8 +337,7 @@ def checked(sides: list[Side]) -> list[Side]:
 
 # ------------------------------------------------------------------------------------------------ from its board and store
 
-MOST_STEPS = 60
-"""Places of the line that are drawn."""
+MOST_STEPS = 60  # places of the line that are drawn
 
 
 def standing(board: Board) -> CurveLine:

@@ -10,7 +10,8 @@ import pytest
 from small_facts import StubModel, write_csv
 
 from medfact.errors import FactsError
-from medfact.results.categories import FILE, categories
+from medfact.metrics.groupings import CATEGORIES_FILE as FILE
+from medfact.metrics.groupings import categories
 from medfact.results.report import report_of
 from medfact.runs.run import answer
 from medfact.runs.start import start

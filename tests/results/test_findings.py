@@ -20,8 +20,8 @@ from medfact.results.compare import Pair
 from medfact.results.plots import plot_of
 from medfact.results.report import Report, report_of
 from medfact.results.sections import SECTIONS, Figures
+from medfact.results.sections.answers import rows_by_type
 from medfact.results.sections.beside import pair_rows
-from medfact.results.sections.groups import rows_by_type
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec

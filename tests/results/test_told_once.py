@@ -9,6 +9,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from recorded import complete_run
 from small_facts import make_fact_rows, write_csv
@@ -96,6 +97,33 @@ def test_a_measure_is_shown_wherever_scores_are(
     assert rows.loc["denied_accuracy", "n"] == n
     again = open_run(run, store.url).report().reports[0]
     assert again.more["denied_accuracy"].n == n, "a report that was kept has it too"
+
+
+@pytest.fixture
+def affirmed_twice() -> Iterator[None]:
+    """A measure whose coin depends on the run: two answers to each fact."""
+
+    def coin(records: Records, facts: Facts) -> float:
+        return 0.5 ** int(np.bincount(records.fact).min())
+
+    @measured("rarest", "all of them", "rarest: facts with all answers right", of="fact", coin=coin, always=True)
+    def rarest(_: Records, facts: Facts) -> Estimate:
+        return facts.joint()
+
+    yield
+    del MEASURES["rarest"]
+
+
+def test_a_coin_may_depend_on_the_run(
+    affirmed_twice: None, run: str, store: Store, page: Callable[..., str], medfact: Callable[..., Any]
+) -> None:
+    made = json.loads(medfact("report", run, "--json", "--db", store.url).out)
+    assert made["chance"]["rarest"] == 1 / 256
+    assert list(made["chance"])[:3] == ["average_accuracy", "joint_accuracy", "pair_joint_accuracy"]
+    assert "0.39% (1 in 256)" in page(run, "scores").partition("all of them")[2]
+    report = text_of(html_report(store, [run], AT)).partition("all of them")[2]
+    assert report.startswith(" rarest: facts with all answers right; a coin: 0.39% (1 in 256)")
+    assert "all of them (rarest)" in medfact("report", run, "--db", store.url).out
 
 
 def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: Store, request: pytest.FixtureRequest) -> None:

@@ -105,5 +105,5 @@ def test_a_file_in_the_folder_is_enough(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "test_new_page", sys.modules[__name__])
     assert declared_in([str(package)], "more_pages") == {"notes": PAGE}
-    main = ["home", "evaluate", "facts", "review", "studio", "write", "curate", "runs"]
-    assert [*PAGES] == [*main, "tour", "game", "docs", "agents", "partners"]
+    main = {"home", "evaluate", "facts", "review", "studio", "write", "curate", "runs"}
+    assert {*PAGES} >= main | {"tour", "game", "docs", "agents", "partners"}

@@ -2,7 +2,6 @@
 
 from medfact.results.sections import answers as answers
 from medfact.results.sections import beside as beside
-from medfact.results.sections import groups as groups
 from medfact.results.sections import pressure as pressure
 from medfact.results.sections import probabilities as probabilities
 from medfact.results.sections import scores as scores

@@ -15,16 +15,16 @@ from medfact.results.fact_table import OverModels
 from medfact.results.languages import InLanguages
 from medfact.results.report import Report
 
+# Where sections are shown: the page, the report that is one file, `report` on the command line, LaTeX, a notebook.
 PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK = "page", "report", "terminal", "paper", "notebook"
-"""Where sections are shown: the page, the report that is one file, `report` on the command line, LaTeX, a notebook."""
 
 EVERYWHERE = frozenset({PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK})
 
+# Tab of the results → its title. A section that names another tab adds it.
 TABS = {"summary": "Summary", "confidence": "Confidence", "groups": "Groups", "statistics": "Statistics"}
-"""Tab of the results → its title. A section that names another tab adds it."""
 
+# Sections that the page shows elsewhere: above the tabs, in a tab with more to do, and of several runs in “Statistics”.
 ELSEWHERE = {"scores", "evidence", "compare"}
-"""Sections that the page shows elsewhere: above the tabs, in a tab with more to do, and of several runs in “Statistics”."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class Figures:
     group: str = ""
 
 
-Make = Callable[..., Section | None]
-"""Makes a section of figures, and of the grouping that it is registered with."""
+Make = Callable[..., Section | None]  # makes a section of figures, and of the grouping that it is registered with
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ class Entry:
     grouping: str
 
 
-SECTIONS: dict[str, Entry] = {}
-"""Every section by its name, which is that of its figure in a notebook."""
+SECTIONS: dict[str, Entry] = {}  # every section by its name, which is that of its figure in a notebook
 
 EACH = "each grouping"
 

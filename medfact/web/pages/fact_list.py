@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,25 +33,6 @@ from medfact.web.services import Services
 FACTS_A_PAGE = 20
 
 Lives = Mapping[str, Live]
-
-
-@dataclass(frozen=True)
-class Strip:
-    """A model's answers to one fact. right, asked: how many of its statements."""
-
-    name: str
-    fates: Sequence[int]
-    right: int
-    asked: int
-
-
-@dataclass(frozen=True)
-class FactRow:
-    """A row of the list: its number, its fact, and a strip a model."""
-
-    row: int
-    fact: Fact
-    strips: Sequence[Strip]
 
 
 def table_of(services: Services, lives: Lives) -> FactTable:
@@ -111,7 +92,7 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     listed = paged(found_in(visitor.services, table, facts, show, language), show.page, FACTS_A_PAGE)
     fragment = render(
         "fact_list",
-        rows=[FactRow(row, facts[row], list(_strips(table, row, list(lives)))) for row in listed.part],
+        rows=[{"row": row, "fact": facts[row], "strips": list(_strips(table, row, lives))} for row in listed.part],
         of=len(facts),
         language=language,
         **listed.numbers,
@@ -150,14 +131,14 @@ def found_in(services: Services, table: FactTable, facts: Sequence[Fact], show: 
     return table.worst_first(np.array(kept, dtype=np.int64))
 
 
-def _strips(table: FactTable, row: int, names: Sequence[str]) -> Iterator[Strip]:
+def _strips(table: FactTable, row: int, names: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    """Outcomes of each model on one fact, with the number of right answers and of statements."""
     for name, fates in zip(names, table.fate[:, row].tolist(), strict=True):
-        if any(fate != ABSENT for fate in fates):
-            yield Strip(name, fates, fates.count(1), len(fates) - fates.count(ABSENT))
+        if statements := len(fates) - fates.count(ABSENT):
+            yield {"name": name, "fates": fates, "right": fates.count(1), "asked": statements}
 
 
-Options = tuple[str, Sequence[tuple[str, str]]]
-"""A group of options: what it is called, and each option's value and text."""
+Options = tuple[str, Sequence[tuple[str, str]]]  # a group of options: its title, and each option's value and text
 
 
 def _filters(table: FactTable) -> Iterator[Options]:
@@ -210,8 +191,7 @@ def _diagnoses(items: Sequence[Asked], pairs: Pairs) -> Iterator[tuple[str, str]
 # ------------------------------------------------------------------------------------------------ the worst ones
 
 
-MOST_SENTENCES = 4
-"""Of a fact that is shown as one of the worst."""
+MOST_SENTENCES = 4  # of a fact that is shown as one of the worst
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from pydantic import Field
 
 from medfact.web.pages import Show
 
+# The fields that a link to results holds.
 RESULTS_ADDRESS = (
     "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "chosen", "fact", "paper",
     "sort", "estimand",
 )  # fmt: skip
-"""The fields that a link to results holds."""
 
+# The fields whose change the browser's back button takes back.
 RESULTS_STOPS = (
     "run", "tab", "group", "statistics", "only", "within", "model", "search", "pattern", "page", "fact", "sort",
 )  # fmt: skip
-"""The fields whose change the browser's back button takes back."""
 
 
 class ResultsShow(Show):

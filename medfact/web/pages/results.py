@@ -51,16 +51,15 @@ from medfact.web.pages.published import is_published
 from medfact.web.pages.rarity import rarity
 from medfact.web.services import Services
 
-Lives = Mapping[str, Live]
-"""The runs that are shown, by what to call them."""
+Lives = Mapping[str, Live]  # the runs that are shown, by what to call them
 
+# Parts of the tab “Statistics”; the first where there are several models.
 STATISTICS = {
     "runs": "Model against model",
     "answers": "Consistency",
     "rarity": "Rare findings",
     "papers": "The papers’ tables",
 }
-"""Parts of the tab “Statistics”; the first where there are several models."""
 
 
 def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
@@ -369,8 +368,8 @@ STILL: Mapping[str, Callable[[Visitor, Any, Lives], Markup]] = {
     "groups": _groups_tab,
     "statistics": _statistics_tab,
 }
+# Tabs with pages of their own, which keep the page within those there are.
 TURNED: Mapping[str, Callable[[Visitor, Any, Lives], tuple[Markup, Any]]] = {
     "facts": fact_list,
     "evidence": evidence_tab,
 }
-"""Tabs with pages of their own, which keep the page within those there are."""
