@@ -74,7 +74,7 @@ class ScoreCard:
             ]
             sentences.append(f"{name}: {'; '.join(scores)}")
         sentences += [falls_in_words(name, line) for name, line in zip(self.names, self.falls, strict=True)]
-        sentences += [self.difference, *self.remarks, say("card.limits"), self.date_line]
+        sentences += [self.difference, *self.remarks, say("score_card.limits"), self.date_line]
         return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
 
     @property
@@ -86,7 +86,7 @@ class ScoreCard:
         sizes = {text: round(min(50, _LINE_WIDTH / _estimate_ems(text)), 1) for text in (*self.names, self.about, *foot)}
         small = min([20, *map(sizes.__getitem__, foot)])
         values = {"card": self, "sizes": sizes, "foot": foot, "foot_size": small, "colours": COLOURS}
-        return render("score_card", not_competence=say("card.limits"), **values)
+        return render("score_card", not_competence=say("score_card.limits"), **values)
 
 
 def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared: Comparison | None = None) -> ScoreCard:
@@ -104,7 +104,7 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
         pair = next(pair for pair in compared.pairs if pair.metric == (MASTERY if has_mastery else "average_accuracy"))
         by_run = {record.run: name for record, name in zip(records, names, strict=True)}
         sentence = describe_difference(pair, by_run) if pair.n else ""
-        remarks += [say("card.settings", names=", ".join(compared.differs))] if compared.differs else []
+        remarks += [say("score_card.settings", names=", ".join(compared.differs))] if compared.differs else []
     rows = []
     for name in headlines(reports):
         having = [report for report in reports if name in PROTOCOLS[report.protocol].summary_metrics]
@@ -127,7 +127,7 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
 def describe_difference(pair: Pair, names: Mapping[str, str]) -> str:
     """Describes the paired difference of two runs in a sentence. names: run → name."""
     finding, total = of_differences([pair], names), counted(pair.n, "fact" if pair.metric == MASTERY else "statement")
-    return say("card.shown" if pair.is_shown else "card.open", finding=finding, total=total, difference=difference(pair))
+    return say("score_card.shown" if pair.is_shown else "score_card.open", finding=finding, total=total, difference=difference(pair))
 
 
 def _displayable_name(name: str) -> str:
@@ -147,7 +147,7 @@ def _description(records: Sequence[Run], reports: Sequence[Report]) -> str:
     ways = max(len(report.by_variant) for report in reports)
     has_false = any(report.negative_accuracy.n for report in reports)
     return say(
-        "card.about",
+        "score_card.about",
         datasets=" and ".join(dict.fromkeys(shortened(_displayable_name(record.dataset), 30) for record in records)),
         facts=" and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records)),
         false=", true and false ones" if has_false else "",
@@ -162,7 +162,7 @@ def _incomplete_remarks(names: Sequence[str], records: Sequence[Run], reports: S
         if record.state != COMPLETE:
             answered, state = f"{report.answered + report.failed:,}", describe_state(record.state, record.reason)
             statements = counted(report.statements, "statement")
-            remarks.append(say("card.incomplete", name=name, state=state, answered=answered, statements=statements))
+            remarks.append(say("score_card.incomplete", name=name, state=state, answered=answered, statements=statements))
         elif report.failed:
-            remarks.append(say("card.failed", name=name, calls=counted(report.failed, "call")))
+            remarks.append(say("score_card.failed", name=name, calls=counted(report.failed, "call")))
     return remarks
