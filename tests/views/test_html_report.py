@@ -174,7 +174,7 @@ def test_the_sentences_of_the_worst_ten_stand_with_a_sign_beside_each(store: Sto
     html = html_report(store, runs, AT)
     text = text_of(html)
     assert "These 10 have the most wrong answers" in text
-    assert "The file of answers has all." in text
+    assert "The file of answers has all pairs." in text
     rows = sentence_rows(html)
     assert len(rows) == 10 * 16
     assert all(len(re.findall("[✓✗] (?:true|false)", row)) == len(runs) for row in rows)
