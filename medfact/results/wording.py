@@ -61,9 +61,8 @@ def signed_decimals(value: float, digits: int = 3) -> str:
 
 def interval(estimate: Estimate) -> str:
     """95% interval of a share: "50.1–56.9%"; "too few diseases to say" if it has none."""
-    if estimate.low is None or estimate.high is None:
-        return TOO_FEW
-    return f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}%"
+    low, high = estimate.low, estimate.high
+    return TOO_FEW if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 def bounds_in_points(low: float | None, high: float | None) -> str:
@@ -78,17 +77,14 @@ def share(estimate: Estimate) -> str:
 
 def signed_share(estimate: Estimate) -> str:
     """Difference of shares with its interval: "−1.7 points (−6.9 to +3.5)"; "no value" if it has none."""
-    if estimate.value is None:
-        return NO_VALUE
-    return f"{points(estimate.value)} points ({bounds_in_points(estimate.low, estimate.high)})"
+    bounds = bounds_in_points(estimate.low, estimate.high)
+    return NO_VALUE if estimate.value is None else f"{points(estimate.value)} points ({bounds})"
 
 
 def plain_value(estimate: Estimate) -> str:
     """Value that is not a share, such as a Brier score, with its interval: "0.183 (0.171–0.195)"."""
-    if estimate.value is None:
-        return NO_VALUE
     bounds = TOO_FEW if estimate.low is None or estimate.high is None else f"{estimate.low:.3f}–{estimate.high:.3f}"
-    return f"{estimate.value:.3f} ({bounds})"
+    return NO_VALUE if estimate.value is None else f"{estimate.value:.3f} ({bounds})"
 
 
 def in_draws(number: int, thing: str, report: Report) -> str:
@@ -275,9 +271,8 @@ FALSE_MARK = "FALSE (test statement)"
 
 def describe_label(label: bool, presumed: bool | None = None) -> str:
     """Describes the label of a fact or statement. presumed: nobody has checked it (`Fact.presumed`)."""
-    if label:
-        return "presumed true" if presumed else "true"
-    return f"PRESUMED {FALSE_MARK}" if presumed else FALSE_MARK
+    prefix = "" if not presumed else "presumed " if label else "PRESUMED "
+    return f"{prefix}{'true' if label else FALSE_MARK}"
 
 
 def label_of(fact: Fact) -> str:

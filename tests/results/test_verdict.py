@@ -40,7 +40,7 @@ Reports = Callable[..., Report]
 
 HALF, NOT_BETTER = "is no better than a coin, right on 50.0%", "is not shown to be better than a coin"
 BELOW, ABOVE = "it is below these.", "it is above these."
-RULES = "Without any medicine, “true unless denied” masters 50% of facts and no pair, “word matching” 63% and "
+RULES = "Without medical knowledge, “true unless denied” masters 50% of facts and no pair, “word matching” 63% and "
 FAILINGS = re.compile("overlooks|believes|says “|knows [0-9]|takes (?:all|[0-9])")
 
 ALONE = {
@@ -217,7 +217,7 @@ def test_rules_follow_the_facts_of_the_run(reports: Reports) -> None:
     """Of 60 true and 180 false facts “true unless denied” masters a quarter; of true facts alone, all."""
     report = reports("calibrated 80")
     three = replace(report, negative_accuracy=report.negative_accuracy._replace(n=1440), words_alone=None)
-    assert "Without any medicine, “true unless denied” masters 25% of facts and no pair: both are above that" in verdict(
+    assert "Without medical knowledge, “true unless denied” masters 25% of facts and no pair: both are above that" in verdict(
         {"m": three, "n": three}
     )
     alone = replace(report, negative_accuracy=Estimate(None, None, None, 0), words_alone=None)
@@ -287,15 +287,15 @@ def test_passages_are_told_with_their_interval(reports: Reports) -> None:
         found = replace(pair, value=difference, low_all=low, high_all=high)
         return verdict({"m": report}, (), [Change("a", report.run, "m", "", {"average_accuracy": found}, {}, (), ())])
 
-    assert said(-0.069, -0.117, -0.021).endswith("Passages take from its right answers: −6.9 points (−11.7 to −2.1).")
-    assert said(0.05, 0.01, 0.09).endswith("Passages add to its right answers: +5.0 points (+1.0 to +9.0).")
+    assert said(-0.069, -0.117, -0.021).endswith("With passages it is right less often: −6.9 points (−11.7 to −2.1).")
+    assert said(0.05, 0.01, 0.09).endswith("With passages it is right more often: +5.0 points (+1.0 to +9.0).")
     assert said(0.01, -0.02, 0.04).endswith("Passages are not shown to change its right answers: +1.0 points (−2.0 to +4.0).")
 
 
 def test_passages_without_the_answer_are_told(reports: Reports) -> None:
     evidence: Any = SimpleNamespace(setting=RELATED, recall=Estimate(0.0, 0.0, 0.1, 480))
     said = verdict({"m": replace(reports("calibrated 80"), evidence=evidence)})
-    assert said.endswith(" Passages that do not contain the answer were shown.")
+    assert said.endswith(" Shown passages that do not contain the answer.")
 
 
 def test_no_figure_names_another_failing_than_the_verdict(reports: Reports) -> None:

@@ -112,4 +112,4 @@ def test_a_check_that_ended_early_is_no_race() -> None:
         == "stopped early: decided"
     )
     assert "race" not in wording.describe_ending(DECIDED, reason)
-    assert "the bounds of the check alone" in wording.describe_ending(DECIDED, reason)
+    assert "only the bounds of the check" in wording.describe_ending(DECIDED, reason)

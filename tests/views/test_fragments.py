@@ -47,7 +47,7 @@ def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
     for line in ("Decided: A masters", "Decided: B masters"):
         assert f'<figcaption class="mf-finding">{line}' in html
     assert "<li>A and C share no fact, so they do not race.</li><li>Decided: B masters" in html
-    assert "Three races are drawn; the others are said in words alone." in html
+    assert "Three races are drawn; the text below gives the others." in html
     few = render_sections([races(*found[:3])])
     assert "Three races" not in few
     assert "<li>A and C share no fact, so they do not race.</li></ul>" in few

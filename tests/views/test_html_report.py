@@ -67,7 +67,7 @@ def test_a_run_that_was_stopped_says_so(store: Store) -> None:
         pass
     events.close()  # type: ignore[attr-defined]
     assert store.run(run).state == STOPPED
-    assert "a coin: the run is not complete (stopped by hand)" in text_of(html_report(store, [run], AT))
+    assert "a coin: this run is not complete (stopped by hand)" in text_of(html_report(store, [run], AT))
 
 
 def test_several_runs_stand_beside_each_other(store: Store, tmp_path: Path) -> None:
@@ -128,17 +128,17 @@ def test_false_partners_are_named_where_there_are_any(store: Store) -> None:
     with_, without = (text_of(html_report(store, [asked(store, limit=3, negatives=many)], AT)) for many in (1, 0))
     assert "% of 6 facts (" in with_
     assert "% of 3 true-false pairs (" in with_
-    assert "Each true fact stands beside false partners" in with_
+    assert "Each true fact has false partners" in with_
     assert "% of 3 facts (" in without
     assert "true-false pairs" not in without
-    assert "Each true fact stands beside false partners" not in without
+    assert "Each true fact has false partners" not in without
 
 
 def test_a_function_is_asked_again_in_a_notebook(store: Store, tmp_path: Path) -> None:
     """No command can ask a function: the report shows the call, with the settings that are not the default."""
     run = asked(store, model="function:my_model", limit=3, seed=2)
     text = unescape(text_of(html_report(store, [run], AT)))
-    assert "To repeat it, where this function is defined:" in text
+    assert "To repeat the run, where this function is defined:" in text
     assert "medfact.evaluate(my_model, 'clinical-core', limit=3, shots=0, seed=2)" in text
     assert "python -m medfact run" not in text
     spec = RunSpec("function:lambda", facts="data-frame-0a.jsonl", columns=(("head", "disease"),), rela=("symptoms",))
@@ -173,8 +173,8 @@ def test_the_sentences_of_the_worst_ten_stand_with_a_sign_beside_each(store: Sto
     runs = [asked(store, limit=14), asked(store, model="baseline:always-true", limit=14)]
     html = html_report(store, runs, AT)
     text = text_of(html)
-    assert "Here are the 10 with most wrong answers" in text
-    assert "The file of answers has all." in text
+    assert "These 10 have the most wrong answers" in text
+    assert "The file of answers has all pairs." in text
     rows = sentence_rows(html)
     assert len(rows) == 10 * 16
     assert all(len(re.findall("[✓✗] (?:true|false)", row)) == len(runs) for row in rows)
