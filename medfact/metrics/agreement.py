@@ -109,9 +109,9 @@ def _coefficients(ratings: Codes) -> dict[str, tuple[float, float]]:
 def _cohen(ratings: Codes) -> dict[str, tuple[float, float]]:
     """Two raters, over the items that both judged (Cohen, 1960)."""
     ratings = ratings[:, (ratings != MISSING).any(axis=0)]
-    both = ratings[(ratings != MISSING).all(axis=1)]
-    if ratings.shape[1] != 2 or not len(both):
+    pairs = ratings[(ratings != MISSING).all(axis=1)]
+    if ratings.shape[1] != 2 or not len(pairs):
         return {}
-    first, second = both.T
+    first, second = pairs.T
     chance = sum(float((first == category).mean() * (second == category).mean()) for category in np.unique(ratings))
     return {"cohen": (float((first == second).mean()), chance)} if chance < 1 else {}

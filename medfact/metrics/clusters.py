@@ -120,8 +120,8 @@ def variance_by_tail(values: Floats, heads: Codes, tails: Codes, head_tail: Code
     """Variance that tails of several heads add to the variance of the mean by head; at least 0.
 
     The variance by tail less that by head and tail, which both parts contain (Cameron, Gelbach and Miller 2011). It is
-    estimated by moments: sums by tail have the expectation `_expected_tail_squares` of the variance between tails, and
-    k − Σ share² of that within them. The estimate is unbiased, however unequal the tails are, with or without an effect.
+    estimated by moments: squared sums by tail expect `_expected_tail_squares` times the variance between tails, and
+    k − Σ share² times that within them. The estimate is unbiased, however unequal the tails are, with or without an effect.
     tails, head_tail: as in `Clusters`.
     """
     if head_tail is None:

@@ -334,8 +334,8 @@ _GRID = 2_000  # points from 0 to 1 of the smooth ECE
 def smooth_ece(p: Floats, label: Floats) -> float:
     """Smooth ECE (Błasiok and Nakkiran 2023, definition 5): mean |P(True) − truth|, smoothed by a Gaussian of its own width.
 
-    ∫ |Σ (p − y) K(t, p)| dt / n, with a Gaussian K that is reflected at 0 and 1, and whose standard deviation equals the
-    result. A reflected Gaussian is a product in the cosine transform.
+    ∫ |Σ (p − y) K(t, p)| dt / n. K is a Gaussian, reflected at 0 and 1, with the result as its standard deviation. A
+    reflected Gaussian is a product in the cosine transform.
     """
     point = np.minimum((p * _GRID).astype(np.int64), _GRID - 1)
     waves = fft.dct(np.bincount(point, weights=p - label, minlength=_GRID) / len(p), norm="ortho")
@@ -367,8 +367,8 @@ class Selective:
 class Discrimination:
     """Discrimination of P(True), over the statements for which it counts, and the CORP decomposition of its Brier score.
 
-    Brier = miscalibration − discrimination + uncertainty, by isotonic regression (Dimitriadis, Gneiting and Jordan 2021):
-    the loss that calibration would save, the gain of ranking, and the loss of a constant P(True).
+    Brier = miscalibration − discrimination + uncertainty, by isotonic regression (Dimitriadis, Gneiting and Jordan 2021).
+    They are the loss that calibration would save, the gain of ranking, and the loss of a constant P(True).
     """
 
     n: int

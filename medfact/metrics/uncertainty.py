@@ -170,10 +170,9 @@ def has_too_few_clusters(heads: Codes) -> bool:
 def effective_sample_size(values: Floats, clusters: Clusters, weighting: float = 1.0, level: float = LEVEL) -> float:
     """Number of independent trials with the precision of a clustered mean of values from 0 to 1. Needs ten heads.
 
-    The number of facts n is divided by the design effect of two-way clustered errors, and multiplied by the squared ratio of
-    the t quantiles at n − 1 and at the clusters' degrees of freedom (Korn and Graubard 1998). If few heads have a value other
-    than 0 (or 1), the observed design effect is noise. So it is shrunk to 1 + (m − 1) · ρ, for m facts a head with intraclass
-    correlation ρ. This prior weighs as much as one such head.
+    n / design effect · (t(n − 1) / t(degrees of freedom))², for n facts with two-way clustered errors (Korn and Graubard 1998).
+    If few heads have a value other than 0 (or 1), the observed design effect is noise. So it is shrunk to 1 + (m − 1) · ρ, for
+    m facts a head with intraclass correlation ρ. This prior weighs as much as one such head.
     weighting: design effect of unequal weights (Kish), at least 1.
     """
     value, facts = min(1.0, max(0.0, float(values.mean()))), len(values) / clusters.draw_count
@@ -199,7 +198,7 @@ def is_known(clusters: Clusters) -> bool:
 
 
 def prior_design_effect(clusters: Clusters, facts: float) -> float:
-    """Design effect of a proportion near 0 or 1: 1 + (m − 1) · ρ for m facts a head with correlation ρ, and the same for tails.
+    """Design effect of a proportion near 0 or 1: 1 + (m − 1) · ρ for m facts a head with correlation ρ; likewise for tails.
 
     If a row has several tails, such as a pair, each counts for that much less. facts: number of facts.
     """

@@ -127,7 +127,9 @@ def make_score_card(records: Sequence[Run], reports: Sequence[Report], compared:
 def describe_difference(pair: Pair, names: Mapping[str, str]) -> str:
     """Describes the paired difference of two runs in a sentence. names: run → name."""
     finding, total = of_differences([pair], names), counted(pair.n, "fact" if pair.metric == MASTERY else "statement")
-    return say("score_card.shown" if pair.is_shown else "score_card.open", finding=finding, total=total, difference=difference(pair))
+    return say(
+        "score_card.shown" if pair.is_shown else "score_card.open", finding=finding, total=total, difference=difference(pair)
+    )
 
 
 def _displayable_name(name: str) -> str:

@@ -158,17 +158,17 @@ def retrieved(figures: Figures) -> Section | None:
         Row(
             name,
             {
-                "the fact was among the passages (recall)": share_of(shown.recall, "statement about true facts"),
-                "of a false fact, its true partner was": share_of(shown.partner_recall, "statement about false facts"),
+                "the fact was among the passages (recall)": share_of(retrieval.recall, "statement about true facts"),
+                "of a false fact, its true partner was": share_of(retrieval.partner_recall, "statement about false facts"),
             },
-            f"{shown.passages} of {shown.corpus}; {shown.setting}",
+            f"{retrieval.passages} of {retrieval.corpus}; {retrieval.setting}",
         )
-        for name, shown in evidence.items()
+        for name, retrieval in evidence.items()
     )
     lines = [say("scores.passages.shown")]
-    for name, shown in evidence.items():
-        way = say(f"scores.retrieval.{'sparse' if shown.retrieval == 'sparse' else 'dense'}", encoder=shown.encoder)
-        slots = {"passages": shown.passages, "corpus": shown.corpus, "way": way, "setting": shown.setting}
-        lines.append(f"{say('scores.passages.run', name=name, **slots)} {about_setting(shown.setting)}")
+    for name, retrieval in evidence.items():
+        way = say(f"scores.retrieval.{'sparse' if retrieval.retrieval == 'sparse' else 'dense'}", encoder=retrieval.encoder)
+        slots = {"passages": retrieval.passages, "corpus": retrieval.corpus, "way": way, "setting": retrieval.setting}
+        lines.append(f"{say('scores.passages.run', name=name, **slots)} {about_setting(retrieval.setting)}")
     table = Table(name="recall", label="recall of the fact", heading="run", rows=rows)
     return Section("Retrieved passages: was the fact among them?", (Note(lines=tuple(lines)), table))
