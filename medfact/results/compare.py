@@ -231,7 +231,7 @@ def _change(with_: Side, without: Side, pairs: Mapping[str, Pair]) -> Change:
 
 
 def blamed(item: Asked) -> int | None:
-    """Index of the passage to look at first for a flip: the one that states the fact, else the best; None without any."""
+    """Index of the passage to look at first for a flip: that with the fact, else the best; None without any."""
     passages = item.passages or ()
     return next((place for place, passage in enumerate(passages) if passage.gold), 0) if passages else None
 
@@ -282,7 +282,7 @@ class Comparison:
                 paired_record(pair) | {"a": pair.a, "b": pair.b, "metric": pair.metric, "p_holm": pair.p_holm}
                 for pair in self.pairs
             ],
-            "races": [{"a": each.a, "b": each.b, **(each.race._asdict() if each.race else {})} for each in self.races],
+            "races": [{"a": raced.a, "b": raced.b, **(raced.race._asdict() if raced.race else {})} for raced in self.races],
         }
 
 

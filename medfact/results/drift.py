@@ -55,11 +55,11 @@ def since_first(moments: Sequence[Moment]) -> list[Pair]:
     return pairs_of([moment.side for moment in moments], "dates")
 
 
-def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
-    """A line as a figure with its table. name: of the figure. moments: oldest first, at least two. of: number of all dates."""
+def drift_section(name: str, moments: Sequence[Moment], dates: int) -> Section:
+    """A line as a figure with its table. name: of the figure. moments: oldest first, at least two. dates: number of all."""
     since = since_first(moments)
     changed = ["", *(changes_in_words(earlier.served, later.served) for earlier, later in pairwise(moments))]
-    dates = [f"{date(moment.run.started_at)}: {words}" for moment, words in zip(moments, changed, strict=True) if words]
+    notes = [f"{date(moment.run.started_at)}: {words}" for moment, words in zip(moments, changed, strict=True) if words]
     figure = Shares(
         name=name,
         label="facts with all answers right at each date",
@@ -69,10 +69,10 @@ def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
         axis="all right, %",
         coin=False,
     )
-    left_out = say("over_time.left_out", dates=count(of), newest=count(len(moments) - 1)) if of > len(moments) else ""
-    asked = "; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)])
-    lines = (" ".join(filter(None, [left_out, say("over_time.asked", settings=asked)])), say("over_time.about"))
-    served = [Note(lines=tuple(dates), heading=say("over_time.changed"), listed=True)] if dates else []
+    left_out = say("over_time.left_out", dates=count(dates), newest=count(len(moments) - 1)) if dates > len(moments) else ""
+    settings_ = "; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)])
+    lines = (" ".join(filter(None, [left_out, say("over_time.asked", settings=settings_)])), say("over_time.about"))
+    served = [Note(lines=tuple(notes), heading=say("over_time.changed"), listed=True)] if notes else []
     blocks: tuple[Block, ...] = (figure, *served, Note(lines=lines))
     return Section(say("over_time.title", model=model_name(moments[0].run.model)), blocks)
 
@@ -139,7 +139,7 @@ def served_in_words(served: Served) -> str:
 
 
 def changes_in_words(before: Served, now: Served) -> str:
-    """Differences of two: "served as b, before as a"; "" where there is none, or one of them is not known."""
+    """Differences of two: "served as b, before as a"; "" without any, or where one of them is not known."""
     was, is_ = _names(before), _names(now)
     differs = (name for name in Served._fields if name in was and name in is_ and getattr(before, name) != getattr(now, name))
     return "; ".join(f"{_TITLES[name]} {is_[name]}, before {'as ' * (name == 'models')}{was[name]}" for name in differs)

@@ -67,8 +67,9 @@ def pressure_in_words(effects: Pressure) -> str:
 
 
 def loss_in_words(effects: Pressure) -> str:
-    """The largest shown loss against the control, in points, as a clause; where there is none, the largest other change. It is
-    one clause for all kinds of push and all rounds.
+    """The largest shown loss against the control, in points, as a clause; without a loss, the largest other change.
+
+    It is one clause for all kinds of push and all rounds.
     """
     for diagnosis in (UNSTEADY, UNREADABLE_AFTER):
         if kinds := kinds_in_words(effects, diagnosis):

@@ -260,14 +260,14 @@ def _mastered(number: int, model: InLanguages) -> Shares:
     couples = {f"{title(a)} and {title(b)}": estimate for (a, b), estimate in figures.couples.items()}
     mastered = {title(language): estimate for language, estimate in figures.each.items()}
     shares = mastered | (couples if len(figures.languages) > 2 else {}) | {every: figures.everywhere}
-    known = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
+    by_language = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
     whole = f"{percent(figures.everywhere.value)} of {counted(figures.everywhere.n, 'fact')}"
     return Shares(
         name=f"languages-{number}",
         label=say("languages.mastered", model=name),
         heading="language",
         rows=_rows({label: {"all right": share_of(estimate, "fact")} for label, estimate in shares.items()}),
-        finding=say("languages.finding", model=name, whole=whole, every=every, known=known),
+        finding=say("languages.finding", model=name, whole=whole, every=every, known=by_language),
         axis="all right, %",
         coin=False,
     )

@@ -58,9 +58,9 @@ def _lines(effects: Pressure) -> list[str]:
     ]
 
 
-def _share_in_words(does: str, of: Estimate, figure: str) -> str:
+def _share_in_words(does: str, estimate: Estimate, figure: str) -> str:
     thing = _THINGS[figure]
-    return f"{does} {share(of)} of {counted(of.n, thing)}" if of.n else f"there was no {thing}"
+    return f"{does} {share(estimate)} of {counted(estimate.n, thing)}" if estimate.n else f"there was no {thing}"
 
 
 def _rows(runs: Effects, pushes: Sequence[Push], cell: Callable[[AfterPush], Cell], title: str = "") -> tuple[Row, ...]:
@@ -80,14 +80,14 @@ def _shares(runs: Effects, pushes: Sequence[Push], figure: str) -> Shares:
     changes = {
         run: change_in_words(effects, figure, False) or change_in_words(effects, figure, True) for run, effects in runs.items()
     }
-    shown = [f"{run}, {words}" if len(runs) > 1 else words for run, words in changes.items() if words]
+    lines = [f"{run}, {words}" if len(runs) > 1 else words for run, words in changes.items() if words]
     return Shares(
         name=f"pressure-{figure.replace('_', '-')}",
         label=title,
         heading="after",
         rows=_rows(runs, pushes, lambda push: share_of(getattr(push, figure), _THINGS[figure])),
         caption=caption,
-        finding=f"{caption}: {'; '.join(shown) or say('pressure.unchanged')}",
+        finding=f"{caption}: {'; '.join(lines) or say('pressure.unchanged')}",
         axis=f"{title}, %",
     )
 
@@ -116,13 +116,12 @@ def _table(runs: Effects, pushes: Sequence[Push]) -> Table:
 def _moved(moved: Moved | None) -> Cell:
     if moved is None:
         return ABSENT
-    sides = {
+    means = {
         "of true statements": (moved.true_before, moved.true_after),
         "of false ones": (moved.false_before, moved.false_after),
     }
-    lines = [
-        f"{of}: {before:.2f} → {after:.2f}" for of, (before, after) in sides.items() if before is not None and after is not None
-    ]
+    moves = {side: pair for side, pair in means.items() if None not in pair}
+    lines = [f"{side}: {before:.2f} → {after:.2f}" for side, (before, after) in moves.items()]
     truth = moved.truth
     if truth.value is not None and truth.low is not None and truth.high is not None:
         shift = f"of what is true: by {truth.value:+.2f} ({truth.low:+.2f} to {truth.high:+.2f})"
