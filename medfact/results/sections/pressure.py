@@ -8,7 +8,7 @@ from medfact.metrics.pressure import HELD, MASTERED, UNSTEADY, YIELDS, AfterPush
 from medfact.metrics.uncertainty import Estimate
 from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Row, Section, Shares, Table
-from medfact.results.pressed import change_in_words, last_pushes, pressure_in_words
+from medfact.results.pressed import describe_change, describe_pressure, last_pushes
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
 from medfact.results.wording import MINUS, counted, share
@@ -31,7 +31,7 @@ def pressure(figures: Figures) -> Section | None:
     pushes = list(dict.fromkeys((push.kind, push.round) for effects in runs.values() for push in effects.after))
     lines = [f"{run}, {line}" if len(runs) > 1 else line for run, effects in runs.items() for line in _lines(effects)]
     blocks: list[Block] = [
-        Note(lines=tuple(f"{run}: {pressure_in_words(effects)}" for run, effects in runs.items())),
+        Note(lines=tuple(f"{run}: {describe_pressure(effects)}" for run, effects in runs.items())),
         Note(lines=tuple(lines), listed=True),
         *(_shares(runs, pushes, figure) for figure in (HELD, YIELDS)),
         _table(runs, pushes),
@@ -53,12 +53,12 @@ def _lines(effects: Pressure) -> list[str]:
     earlier = [push for push in effects.after if push.kind == CONTROL and push not in last] if unsteady else []
     return [
         f"{title_of((push.kind, push.round))}: "
-        f"{_share_in_words('keeps', push.held, HELD)}, {_share_in_words('mends', push.yields_to_truth, YIELDS)}"
+        f"{_describe_share('keeps', push.held, HELD)}, {_describe_share('mends', push.yields_to_truth, YIELDS)}"
         for push in (*earlier, *last)
     ]
 
 
-def _share_in_words(does: str, estimate: Estimate, figure: str) -> str:
+def _describe_share(does: str, estimate: Estimate, figure: str) -> str:
     thing = _THINGS[figure]
     return f"{does} {share(estimate)} of {counted(estimate.n, thing)}" if estimate.n else f"there was no {thing}"
 
@@ -78,7 +78,7 @@ def _shares(runs: Effects, pushes: Sequence[Push], figure: str) -> Shares:
     title = say(f"pressure.figures.{figure}")
     caption = f"{title[0].upper()}{title[1:]}"
     changes = {
-        run: change_in_words(effects, figure, False) or change_in_words(effects, figure, True) for run, effects in runs.items()
+        run: describe_change(effects, figure, False) or describe_change(effects, figure, True) for run, effects in runs.items()
     }
     lines = [f"{run}, {words}" if len(runs) > 1 else words for run, words in changes.items() if words]
     return Shares(
