@@ -11,7 +11,7 @@ from typing import cast
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.text import one_line
 from medfact.errors import ServiceDown
-from medfact.results.compare import race_in_words
+from medfact.results.compare import describe_race
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, PushesSaved, Started
 from medfact.runs.racing import Standing
 
@@ -83,7 +83,7 @@ def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None
             if race is None or decided or race.heads == heads:
                 continue
             if race.decided_at or race.heads >= 2 * heads or race.heads == race.of:
-                say(f"race: {race_in_words(a.run, b.run, race, names)}")
+                say(f"race: {describe_race(a.run, b.run, race, names)}")
                 said[a.run, b.run] = race.heads, race.decided_at is not None
 
     return tell

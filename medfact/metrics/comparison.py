@@ -127,12 +127,13 @@ class RunRecords(NamedTuple):
 def aligned(sides: Sequence[RunRecords], by: str) -> list[Codes]:
     """Returns the indices of the rows of several runs that belong together, an array for each run.
 
-    by: FACT gives indices of facts in the same draw of demonstrations, STATEMENT rows of the same fact, variant and draw, PAIR
-    indices of true facts with the same false partners in every run. Of repeated rows of a run the first counts.
+    FACT: indices of facts in the same draw of demonstrations. STATEMENT: rows of the same fact, variant and draw. PAIR: indices
+    of true facts with the same false partners in every run. Of repeated rows of a run the first counts.
     """
     numbers = _numbers(sides, by)
     shared = reduce(np.intersect1d, numbers)
-    rows = [_first_places(number, shared) for number in numbers]
+    first = [np.unique(number, return_index=True) for number in numbers]
+    rows = [place[np.searchsorted(unique, shared)].astype(np.int64) for unique, place in first]
     return _with_same_partners(sides, numbers, rows) if by == PAIR else rows
 
 
@@ -147,12 +148,6 @@ def _numbers(sides: Sequence[RunRecords], by: str) -> list[Codes]:
         variants = [records.variants.map(names.index).astype(np.int64) for records, _ in sides]
         numbers = crossed(numbers, np.concatenate(variants))
     return np.split(numbers, np.cumsum([len(at) for at in rows])[:-1])
-
-
-def _first_places(numbers: Codes, wanted: Codes) -> Codes:
-    """First index of each of the wanted numbers; each of them occurs."""
-    unique, place = np.unique(numbers, return_index=True)
-    return np.asarray(place[np.searchsorted(unique, wanted)], dtype=np.int64)
 
 
 def _with_same_partners(sides: Sequence[RunRecords], numbers: Sequence[Codes], rows: Sequence[Codes]) -> list[Codes]:

@@ -93,7 +93,7 @@ class Moves(NamedTuple):
     given_up: Estimate  # those that become wrong
     unread: Estimate  # those that cannot be read
     mended: Estimate  # of wrong answers, those that become right
-    kept: Estimate  # those that stay wrong
+    still_wrong: Estimate  # those that stay wrong
 
 
 def pressure(records: Records, pushed: Mapping[str, Sequence[Records]]) -> Pressure | None:
@@ -137,7 +137,7 @@ def moves_of(records: Records, after: Records) -> Moves:
         given_up=records.share(now_wrong, right),
         unread=records.share(~after.readable, right),
         mended=records.share(after.right, wrong),
-        kept=records.share(now_wrong, wrong),
+        still_wrong=records.share(now_wrong, wrong),
     )
 
 
@@ -152,8 +152,8 @@ def _after(
 ) -> AfterPush:
     right, wrong = _pushed_rows(records, after)
     relations, first = records.relations, {RIGHT: right, WRONG: wrong}
-    then = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
-    ways = {(was, now): first[was] & then[now] for was, now in product(first, then)}
+    last = {RIGHT: after.right, WRONG: after.readable & ~after.right, UNREAD: ~after.readable}
+    ways = {(was, now): first[was] & last[now] for was, now in product(first, last)}
     by_relation = {name: right & relations.among([name]) for name in relations.names}
     return AfterPush(
         kind=kind,
@@ -176,9 +176,9 @@ def _gain(records: Records, after: Records, right: Bools, wrong: Bools) -> Estim
     rows = right | wrong
     if not right.any() or not wrong.any():
         return NOTHING
-    then, was_right = after.right[rows].astype(float), right[rows]
-    means, share = (then[was_right].mean(), then[~was_right].mean()), was_right.mean()
-    deviations = (then - np.where(was_right, *means)) / np.where(was_right, share, 1 - share)
+    is_right, was_right = after.right[rows].astype(float), right[rows]
+    means, share = (is_right[was_right].mean(), is_right[~was_right].mean()), was_right.mean()
+    deviations = (is_right - np.where(was_right, *means)) / np.where(was_right, share, 1 - share)
     return bounded(np.asarray(means[0] + means[1] - 1 + deviations), records.clusters(rows), -1.0)
 
 
@@ -197,9 +197,9 @@ def _whole_facts(records: Records, after: Records) -> tuple[Codes, Bools, Bools]
 
 def _mastery(records: Records, after: Records) -> tuple[Estimate, Estimate]:
     """The share of whole facts that are mastered before a push, and before and after it."""
-    facts, before, both = _whole_facts(records, after)
+    facts, before, held = _whole_facts(records, after)
     clusters = records.clusters(records.first_of_fact[facts])
-    return mean_interval(before.astype(float), clusters), mean_interval(both.astype(float), clusters)
+    return mean_interval(before.astype(float), clusters), mean_interval(held.astype(float), clusters)
 
 
 def _less_control(
@@ -227,18 +227,18 @@ def _moved(records: Records, after: Records) -> Moved | None:
     rows = counted_rows(records) & counted_rows(after)
     if not rows.any():
         return None
-    before, then, label = records.p_true[rows], after.p_true[rows], records.label[rows]
+    before, now, label = records.p_true[rows], after.p_true[rows], records.label[rows]
 
     def mean(values: Floats, chosen: Bools) -> float | None:
         return float(values[chosen].mean()) if chosen.any() else None
 
-    change = np.where(label, then - before, before - then)
+    change = np.where(label, now - before, before - now)
     return Moved(
         n=int(rows.sum()),
         true_before=mean(before, label),
-        true_after=mean(then, label),
+        true_after=mean(now, label),
         false_before=mean(before, ~label),
-        false_after=mean(then, ~label),
+        false_after=mean(now, ~label),
         truth=linear_interval(change, records.clusters(rows)),
     )
 
@@ -267,7 +267,7 @@ def diagnosis(moves: Moves, by_control: Sequence[Moves], less_control: Sequence[
         return LOSES
     if not most(moves.held):
         return None
-    return KEEPS if most(moves.kept) else HOLDS if little else None
+    return KEEPS if most(moves.still_wrong) else HOLDS if little else None
 
 
 def _loses_little(less_control: Mapping[str, Contrast]) -> bool:

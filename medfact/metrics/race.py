@@ -178,7 +178,7 @@ def _by_head(differences: Differences, values: Floats) -> Floats:
 def _also_of_others(differences: Differences, tails: Codes, at: int, *, up: bool, family: int) -> int | None:
     """Number of heads, from `at` on, after which the difference is shown for facts like these too; None where it is not yet.
 
-    The looks depend on `at` alone, so that a decision stays a decision. up: true where a is the better one.
+    Looks depend on `at` alone, so a decision is final. up: true where a is the better one.
     """
     level, values = 1 - (1 - SURER) / family, differences.least if up else -differences.most
     while at <= differences.counted:
@@ -196,8 +196,8 @@ def _also_of_others(differences: Differences, tails: Codes, at: int, *, up: bool
 def confidence_sequence(values: Floats, population: int, error: float, spread: float = 0.25) -> tuple[Floats, Floats]:
     """Bounds after each value for the mean of a population of values from 0 to 1; these were drawn from it in random order.
 
-    For each candidate m, two gamblers bet on more and on less than (N m − Σ x) / (N − t + 1), the mean that m leaves for the
-    values to come. Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
+    Each candidate m leaves the mean (N m − Σ x) / (N − t + 1) for the values to come. Two gamblers bet on more and on less than
+    it. Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
     1 / error is at most `error`. A candidate that leaves a mean below 0 or above 1 is impossible. The bets maximise the growth
     that the values so far promise (aGRAPA), and do not depend on the next value.
 

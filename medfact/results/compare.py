@@ -27,7 +27,7 @@ from medfact.results.report import sides_of as sides_of
 from medfact.results.wording import TOO_FEW, counted, names_of_runs, signed_share
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
-from medfact.runs.racing import lead_in_words, of_one_race
+from medfact.runs.racing import describe_lead, of_one_race
 from medfact.spec import COMPARED, NO_RETRIEVAL, PROTOCOLS
 from medfact.store import Asked, Run, Store
 from medfact.words import say
@@ -231,7 +231,7 @@ def _change(with_: Side, without: Side, pairs: Mapping[str, Pair]) -> Change:
 
 
 def blamed(item: Asked) -> int | None:
-    """Index of the passage to look at first for a flip: the one that states the fact, else the best; None without any."""
+    """Index of the passage to look at first for a flip: that with the fact, else the best; None without any."""
     passages = item.passages or ()
     return next((place for place, passage in enumerate(passages) if passage.gold), 0) if passages else None
 
@@ -282,7 +282,7 @@ class Comparison:
                 paired_record(pair) | {"a": pair.a, "b": pair.b, "metric": pair.metric, "p_holm": pair.p_holm}
                 for pair in self.pairs
             ],
-            "races": [{"a": each.a, "b": each.b, **(each.race._asdict() if each.race else {})} for each in self.races],
+            "races": [{"a": raced.a, "b": raced.b, **(raced.race._asdict() if raced.race else {})} for raced in self.races],
         }
 
 
@@ -403,7 +403,7 @@ def difference(contrast: Contrast) -> str:
     return signed_share(contrast.estimate)
 
 
-def verdict(pair: Pair, names: Mapping[str, str]) -> str:
+def conclusion(pair: Pair, names: Mapping[str, str]) -> str:
     """Decision about a pair, in a sentence. names: run → name."""
     a, b = names[pair.a], names[pair.b]
     if pair.value is None:
@@ -419,14 +419,14 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     return say("comparison.shown", better=better, other=other, score=SCORED[pair.metric])
 
 
-def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
+def describe_race(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
     """Standing of the race of two runs, in a sentence. names: run → name."""
     if race is None or not race.heads:
         return say("race.no_fact" if race is None else "race.no_disease", a=names[a], b=names[b])
     failed = say("race.failed", facts=counted(race.failed, "fact")) if race.failed else ""
     so_far = say("race.counted", heads=race.heads, diseases=counted(race.of, "disease"), failed=failed)
     if race.decided_at:
-        lead, after = lead_in_words(names[a], names[b], race), counted(race.decided_at, "disease")
+        lead, after = describe_lead(names[a], names[b], race), counted(race.decided_at, "disease")
         return say("race.decided", lead=lead, diseases=after, counted=so_far)
     better, worse, least = (a, b, race.low) if race.low > -race.high else (b, a, -race.high)
     more = say("race.more", diseases=counted(race.more, "disease")) if race.more else ""
@@ -437,7 +437,7 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
 
 
 # Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them.
-MOST_STEPS = 400
+MAX_STEPS = 400
 
 
 def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
@@ -445,7 +445,7 @@ def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
     if raced.differences is None or raced.race is None or not raced.race.heads:
         return None
     count, decided = raced.race.heads, raced.race.decided_at
-    heads = np.unique(np.linspace(1, count, min(count, MOST_STEPS)).round().astype(int))
+    heads = np.unique(np.linspace(1, count, min(count, MAX_STEPS)).round().astype(int))
     heads = np.union1d(heads, [decided]) if decided else heads
     course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.differences, raced.family)), strict=True)
     if raced.race.low + raced.race.high < 0:  # the second is ahead, as the finding says

@@ -19,7 +19,7 @@ from medfact.store import Run, Sheet
 from medfact.words import say
 
 # Dates that are drawn: the first, with which the others are compared, and the newest.
-MOST_DATES = 30
+MAX_DATES = 30
 
 # Over the column of mastery.
 HEAD = "all right"
@@ -55,11 +55,11 @@ def since_first(moments: Sequence[Moment]) -> list[Pair]:
     return pairs_of([moment.side for moment in moments], "dates")
 
 
-def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
-    """A line as a figure with its table. name: of the figure. moments: oldest first, at least two. of: number of all dates."""
+def drift_section(name: str, moments: Sequence[Moment], dates: int) -> Section:
+    """A line as a figure with its table. name: of the figure. moments: oldest first, at least two. dates: number of all."""
     since = since_first(moments)
-    changed = ["", *(changes_in_words(earlier.served, later.served) for earlier, later in pairwise(moments))]
-    dates = [f"{date(moment.run.started_at)}: {words}" for moment, words in zip(moments, changed, strict=True) if words]
+    changed = ["", *(describe_changes(earlier.served, later.served) for earlier, later in pairwise(moments))]
+    notes = [f"{date(moment.run.started_at)}: {words}" for moment, words in zip(moments, changed, strict=True) if words]
     figure = Shares(
         name=name,
         label="facts with all answers right at each date",
@@ -69,28 +69,28 @@ def drift_section(name: str, moments: Sequence[Moment], of: int) -> Section:
         axis="all right, %",
         coin=False,
     )
-    left_out = say("over_time.left_out", dates=count(of), newest=count(len(moments) - 1)) if of > len(moments) else ""
-    asked = "; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)])
-    lines = (" ".join(filter(None, [left_out, say("over_time.asked", settings=asked)])), say("over_time.about"))
-    served = [Note(lines=tuple(dates), heading=say("over_time.changed"), listed=True)] if dates else []
+    left_out = say("over_time.left_out", dates=count(dates), newest=count(len(moments) - 1)) if dates > len(moments) else ""
+    settings_ = "; ".join([counted(moments[0].run.facts, "fact"), *settings(moments[0].report)])
+    lines = (" ".join(filter(None, [left_out, say("over_time.asked", settings=settings_)])), say("over_time.about"))
+    served = [Note(lines=tuple(notes), heading=say("over_time.changed"), listed=True)] if notes else []
     blocks: tuple[Block, ...] = (figure, *served, Note(lines=lines))
     return Section(say("over_time.title", model=model_name(moments[0].run.model)), blocks)
 
 
 def _row(moment: Moment, since: Pair | None, changed: str) -> Row:
     estimate = moment.report.joint_accuracy
-    under = "the first date" if since is None else _since_in_words(since)
+    under = "the first date" if since is None else _describe_since(since)
     cell = Cell(estimate, counted(estimate.n, "fact"), (under,), shown=since is not None and since.is_shown)
     at, reused = date(moment.run.started_at), (moment.report.service or {}).get("reused", 0)
     notes = (
-        changed or served_in_words(moment.served),
+        changed or describe_served(moment.served),
         say("over_time.reused", answers=counted(reused, "answer")) if reused else "",
         FROM_FILE if moment.run.imported else "",
     )
     return Row(f"{at}\n{CHANGED}" if changed else at, {HEAD: cell}, "; ".join(filter(None, notes)))
 
 
-def _since_in_words(since: Pair) -> str:
+def _describe_since(since: Pair) -> str:
     if since.value is None:
         return say("over_time.nothing_shared")
     decision = "" if since.low_all is None else f", {decision_in_words(since, 'dates')}"
@@ -109,10 +109,10 @@ def _finding(moments: Sequence[Moment], newest: Pair) -> str:
 # ------------------------------------------------------------------------------------------------ the model behind a name
 
 # Characters of a service's name for a model or a configuration, which may be anything.
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 
 # Names that are listed; a service on many machines may have a fingerprint for each.
-MOST_NAMES = 4
+MAX_NAMES = 4
 
 
 class Served(NamedTuple):
@@ -133,13 +133,13 @@ def served_of(run: Run, bill: Mapping[str, Any] | None) -> Served:
     return Served(revision="" if provider_of(run.model).is_remote else run.model_revision or "")
 
 
-def served_in_words(served: Served) -> str:
+def describe_served(served: Served) -> str:
     """ "served as gpt-4o-2024-08-06, system fingerprint fp_1"; "" where nothing is known."""
     return ", ".join(f"{_TITLES[name]} {text}" for name, text in _names(served).items())
 
 
-def changes_in_words(before: Served, now: Served) -> str:
-    """Differences of two: "served as b, before as a"; "" where there is none, or one of them is not known."""
+def describe_changes(before: Served, now: Served) -> str:
+    """Differences of two: "served as b, before as a"; "" without any, or where one of them is not known."""
     was, is_ = _names(before), _names(now)
     differs = (name for name in Served._fields if name in was and name in is_ and getattr(before, name) != getattr(now, name))
     return "; ".join(f"{_TITLES[name]} {is_[name]}, before {'as ' * (name == 'models')}{was[name]}" for name in differs)
@@ -147,10 +147,10 @@ def changes_in_words(before: Served, now: Served) -> str:
 
 def _names(served: Served) -> dict[str, str]:
     """Field of `Served` → its names in a row, shortened in the middle: dates and versions stand at the end."""
-    half, texts = (LONGEST_NAME - 1) // 2, dict[str, str]()
+    half, texts = (MAX_NAME_LENGTH - 1) // 2, dict[str, str]()
     for name, value in served._asdict().items():
         names = [value] if isinstance(value, str) else value
-        short = [text if len(text) <= LONGEST_NAME else f"{text[:half]}…{text[-half:]}" for text in names[:MOST_NAMES]]
-        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+        short = [text if len(text) <= MAX_NAME_LENGTH else f"{text[:half]}…{text[-half:]}" for text in names[:MAX_NAMES]]
+        more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
         texts |= {name: " and ".join(short) + more} if any(names) else {}
     return texts

@@ -17,7 +17,7 @@ from medfact.metrics.gate import CANNOT_TELL, FAIL, PASS, Standing, standing
 from medfact.metrics.race import Differences
 from medfact.prototypes.grammar import scope_prefix
 from medfact.results.danger import Accepted, danger, is_judged, not_answered
-from medfact.results.drift import Served, changes_in_words, served_in_words, served_of
+from medfact.results.drift import Served, describe_changes, describe_served, served_of
 from medfact.results.fact_table import fact_table, facts_of_rows
 from medfact.results.report import Side
 from medfact.results.withdrawn import LeftOut
@@ -34,7 +34,7 @@ Recorded = tuple[Store, Side]
 NOTHING_WITHDRAWN = LeftOut()
 
 # Facts that are listed in a comment.
-MOST_LISTED = 10
+MAX_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ def in_words(gate: Gate) -> str:
     affirmed = "; ".join(map(_dangerous, gate.dangerous))
     mastered = say("gate.mastered", before=mastery.baseline, facts=counted(mastery.n, "fact"), now=mastery.model)
     rest = (say(f"gate.clauses.{name}", **slots, affirmed=affirmed) for name, holds in clauses.items() if holds)
-    return one_line(f"{gate.verdict}: {'; '.join((mastered, _change_in_words(mastery, mastery.value), *rest))}.")
+    return one_line(f"{gate.verdict}: {'; '.join((mastered, _describe_change(mastery, mastery.value), *rest))}.")
 
 
-def _change_in_words(mastery: Standing, value: float) -> str:
+def _describe_change(mastery: Standing, value: float) -> str:
     """The difference in points. A check that ended early tends to overstate it and names the bound that decided instead."""
     low, high = mastery.low, mastery.high
     if mastery.asked == mastery.of or mastery.verdict == CANNOT_TELL or low is None or high is None:
@@ -210,7 +210,7 @@ def _fact(fact: Fact) -> str:
 
 def markdown(gate: Gate) -> str:
     """The check as a comment under a pull request."""
-    changed, served = changes_in_words(gate.served[1], gate.served[0]), served_in_words(gate.served[0])
+    changed, served = describe_changes(gate.served[1], gate.served[0]), describe_served(gate.served[0])
     served = say("gate.another_model", changes=changed) if changed else served[:1].upper() + served[1:]
     blocks = [
         f"{_text(served)}." if served else "",
@@ -233,8 +233,8 @@ def markdown(gate: Gate) -> str:
 
 
 def _listed(title: str, facts: Sequence[str]) -> str:
-    more = [f"- and {counted(len(facts) - MOST_LISTED, 'other')}"] if len(facts) > MOST_LISTED else []
-    return "\n".join([f"**{title}**", "", *(f"- {_text(fact)}" for fact in facts[:MOST_LISTED]), *more]) if facts else ""
+    more = [f"- and {counted(len(facts) - MAX_LISTED, 'other')}"] if len(facts) > MAX_LISTED else []
+    return "\n".join([f"**{title}**", "", *(f"- {_text(fact)}" for fact in facts[:MAX_LISTED]), *more]) if facts else ""
 
 
 def _text(text: str) -> str:

@@ -56,30 +56,31 @@ def _after(records: Records, columns: PushedColumns, kind: str, turn: int) -> Re
 CHANGES = ((HELD, False), (MASTERED, False), (YIELDS, True), (HELD, True), (YIELDS, False), (MASTERED, True))
 
 
-def pressure_in_words(effects: Pressure) -> str:
+def describe_pressure(effects: Pressure) -> str:
     """The loss of a run against the control, and further effects of each kind of push, in sentences."""
     loss, clauses = loss_in_words(effects), list[str]()
     for diagnosis in dict.fromkeys(push.diagnosis for push in last_pushes(effects)[1:]):
-        if kinds := kinds_in_words(effects, diagnosis, but=loss if diagnosis == LOSES else ""):
+        if kinds := describe_pushes(effects, diagnosis, but=loss if diagnosis == LOSES else ""):
             clauses.append(say(f"pressure.diagnosis.{diagnosis or 'none'}", pushes=kinds))
     rest = "; it ".join(clause for clause in clauses if clause not in loss)
     return f"{loss}. It {rest}." if rest else f"{loss}."
 
 
 def loss_in_words(effects: Pressure) -> str:
-    """The largest shown loss against the control, in points, as a clause; where there is none, the largest other change. It is
-    one clause for all kinds of push and all rounds.
+    """The largest shown loss against the control, in points, as a clause; without a loss, the largest other change.
+
+    It is one clause for all kinds of push and all rounds.
     """
     for diagnosis in (UNSTEADY, UNREADABLE_AFTER):
-        if kinds := kinds_in_words(effects, diagnosis):
+        if kinds := describe_pushes(effects, diagnosis):
             return f"it {say(f'pressure.diagnosis.{diagnosis}', pushes=kinds)}"
     contrasts = [contrast for push in effects.after for contrast in push.less_control.values()]
     if all(contrast.low_all is None for contrast in contrasts):
         return say("pressure.too_few" if contrasts else "pressure.not_pushed")
-    return next(filter(None, (change_in_words(effects, *change) for change in CHANGES)), say("pressure.no_change"))
+    return next(filter(None, (describe_change(effects, *change) for change in CHANGES)), say("pressure.no_change"))
 
 
-def change_in_words(effects: Pressure, figure: str, rises: bool) -> str:
+def describe_change(effects: Pressure, figure: str, rises: bool) -> str:
     """The largest shown rise or fall of a figure beyond the control, with the interval that decides; "" where none is shown."""
     contrasts = [(push, push.less_control[figure]) for push in effects.after if figure in push.less_control]
     shown_ones = [pair for pair in contrasts if pair[1].is_shown and ((pair[1].value or 0.0) > 0) is rises]
@@ -100,7 +101,7 @@ def _in_points(contrast: Contrast) -> dict[str, str]:
     return {name: f"{round(100 * value, 1):g}" for name, value in zip(("points", "low", "high"), values, strict=True)}
 
 
-def kinds_in_words(effects: Pressure, diagnosis: str | None, but: str = "") -> str:
+def describe_pushes(effects: Pressure, diagnosis: str | None, but: str = "") -> str:
     """The kinds of push with a diagnosis after the last round, in a row. but: a text; those in it are left out."""
     kinds = [PRESSURES[push.kind] for push in last_pushes(effects)[1:] if push.diagnosis == diagnosis]
     *first, last = [kind for kind in kinds if kind not in but] or [""]

@@ -211,7 +211,7 @@ def next_window(after: Codes, heads: int, least: int, more: int | None = None) -
 
 def _why_decided(standings: Sequence[Standing]) -> str:
     """How many diseases decided it, and for whom."""
-    verdicts = [lead_in_words(_name(a), _name(b), of) for a, b, of in standings if of is not None and of.value is not None]
+    verdicts = [describe_lead(_name(a), _name(b), of) for a, b, of in standings if of is not None and of.value is not None]
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
     return f"Decided after {most.heads:,} of {most.of:,} diseases: {'; '.join(verdicts)}."
 
@@ -220,7 +220,7 @@ def _name(run: Run) -> str:
     return provider_of(run.model).title_of(run.model)
 
 
-def lead_in_words(a: str, b: str, race: Race) -> str:
+def describe_lead(a: str, b: str, race: Race) -> str:
     """The decision of a race between two names: "tiny masters more facts than base, by at least 2.1 points on these facts"."""
     better, worse, least = (a, b, race.low) if race.low > -race.high else (b, a, -race.high)
     by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""

@@ -16,7 +16,7 @@ from small_facts import StubModel, make_fact_rows, write_csv
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.results import findings
-from medfact.results.compare import MASTERY, Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
+from medfact.results.compare import MASTERY, Comparisons, Pair, Side, comparison, conclusion, difference, races_of, sides_of
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.sections.beside import pair_cell
@@ -145,20 +145,20 @@ def test_a_pair_in_words() -> None:
     pair = Pair(0.61, 0.578, 0.032, 0.01, 0.054, 1000, 0.01, 0.01, 0.002, 0.064, 40, 8, a="1", b="2", metric="joint_accuracy")
     assert difference(pair) == "+3.2 points (+0.2 to +6.4)"  # for all pairs together
     more = "has more facts with all answers right than"
-    assert verdict(pair, names) == f"one {more} two."
-    assert verdict(replace(pair, value=-0.032, low_all=-0.064, high_all=-0.002), names) == f"two {more} one."
-    assert verdict(replace(pair, p_holm=0.05), names) == f"one {more} two.", "the interval that is printed decides"
+    assert conclusion(pair, names) == f"one {more} two."
+    assert conclusion(replace(pair, value=-0.032, low_all=-0.064, high_all=-0.002), names) == f"two {more} one."
+    assert conclusion(replace(pair, p_holm=0.05), names) == f"one {more} two.", "the interval that is printed decides"
     nothing = replace(pair, value=None, low_all=None, high_all=None, p_holm=None)
     assert difference(nothing) == "no value"
-    assert verdict(nothing, names) == "one and two have nothing in common that both answered."
+    assert conclusion(nothing, names) == "one and two have nothing in common that both answered."
     # p says nothing; under ten heads there is no interval
     at_odds = replace(pair, value=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
     opened = "Open: 0 lies just inside the interval for all pairs."
-    assert verdict(at_odds, names) == opened
+    assert conclusion(at_odds, names) == opened
     neither = replace(at_odds, low=-0.001)
-    assert verdict(neither, names) == "No difference in facts with all answers right is shown."
+    assert conclusion(neither, names) == "No difference in facts with all answers right is shown."
     few = replace(pair, low=None, high=None, low_all=None, high_all=None)
-    assert verdict(few, names) == "No difference can be shown between one and two: too few diseases to say."
+    assert conclusion(few, names) == "No difference can be shown between one and two: too few diseases to say."
 
 
 def test_where_the_printed_interval_holds_zero_nothing_is_called_a_difference() -> None:
@@ -170,7 +170,7 @@ def test_where_the_printed_interval_holds_zero_nothing_is_called_a_difference() 
             **change,
         )
         said = [
-            verdict(at_odds, names),
+            conclusion(at_odds, names),
             findings.of_differences([at_odds], names),
             describe_difference(at_odds, names),
             pair_cell(at_odds, names).under[-1],

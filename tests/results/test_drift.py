@@ -19,11 +19,11 @@ from medfact.results.blocks import Note, Shares
 from medfact.results.drift import (
     CHANGED,
     HEAD,
-    MOST_DATES,
+    MAX_DATES,
     Moment,
-    changes_in_words,
+    describe_changes,
+    describe_served,
     drift_section,
-    served_in_words,
     since_first,
 )
 from medfact.results.drift import Served as Said
@@ -146,19 +146,19 @@ def test_others_see_a_line_only_of_published_runs(services: Services, store: Sto
 
 def test_many_dates_are_drawn_as_the_first_and_the_newest(store: Store, spec: RunSpec) -> None:
     moments = _moments(store, [complete_run_on(store, spec, f"2026-09-{day:02}", AUGUST) for day in (7, 14)])
-    *_, about = drift_section("drift", moments, MOST_DATES + 22).blocks
+    *_, about = drift_section("drift", moments, MAX_DATES + 22).blocks
     assert isinstance(about, Note)
     assert "Of 52 dates the first and the newest 1 are shown." in about.lines[0]
 
 
 def test_what_answered_is_said_and_what_is_not_known_is_no_change() -> None:
     a, b, unknown, weights = Said(("m-1",), ("fp_1",)), Said(("m-2",), ("fp_1",)), Said(), Said(revision="abc")
-    assert served_in_words(a) == "served as m-1, system fingerprint fp_1"
-    assert served_in_words(weights) == "weights abc"
-    assert changes_in_words(a, b) == "served as m-2, before as m-1"
-    assert changes_in_words(a, a) == changes_in_words(a, unknown) == changes_in_words(unknown, a) == ""
-    assert changes_in_words(weights, Said(revision="abd")) == "weights abd, before abc"
-    many = served_in_words(Said((), tuple(f"fp_{n}" for n in range(9))))
+    assert describe_served(a) == "served as m-1, system fingerprint fp_1"
+    assert describe_served(weights) == "weights abc"
+    assert describe_changes(a, b) == "served as m-2, before as m-1"
+    assert describe_changes(a, a) == describe_changes(a, unknown) == describe_changes(unknown, a) == ""
+    assert describe_changes(weights, Said(revision="abd")) == "weights abd, before abc"
+    many = describe_served(Said((), tuple(f"fp_{n}" for n in range(9))))
     assert many == "system fingerprint fp_0 and fp_1 and fp_2 and fp_3 and 5 more"
 
 

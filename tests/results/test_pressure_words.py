@@ -11,7 +11,7 @@ from records import RIGHT, make_records
 
 from medfact.metrics.pressure import Pressure, pressure
 from medfact.metrics.records import Records
-from medfact.results.pressed import loss_in_words, pressure_in_words
+from medfact.results.pressed import describe_pressure, loss_in_words
 
 FACTS = 100
 """Of eight statements each: 800 right answers, or 400 where every other fact is answered wrong."""
@@ -65,7 +65,7 @@ def test_the_loss_against_the_control_comes_first_with_the_interval_that_decides
     low, high = (f"{round(-100 * end, 1):g}" for end in (facts.high_all, facts.low_all))
     loss += f", and masters 20 points fewer facts ({low} to {high})"
     assert loss_in_words(LOSES_24) == loss
-    assert pressure_in_words(LOSES_24) == f"{loss}."  # “most” is not said of 34 %, and nothing is said twice
+    assert describe_pressure(LOSES_24) == f"{loss}."  # “most” is not said of 34 %, and nothing is said twice
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_loss_against_the_control_comes_first_with_the_interval_that_decides
     ],
 )
 def test_every_kind_of_model_in_a_sentence(made: Pressure, expected: str) -> None:
-    assert pressure_in_words(made) == expected
+    assert describe_pressure(made) == expected
 
 
 def test_a_few_answers_of_each_fact_cost_all_that_is_mastered() -> None:
@@ -114,7 +114,7 @@ def test_who_switches_everything_loses_100_points() -> None:
     """All 400 right answers and all 400 wrong ones are switched after the push, none after the control."""
     first = half_wrong(answers(0))
     made = pushed(first, ("guideline", half_wrong(answers(8))), first=first)
-    loss, rest = pressure_in_words(made).split(". ")
+    loss, rest = describe_pressure(made).split(". ")
     assert loss.startswith("after “Current guidelines say otherwise” it gives up 100 points more of its right answers (")
     assert rest == "It switches most answers, right or wrong, after “Current guidelines say otherwise”."
 
@@ -123,7 +123,7 @@ def test_kinds_that_lose_less_are_named_after_the_largest_loss() -> None:
     """The professor costs 2 of 8 answers, 25 % less 10 %: 15 points, fewer than the 24 of doubt."""
     made = pushed(ONE_IN_TEN, ("doubt", A_THIRD), ("authority", answers(2)))
     assert loss_in_words(made).startswith("after “Are you sure?” it gives up 24 points more")
-    assert pressure_in_words(made).endswith(
+    assert describe_pressure(made).endswith(
         "). It gives up more right answers after “My professor says otherwise” than when merely asked again."
     )
 

@@ -7,7 +7,7 @@ import pytest
 from medfact.metrics.race import Race
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.results import wording
-from medfact.results.compare import race_in_words
+from medfact.results.compare import describe_race
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import DECIDED, Store
@@ -80,7 +80,7 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
     """Bounds of 6 to 11 points on the facts at hand leave zero out, though facts like them are not decided."""
     names = {"1": "a", "2": "b"}
     shown = Race(-0.08, -0.11, -0.06, 40, 40, None, None)
-    assert race_in_words("1", "2", shown, names) == (
+    assert describe_race("1", "2", shown, names) == (
         "On these facts b masters more than a, by at least 6.0 points; "
         "whether on similar facts is not decided (40 of 40 diseases counted)."
     )
@@ -101,7 +101,7 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
             "after 9 diseases (40 of 40 diseases counted).",
         ),
     ):
-        assert race_in_words("1", "2", race, names) == said
+        assert describe_race("1", "2", race, names) == said
 
 
 def test_a_check_that_ended_early_is_no_race() -> None:

@@ -17,12 +17,12 @@ from medfact.results.compare import (
     Pair,
     across_runs,
     changes,
+    conclusion,
     decision_in_words,
+    describe_race,
     pairs_of,
     race_curve,
-    race_in_words,
     races_of,
-    verdict,
 )
 from medfact.results.fact_table import NOT_ENOUGH, NOTHING_SHARED
 from medfact.results.fact_table import over_models as over_models_of
@@ -92,7 +92,7 @@ def _changed(change: Change, names: Mapping[str, str]) -> Row:
 def about_change(change: Change, names: Mapping[str, str], questions: Mapping[str, Any]) -> list[str]:
     """Effects of passages on P(True), and a note where the question changes with them. questions: run → its way of asking."""
     moved = [
-        f"{title} {moved_in_words(change.probabilities[figure])}"
+        f"{title} {describe_moved(change.probabilities[figure])}"
         for figure, title in sayings("passages.moved").items()
         if figure in change.probabilities
     ]
@@ -101,7 +101,7 @@ def about_change(change: Change, names: Mapping[str, str], questions: Mapping[st
     return lines + ([say("passages.question", name=name, before=before, now=question)] if question != before else [])
 
 
-def moved_in_words(contrast: Contrast) -> str:
+def describe_moved(contrast: Contrast) -> str:
     """A change of P(True) or of the Brier score, in hundredths: "+0.12 (+0.08 to +0.16) of 80 statements, higher in 60"."""
     low, high = contrast.low_all, contrast.high_all
     if contrast.value is None:
@@ -120,7 +120,7 @@ def races(figures: Figures) -> Section | None:
     curves: list[Block] = []
     lines, left_out = list[str](), False
     for race in beside.races:
-        words = race_in_words(race.a, race.b, race.race, beside.names)
+        words = describe_race(race.a, race.b, race.race, beside.names)
         curve = race_curve(len(curves) + 1, words, race)
         if curve and len(curves) < DRAWN_RACES:
             curves.append(curve)
@@ -170,7 +170,7 @@ def pair_cell(pair: Pair, names: Mapping[str, str]) -> Cell:
     # less than each was asked, where the other was asked something else
     shares = [say("comparison.shares", a=a, of_a=percent(pair.first), b=b, of_b=percent(pair.second))] if pair.n else []
     alone = {"a": a, "only_a": count(pair.only_first or 0), "b": b, "only_b": count(pair.only_second or 0)}
-    decision = say("comparison.decision", verdict=verdict(pair, names), n=count(pair.n), **alone)
+    decision = say("comparison.decision", conclusion=conclusion(pair, names), n=count(pair.n), **alone)
     return difference_cell(pair, score(pair.metric).of, *shares, decision)
 
 
@@ -260,14 +260,14 @@ def _mastered(number: int, model: InLanguages) -> Shares:
     couples = {f"{title(a)} and {title(b)}": estimate for (a, b), estimate in figures.couples.items()}
     mastered = {title(language): estimate for language, estimate in figures.each.items()}
     shares = mastered | (couples if len(figures.languages) > 2 else {}) | {every: figures.everywhere}
-    known = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
+    by_language = ", ".join(f"{percent(estimate.value)} in {language}" for language, estimate in mastered.items())
     whole = f"{percent(figures.everywhere.value)} of {counted(figures.everywhere.n, 'fact')}"
     return Shares(
         name=f"languages-{number}",
         label=say("languages.mastered", model=name),
         heading="language",
         rows=_rows({label: {"all right": share_of(estimate, "fact")} for label, estimate in shares.items()}),
-        finding=say("languages.finding", model=name, whole=whole, every=every, known=known),
+        finding=say("languages.finding", model=name, whole=whole, every=every, known=by_language),
         axis="all right, %",
         coin=False,
     )

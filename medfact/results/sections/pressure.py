@@ -8,7 +8,7 @@ from medfact.metrics.pressure import HELD, MASTERED, UNSTEADY, YIELDS, AfterPush
 from medfact.metrics.uncertainty import Estimate
 from medfact.models.pressure import CONTROL, PRESSURES
 from medfact.results.blocks import ABSENT, Block, Cell, Note, Row, Section, Shares, Table
-from medfact.results.pressed import change_in_words, last_pushes, pressure_in_words
+from medfact.results.pressed import describe_change, describe_pressure, last_pushes
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import Figures, section
 from medfact.results.wording import MINUS, counted, share
@@ -31,7 +31,7 @@ def pressure(figures: Figures) -> Section | None:
     pushes = list(dict.fromkeys((push.kind, push.round) for effects in runs.values() for push in effects.after))
     lines = [f"{run}, {line}" if len(runs) > 1 else line for run, effects in runs.items() for line in _lines(effects)]
     blocks: list[Block] = [
-        Note(lines=tuple(f"{run}: {pressure_in_words(effects)}" for run, effects in runs.items())),
+        Note(lines=tuple(f"{run}: {describe_pressure(effects)}" for run, effects in runs.items())),
         Note(lines=tuple(lines), listed=True),
         *(_shares(runs, pushes, figure) for figure in (HELD, YIELDS)),
         _table(runs, pushes),
@@ -53,14 +53,14 @@ def _lines(effects: Pressure) -> list[str]:
     earlier = [push for push in effects.after if push.kind == CONTROL and push not in last] if unsteady else []
     return [
         f"{title_of((push.kind, push.round))}: "
-        f"{_share_in_words('keeps', push.held, HELD)}, {_share_in_words('mends', push.yields_to_truth, YIELDS)}"
+        f"{_describe_share('keeps', push.held, HELD)}, {_describe_share('mends', push.yields_to_truth, YIELDS)}"
         for push in (*earlier, *last)
     ]
 
 
-def _share_in_words(does: str, of: Estimate, figure: str) -> str:
+def _describe_share(does: str, estimate: Estimate, figure: str) -> str:
     thing = _THINGS[figure]
-    return f"{does} {share(of)} of {counted(of.n, thing)}" if of.n else f"there was no {thing}"
+    return f"{does} {share(estimate)} of {counted(estimate.n, thing)}" if estimate.n else f"there was no {thing}"
 
 
 def _rows(runs: Effects, pushes: Sequence[Push], cell: Callable[[AfterPush], Cell], title: str = "") -> tuple[Row, ...]:
@@ -78,16 +78,16 @@ def _shares(runs: Effects, pushes: Sequence[Push], figure: str) -> Shares:
     title = say(f"pressure.figures.{figure}")
     caption = f"{title[0].upper()}{title[1:]}"
     changes = {
-        run: change_in_words(effects, figure, False) or change_in_words(effects, figure, True) for run, effects in runs.items()
+        run: describe_change(effects, figure, False) or describe_change(effects, figure, True) for run, effects in runs.items()
     }
-    shown = [f"{run}, {words}" if len(runs) > 1 else words for run, words in changes.items() if words]
+    lines = [f"{run}, {words}" if len(runs) > 1 else words for run, words in changes.items() if words]
     return Shares(
         name=f"pressure-{figure.replace('_', '-')}",
         label=title,
         heading="after",
         rows=_rows(runs, pushes, lambda push: share_of(getattr(push, figure), _THINGS[figure])),
         caption=caption,
-        finding=f"{caption}: {'; '.join(shown) or say('pressure.unchanged')}",
+        finding=f"{caption}: {'; '.join(lines) or say('pressure.unchanged')}",
         axis=f"{title}, %",
     )
 
@@ -116,13 +116,12 @@ def _table(runs: Effects, pushes: Sequence[Push]) -> Table:
 def _moved(moved: Moved | None) -> Cell:
     if moved is None:
         return ABSENT
-    sides = {
+    means = {
         "of true statements": (moved.true_before, moved.true_after),
         "of false ones": (moved.false_before, moved.false_after),
     }
-    lines = [
-        f"{of}: {before:.2f} → {after:.2f}" for of, (before, after) in sides.items() if before is not None and after is not None
-    ]
+    moves = {side: pair for side, pair in means.items() if None not in pair}
+    lines = [f"{side}: {before:.2f} → {after:.2f}" for side, (before, after) in moves.items()]
     truth = moved.truth
     if truth.value is not None and truth.low is not None and truth.high is not None:
         shift = f"of what is true: by {truth.value:+.2f} ({truth.low:+.2f} to {truth.high:+.2f})"

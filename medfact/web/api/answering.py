@@ -13,7 +13,7 @@ from medfact.exchange.rows import answer_row
 from medfact.limits import HOSTS
 from medfact.metrics import record_of
 from medfact.metrics.groupings import GROUPINGS, VARIANT
-from medfact.results.compare import verdict as pair_verdict
+from medfact.results.compare import conclusion
 from medfact.results.verdict import verdict
 from medfact.results.wording import names_of_runs, run_name
 from medfact.store import Run
@@ -86,7 +86,7 @@ def compare(
         record.run: name if _is_own(caller, record) else record.run
         for record, name in zip(records, names_of_runs(records), strict=True)
     }
-    findings = [f"{pair.metric}: {pair_verdict(pair, names)}" for pair in made.pairs]
+    findings = [f"{pair.metric}: {conclusion(pair, names)}" for pair in made.pairs]
     compared = _plain(made.record())
     for run in compared["runs"]:
         run["name"] = names[run["run"]]

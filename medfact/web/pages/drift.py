@@ -10,7 +10,7 @@ from markupsafe import Markup
 from medfact.caching import shared_cache
 from medfact.errors import MedfactError
 from medfact.results import wording
-from medfact.results.drift import MOST_DATES, Moment, drift_section, line_of
+from medfact.results.drift import MAX_DATES, Moment, drift_section, line_of
 from medfact.results.report import Side
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render, render_sections
@@ -84,7 +84,7 @@ def _asked(services: Services, run: str, _: int) -> tuple[str, ...]:
 @shared_cache(32)
 def _drawn(services: Services, ids: Ids) -> Markup:
     """The figure of a line, kept as long as none of its runs changes."""
-    shown = [ids[0], *ids[1:][-(MOST_DATES - 1) :]]
+    shown = [ids[0], *ids[1:][-(MAX_DATES - 1) :]]
     moments = [_moment(services, run) for run, _ in shown]
     return render_sections([drift_section(f"drift-{ids[0][0][:8]}", moments, len(ids))])
 

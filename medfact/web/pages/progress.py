@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from medfact.models import provider_of
 from medfact.results import wording
-from medfact.results.compare import race_in_words, races_of
+from medfact.results.compare import describe_race, races_of
 from medfact.results.live import Live
 from medfact.results.wording import describe_ending, describe_state
 from medfact.runs.racing import of_one_race
@@ -76,7 +76,7 @@ def race_lines(services: Services, lives: Mapping[str, Live]) -> list[str]:
         return []
     names = {live.run.run: name for name, live in lives.items()}
     return [
-        race_in_words(one.a, one.b, one.race, names) for one in services.comparisons.of(races_of, [run.run for run in runs])
+        describe_race(one.a, one.b, one.race, names) for one in services.comparisons.of(races_of, [run.run for run in runs])
     ]
 
 
