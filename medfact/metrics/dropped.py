@@ -1,7 +1,7 @@
 """Affirmation, in the present tense, of facts that were true once: drugs withdrawn, guidelines changed.
 
 Facts that hold are the comparison. A model that affirms those and denies the dropped facts is up to date. If it denies both, it
-says “false”. If it affirms a dropped fact and its denial, it says “true”, whatever the date.
+says “false”. If it affirms a dropped fact and its denial, it says “true” at any date.
 """
 
 from __future__ import annotations

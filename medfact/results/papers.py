@@ -199,8 +199,10 @@ def _run_rows(table: PaperTable, reports: Sequence[Report]) -> Iterator[PaperRow
     for report in reports:
         cells = _cells(table, report)
         if any(cell and cell.value is not None for cell in cells):
-            row = next((row for row in rows if _can_join(report, cells, row)), None)
-            if row is None:
+            alike = (row for row in rows if _row_key(row[0][0]) == _row_key(report))
+            taken = [place for place, cell in enumerate(cells) if cell]
+            free = (row for row in alike if not any(others[place] for _, others in row for place in taken))
+            if (row := next(free, None)) is None:
                 rows.append(row := [])
             row.append((report, cells))
     for row in rows:
@@ -214,15 +216,10 @@ def _run_rows(table: PaperTable, reports: Sequence[Report]) -> Iterator[PaperRow
         yield PaperRow(model_of(first), RUN, detail, filled, runs=runs)
 
 
-def _can_join(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
-    """Returns True if a run has the model, facts and method of a row, and the row's columns for its figures are empty."""
-
-    def setting(report: Report) -> tuple[object, ...]:
-        corpus = report.evidence and (report.evidence.setting, report.evidence.corpus)
-        return report.model, report.imported, report.dataset, report.shots, report.protocol, corpus
-
-    is_alike = all(setting(other) == setting(report) for other, _ in row)
-    return is_alike and not any(cell and taken for _, others in row for cell, taken in zip(cells, others, strict=True))
+def _row_key(report: Report) -> tuple[object, ...]:
+    """Settings that the runs of one row share."""
+    corpus = report.evidence and (report.evidence.setting, report.evidence.corpus)
+    return report.model, report.imported, report.dataset, report.shots, report.protocol, corpus
 
 
 def _shots(report: Report) -> str:

@@ -39,13 +39,10 @@ GUIDE = {"dash": "dot", "color": GREY}  # line of a coin, or of perfection
 
 MAX_LETTERS = 22  # a line of a row's name: a phone's screen has room for points beside it
 MIN_NUMBERED = 9  # percent of a part that has room for its number, on a phone too
-PANELS_A_ROW = 2
-PANEL_PIXELS = {1: 460, 2: 400}  # of a square, by the number in a row
+PANEL_PIXELS = {1: 460, 2: 400}  # of a square, by the number in a row: at most two
 BARS = 0.18  # share of a panel's height for the bars below its square
 BAR_AXES = 51  # number of the first y axis of bars
 MIN_DOT, MAX_DOT = 5, 20  # pixels across
-FEW_STEPS = 10  # up to so many have a tick each: Plotly would put ticks at fractions
-MAX_LINE_MARKERS = 40
 MOST_POINTS = 1_500  # facts in a plot: of more, evenly chosen ones
 JITTER = 4.0  # percentage points over which facts of one share are spread
 
@@ -74,10 +71,9 @@ def wrapped(label: str, letters: int = MAX_LETTERS) -> str:
 
 def errors(estimates: Sequence[Estimate]) -> Plot:
     """Error bars in percentage points; of length 0 without an interval."""
-    highs = [estimate.value if estimate.high is None else estimate.high for estimate in estimates]
-    lows = [estimate.value if estimate.low is None else estimate.low for estimate in estimates]
-    above = [100 * ((high or 0.0) - (estimate.value or 0.0)) for estimate, high in zip(estimates, highs, strict=True)]
-    below = [100 * ((estimate.value or 0.0) - (low or 0.0)) for estimate, low in zip(estimates, lows, strict=True)]
+    ends = [(estimate.value or 0.0, estimate.low, estimate.high) for estimate in estimates]
+    above = [0.0 if high is None else 100 * (high - value) for value, _, high in ends]
+    below = [0.0 if low is None else 100 * (value - low) for value, low, _ in ends]
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5}
 
 
@@ -163,9 +159,8 @@ def _opened_view(row: Row, name: str, runs: Sequence[str]) -> Plot | None:
 
 
 def _hover_text(cell: Cell) -> str:
-    if cell.signed:
-        return plain("; ".join(cell.under))
-    return interval(cell.estimate) if cell.estimate else ""
+    bounds = interval(cell.estimate) if cell.estimate else ""
+    return plain("; ".join(cell.under)) if cell.signed else bounds
 
 
 # ------------------------------------------------------------------------------------------------ parts of a whole
@@ -228,27 +223,26 @@ def _part(index: int, row: Row, names: Sequence[str], runs: Sequence[str]) -> Pl
 
 def _squares(block: Square, _: Sequence[str]) -> Plot:
     """A square for each run, and below it how often each x occurs. A run keeps its colour among all."""
-    columns = min(len(block.panels), PANELS_A_ROW)
+    columns = min(len(block.panels), max(PANEL_PIXELS))
     rows = -(-len(block.panels) // columns)
     traces: list[Plot] = []
     layout: Plot = {"annotations": []}
     for index, (name, panel) in enumerate(block.panels.items()):
-        layout |= _panel_axes(block, panel, index, columns, rows)
+        number = str(index + 1) if index else ""  # of Plotly's axes
+        layout |= _panel_axes(block, panel, index, number, columns, rows)
         if len(block.panels) > 1:
             place = {"x": (index % columns + 0.5) / columns, "y": 1 - (index // columns + 0.07) / rows}
             anchors = {"xref": "paper", "yref": "paper", "showarrow": False, "yanchor": "bottom", "xanchor": "center"}
             layout["annotations"].append({"text": wrapped(name, 30), **place, **anchors})
-        traces += _panel_traces(block, name, panel, index)
+        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        traces += [trace | axes for trace in _panel_traces(block, name, panel)]
+        traces += [_histogram(panel) | axes | {"yaxis": f"y{index + BAR_AXES}"}] if panel.bars else []
     pixels = PANEL_PIXELS[columns] * (1 + BARS * any(panel.bars for panel in block.panels.values()))
     return specification(traces, **layout, showlegend=False, bargap=0.1, height=round(90 + pixels * rows))
 
 
-def _axis_number(index: int) -> str:
-    return str(index + 1) if index else ""
-
-
-def _panel_axes(block: Square, panel: Panel, index: int, columns: int, rows: int) -> Plot:
-    left, top, number = (index % columns) / columns, 1 - (index // columns) / rows, _axis_number(index)
+def _panel_axes(block: Square, panel: Panel, index: int, number: str, columns: int, rows: int) -> Plot:
+    left, top = (index % columns) / columns, 1 - (index // columns) / rows
     above = 0.0 if len(block.panels) == 1 else 0.08  # room for the name, and below for the title of the axis
     low, high = top - (1 - (0.16 if rows > 1 else 0.0)) / rows, top - above / rows
     floor = low + (high - low) * BARS if panel.bars else low
@@ -266,8 +260,7 @@ def _panel_axes(block: Square, panel: Panel, index: int, columns: int, rows: int
     }
 
 
-def _panel_traces(block: Square, name: str, panel: Panel, index: int) -> list[Plot]:
-    axes = {"xaxis": f"x{_axis_number(index)}", "yaxis": f"y{_axis_number(index)}"}
+def _panel_traces(block: Square, name: str, panel: Panel) -> list[Plot]:
     largest = max((point.n for point in panel.points), default=1)
     sizes = [round(MIN_DOT + (MAX_DOT - MIN_DOT) * (point.n / largest) ** 0.5, 1) for point in panel.points]
     perfect = {"x": [0, 1], "y": [0, 1] if block.rising else [1, 0], "mode": "lines", "line": GUIDE, "hoverinfo": "skip"}
@@ -283,7 +276,11 @@ def _panel_traces(block: Square, name: str, panel: Panel, index: int) -> list[Pl
         "customdata": [point.n for point in panel.points],
         "hovertemplate": "%{text}",
     }
-    bars = {
+    return [*([area(panel.band, BANDS[2])] if panel.band else []), perfect, points]
+
+
+def _histogram(panel: Panel) -> Plot:
+    return {
         "type": "bar",
         "x": [(low + high) / 2 for low, high, _ in panel.bars],
         "y": [n for *_, n in panel.bars],
@@ -292,9 +289,6 @@ def _panel_traces(block: Square, name: str, panel: Panel, index: int) -> list[Pl
         "customdata": [[low, high] for low, high, _ in panel.bars],
         "hovertemplate": "from %{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y}<extra></extra>",
     }
-    band = [area(panel.band, BANDS[2])] if panel.band else []
-    below = [bars | axes | {"yaxis": f"y{index + BAR_AXES}"}] if panel.bars else []
-    return [*(trace | axes for trace in (*band, perfect, points)), *below]
 
 
 # ------------------------------------------------------------------------------------------------ curves
@@ -304,8 +298,8 @@ def _curve(block: Curve, _: Sequence[str]) -> Plot:
     """Lines with their bounds, as an area or at each point."""
     traces: list[Plot] = []
     if block.coin:
-        x, y = list(range(1, len(block.coin) + 1)), [100 * share for share in block.coin]
-        traces.append({"x": x, "y": y, "mode": "lines", "name": "a coin", "line": GUIDE})
+        steps = list(range(1, len(block.coin) + 1))
+        traces.append({"x": steps, "y": [100 * p for p in block.coin], "mode": "lines", "name": "a coin", "line": GUIDE})
     for index, (name, line) in enumerate(block.lines.items()):
         if block.band:
             band = [(x, 100 * (estimate.low or 0.0), 100 * (estimate.high or 0.0)) for x, estimate in line]
@@ -314,16 +308,23 @@ def _curve(block: Curve, _: Sequence[str]) -> Plot:
     if block.marked:
         index, text = block.marked
         step, estimate = next(iter(block.lines.values()))[index]
-        place = {"mode": "markers", "x": [step], "y": [100 * (estimate.value or 0.0)]}
-        style = {"marker": {"color": colour(5), "symbol": "diamond", "size": 13}}
-        traces.append({"name": "decided", **place, **style, "hovertemplate": f"{plain(text)}<extra></extra>"})
+        traces.append(
+            {
+                "name": "decided",
+                "mode": "markers",
+                "x": [step],
+                "y": [100 * (estimate.value or 0.0)],
+                "marker": {"color": colour(5), "symbol": "diamond", "size": 13},
+                "hovertemplate": f"{plain(text)}<extra></extra>",
+            }
+        )
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
     widest = min(105.0, 100 * block.extent)
     return specification(
         traces,
         xaxis=AXIS
         | axis_title(block.axes[0])
-        | ({"tick0": 0, "dtick": 1} if block.last_step <= FEW_STEPS else {})
+        | ({"tick0": 0, "dtick": 1} if block.last_step <= 10 else {})  # no ticks at fractions
         | ({"range": [0, block.end]} if block.end else {}),
         yaxis=Y_AXIS | axis_title(block.axes[1]) | {"range": [-widest, widest] if block.signed else [0, 102]},
         shapes=[zero] if block.signed else [],
@@ -337,7 +338,7 @@ def _line(index: int, name: str, line: CurveLine, block: Curve) -> Plot:
     hover = "%{x}: %{y:+.1f} points (%{customdata[1]})" if block.signed else "%{x} statements: %{y:.1f}% (n = %{customdata[0]})"
     return {
         "name": name,
-        "mode": "lines+markers" if len(line) < MAX_LINE_MARKERS else "lines",
+        "mode": "lines+markers" if len(line) < 40 else "lines",
         "x": [x for x, _ in line],
         "y": [round(100 * (estimate.value or 0.0), 2) for estimate in estimates],
         **({} if block.band else {"error_y": errors(estimates)}),
@@ -371,9 +372,8 @@ def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
         return {}
     counts = [count for _, count in facts]
     decades = {"dtick": 1} if max(counts) >= 100 * min(counts) else {}  # without it there might be no tick at all
-    types = any(group.mean_log_frequency is not None for group in view.types.values())
     return specification(
-        [_dots_of_facts(facts), *_fitted_line(view), *([_dots_of_types(view)] if types else [])],
+        [_dots_of_facts(facts), *_fitted_line(view), *_dots_of_types(view)],
         xaxis=AXIS | axis_title("times the finding is named, plus 1 (log scale)") | {"type": "log"} | decades,
         yaxis=Y_AXIS | axis_title("right answers, %") | {"range": [-5, 105], "zeroline": True},
         height=420,
@@ -404,14 +404,14 @@ def _fitted_line(view: Rarity) -> list[Plot]:
     return [*([area(band, BANDS[1], name="95% band")] if len(band) == len(places) else []), line] if places else []
 
 
-def _dots_of_types(view: Rarity) -> Plot:
+def _dots_of_types(view: Rarity) -> list[Plot]:
     types = {
         name: group
         for name, group in view.types.items()
         if group.mean_log_frequency is not None and group.accuracy.value is not None
     }
     estimates = [group.accuracy.estimate for group in types.values()]
-    return {
+    dots = {
         "mode": "markers",
         "name": "semantic types of findings",
         "x": [10 ** (group.mean_log_frequency or 0.0) for group in types.values()],
@@ -422,3 +422,4 @@ def _dots_of_types(view: Rarity) -> Plot:
         "customdata": [[counted(estimate.n, "statement"), interval(estimate)] for estimate in estimates],
         "hovertemplate": "%{text}: right on %{y:.1f}% of %{customdata[0]} (%{customdata[1]})<extra></extra>",
     }
+    return [dots] if types else []

@@ -22,7 +22,7 @@ from small_papers import (
     write_medlama,
 )
 
-from medfact.results.papers import FOLDER
+from medfact.results.papers import CONDITIONS, FOLDER, PAPERS, PaperTable, declared_tables, published
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -91,6 +91,17 @@ def test_published_figures_are_complete(file: str) -> None:
         assert row["n"].isdecimal() or row["n"] == ""
         assert row["shots"] in {"0", "5", ""}
         assert row["shots"] or row["model"] == "Random"
+
+
+@pytest.mark.parametrize(
+    "table", [table for paper in PAPERS for table in declared_tables(paper)], ids=lambda table: table.title
+)
+def test_a_declared_table_names_conditions_and_published_columns_that_exist(table: PaperTable) -> None:
+    assert {table.runs, *(column.condition for column in table.columns.values())} <= CONDITIONS.keys()
+    assert table.base in {"", "zero-shot", *table.columns}
+    if table.published and not table.types:
+        keys = {table.key.format_map(row) for row in published(table.published)}
+        assert {column.published or name for name, column in table.columns.items()} == keys
 
 
 def test_the_published_tables_of_pretexttrans_agree_with_each_other() -> None:
