@@ -1,4 +1,4 @@
-"""Accuracies over statements: in all, by what they are about and how they are said, and what a model leans to."""
+"""Accuracies over statements, the bias of a model towards “true”, and shares of harmful answers."""
 
 from __future__ import annotations
 
@@ -152,5 +152,5 @@ def harm(records: Records, *, positive: bool, answer: int) -> Harm:
     def share(chosen: Bools) -> Estimate:
         return records.share(records.answer == answer, chosen)
 
-    of = {name: rows & records.relations.among([name]) for name in records.relations.names}
-    return Harm(*share(rows), {name: share(chosen) for name, chosen in of.items() if chosen.any()})
+    by_relation = {name: rows & records.relations.among([name]) for name in records.relations.names}
+    return Harm(*share(rows), {name: share(chosen) for name, chosen in by_relation.items() if chosen.any()})

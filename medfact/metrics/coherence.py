@@ -1,4 +1,4 @@
-"""Whether a model agrees with itself: no label is needed, only two answers of which logic fixes the one by the other."""
+"""Agreement of a model with itself. It needs no label: only two answers, where logic derives one from the other."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ AGREES = {
 
 @dataclass(frozen=True)
 class Agrees:
-    """How often a model agrees with itself over one implication.
+    """Agreement of a model with itself over one implication.
 
-    share: of the couples of statements with two readable answers. independent: the share that would agree if the two answers
-    did not depend on each other, at the model's own rate of True for each way of asking, true and false facts apart: a model
-    that says True to everything agrees with every inversion.
+    A model that says True to everything agrees with every inversion. So the share is compared with that of independent answers.
     """
 
-    share: Estimate
+    share: Estimate  # of the couples of statements with two readable answers
+    # share that would agree if the two answers were independent, at the model's own rate of True for each way of asking, true
+    # and false facts apart
     independent: float | None
 
 
 @dataclass(frozen=True)
 class SelfAgreement:
-    """by_implication: in the order of AGREES, those that a run asked. Of the couples of a statement and its negation,
-    affirms_both and denies_both are how many are both called true, or both false.
-    """
+    """Agreement over all implications that a run asks."""
 
-    by_implication: Mapping[str, Agrees]
-    affirms_both: Estimate
-    denies_both: Estimate
+    by_implication: Mapping[str, Agrees]  # in the order of AGREES
+    affirms_both: Estimate  # couples of a statement and its negation that are both called true
+    denies_both: Estimate  # such couples that are both called false
 
 
 def coherence(records: Records) -> Coherence:
-    """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
-    mean of |p(s) + p(¬s) − 1| where both count (`counted_rows`).
+    """Shares of forms that are affirmed both ways, or denied both ways, and the mean of |p(s) + p(¬s) − 1|.
+
+    Forms count whose two polarities are answered; for the mean, those whose two probabilities count (`counted_rows`).
     """
     key = records.fact * max(len(records.forms.names), 1) + records.forms.code
     size = int(key.max()) + 1 if len(key) else 0
@@ -59,15 +58,16 @@ def coherence(records: Records) -> Coherence:
     polarity = records.negated.astype(int)
     answer[polarity, key] = records.answer
     p_true[polarity, key] = np.where(counted_rows(records), records.p_true, np.nan)
-    both = (answer >= 0).all(axis=0)
-    known = p_true[:, ~np.isnan(p_true).any(axis=0)]
-    gaps = np.abs(known.sum(axis=0) - 1)
+    couples = answer[:, (answer >= 0).all(axis=0)]
+    n = couples.shape[1]
+    p_couples = p_true[:, ~np.isnan(p_true).any(axis=0)]
+    gaps = np.abs(p_couples.sum(axis=0) - 1)
     return Coherence(
-        n=int(both.sum()),
-        affirms_both=float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
-        denies_both=float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
+        n=n,
+        affirms_both=float((couples == 1).all(axis=0).mean()) if n else None,
+        denies_both=float((couples == 0).all(axis=0).mean()) if n else None,
         probability_gap=float(gaps.mean()) if len(gaps) else None,
-        couples=tuple(_squares(known)),
+        couples=tuple(_squares(p_couples)),
     )
 
 
@@ -75,7 +75,7 @@ _SQUARES = 20  # squares of P(s) and P(¬s) to a side
 
 
 def _squares(p_true: Floats) -> Iterator[Couples]:
-    """How many couples lie in each square. p_true: 2 × couples, of a statement and of its negation."""
+    """Yields the number of couples in each square. p_true: 2 × couples, of a statement and of its negation."""
     place = np.minimum((p_true * _SQUARES).astype(np.int64), _SQUARES - 1)
     counts = np.bincount(place[0] * _SQUARES + place[1], minlength=_SQUARES**2)
     for square in np.flatnonzero(counts):
@@ -84,17 +84,17 @@ def _squares(p_true: Floats) -> Iterator[Couples]:
 
 
 def self_agreement(records: Records) -> SelfAgreement | None:
-    """How far a model's answers hang together, whatever is true; None where no two answers of a couple are readable."""
-    found = {}
+    """Agreement of a model with itself; None where no two answers of a couple are readable."""
+    by_implication = {}
     for name, partner_of in _PARTNERS.items():
         first, second = _couples(records, partner_of)
         if len(first):
-            found[name] = _agrees(records, first, second, opposite=name == NEGATION)
-    if not found:
+            by_implication[name] = _agrees(records, first, second, opposite=name == NEGATION)
+    if not by_implication:
         return None
     first, second = _couples(records, _PARTNERS[NEGATION])
-    both = [_share(records, first, (records.answer[first] == word) & (records.answer[second] == word)) for word in (1, 0)]
-    return SelfAgreement(found, *both)
+    alike = [_share(records, first, (records.answer[first] == word) & (records.answer[second] == word)) for word in (1, 0)]
+    return SelfAgreement(by_implication, *alike)
 
 
 def _without(step: str) -> Callable[[str], str | None]:
@@ -130,14 +130,14 @@ def _couples(records: Records, partner_of: Callable[[str], str | None]) -> tuple
 
 
 def _agrees(records: Records, first: Codes, second: Codes, opposite: bool) -> Agrees:
-    one, other = records.answer[first] == 1, records.answer[second] == 1
+    left, right = records.answer[first] == 1, records.answer[second] == 1
     expected = 0.0
     cells = records.variants.code[second] * 2 + records.positive[first]
     for cell in np.unique(cells):
-        a, b = float(one[cells == cell].mean()), float(other[cells == cell].mean())
+        a, b = float(left[cells == cell].mean()), float(right[cells == cell].mean())
         same = a * b + (1 - a) * (1 - b)
         expected += float((cells == cell).mean()) * (1 - same if opposite else same)
-    return Agrees(_share(records, first, (one != other) if opposite else (one == other)), expected)
+    return Agrees(_share(records, first, (left != right) if opposite else (left == right)), expected)
 
 
 def _share(records: Records, rows: Codes, holds: Bools) -> Estimate:

@@ -76,8 +76,9 @@ def pair_joint(records: Records, facts: Facts) -> Estimate:
 
 
 def curves_of(records: Records, facts: Facts) -> Curves:
-    """Accuracy against the number of statements a fact, over complete facts: joint in any order; joint and average with the
-    first, the first two, … variants in their fixed order (TPEval, Figure 6).
+    """Accuracy against the number of statements a fact, over complete facts.
+
+    Joint accuracy in any order; joint and average accuracy with the first, the first two, … variants (TPEval, Figure 6).
     """
     done = facts.complete[records.fact] if facts.count else np.zeros(0, dtype=bool)
     joint, average = [], []

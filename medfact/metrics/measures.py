@@ -94,9 +94,9 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well P(True) tells truth; see `metrics.probability.calibration`. n: statements with a P(True) that counts."""
+    """Agreement of P(True) with truth (`metrics.probability.calibration`)."""
 
-    n: int
+    n: int  # statements with a P(True) that counts
     coverage: float | None
     ece: float | None
     ece_floor: float | None
@@ -108,45 +108,39 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Couples:
-    """Statements with a P(True) about `p_true` whose negations have one about `p_negated`: how many such couples. Both are the
-    middles of squares of 0.05."""
+    """Number of couples of a statement and its negation in a bin of both probabilities. Bins are 0.05 wide."""
 
-    p_true: float
-    p_negated: float
+    p_true: float  # bin centre
+    p_negated: float  # bin centre
     n: int
 
 
 @dataclass(frozen=True)
 class Coherence:
-    """How often a model affirms, or denies, both a statement and its negation; n: such couples with both answers.
+    """Shares of couples of a statement and its negation that a model affirms both, or denies both."""
 
-    probability_gap: the mean of |P(s) + P(¬s) − 1|. couples: where P(s) and P(¬s) lie together, 400 squares at most.
-    """
-
-    n: int
+    n: int  # couples with both answers
     affirms_both: float | None
     denies_both: float | None
-    probability_gap: float | None
-    couples: tuple[Couples, ...]
+    probability_gap: float | None  # mean of |P(s) + P(¬s) − 1|
+    couples: tuple[Couples, ...]  # P(s) and P(¬s) together, in at most 400 bins
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
     """Every figure of a run. Shares and their intervals are from 0 to 1; None is "no value".
 
-    statements, answered, right, wrong, unreadable, failed: counts of statements. facts: true and false ones, each once.
-    standing: facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the
-    curves. more: registered measures that have no field here, by name; in JSON they stand beside the others.
+    The first counts are of statements; `*_at` and `*_ordered` are the values of the curves.
     """
 
     statements: int
-    facts: int
+    facts: int  # true and false ones, each once
     answered: int
     right: int
     wrong: int
     unreadable: int
     failed: int
-    standing: int
+    standing: int  # facts without a wrong answer so far
     average_accuracy: Estimate
     joint_accuracy: Estimate
     pair_joint_accuracy: Estimate
@@ -255,7 +249,7 @@ def measured(
     signed: bool = False,
     always: bool = False,
 ) -> Callable[[Compute], Compute]:
-    """Registers a measure. One that is no field of `Measures` stands in reports under its own name all the same."""
+    """Registers a measure. It is in reports under its name, with a field in `Measures` or without."""
 
     def register(compute: Compute) -> Compute:
         MEASURES[name] = Measure(name, heading, explained, of, compute, coin, signed, always)

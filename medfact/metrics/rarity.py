@@ -1,9 +1,9 @@
 """A line through shares of right answers against the logarithm of a frequency, with clustered intervals; arrays alone.
 
-Ordinary least squares, one point a fact. Its errors are clustered by head and by tail (Cameron, Gelbach and Miller 2011), each
-by leaving one cluster out at a time (the jackknife, CR3), with the degrees of freedom of Bell and McCaffrey (2002). Frequencies
-are uneven, so that a few tails decide the slope, and residuals at such tails are too small: plain clustered errors hold the
-slope in 87 to 96% of simulated runs, and these in 94 to 97% (`benchmarks/rarity.py`).
+Ordinary least squares, one point a fact. Its errors are clustered by head and by tail (Cameron, Gelbach and Miller 2011): by
+the jackknife over clusters (CR3), with the degrees of freedom of Bell and McCaffrey (2002). Frequencies are uneven, so that a
+few tails decide the slope, and residuals at such tails are too small. Plain clustered errors cover the slope in 87 to 96% of
+simulated runs, and these in 94 to 97% (`benchmarks/rarity.py`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> FittedLine:
     """The line through points (x, share), all of one length; heads, tails: codes of the clusters of each point.
 
     No line where there are fewer than FEWEST_FREQUENCIES different x, or fewer than FEWEST_CLUSTERS heads or tails. A line
-    that all points lie on has no interval, since nothing says how far others would be off; nor has one that a single head or
-    tail decides, without which all x are the same.
+    through all points has no interval, since nothing shows how far others would be off. Nor has one that a single head or tail
+    decides, without which all x are the same.
     """
     few = min(count_of(heads), count_of(tails)) < FEWEST_CLUSTERS if len(x) else True
     if few or len(np.unique(x)) < FEWEST_FREQUENCIES:
@@ -132,13 +132,13 @@ class _Clusters:
     def part(self, contrast: Floats) -> Part:
         """The variance of a contrast, and its degrees of freedom for independent errors of one variance.
 
-        The variance is Σ (a_g' e)², with a_g = Q_g (1 − P_g)^−1 c; of independent errors e it has the moments of Σ λ χ², where
-        λ are the eigenvalues of the matrix with a_g' a_h − (Q' a_g)' (Q' a_h) at (g, h).
+        The variance is Σ (a_g' e)², with a_g = Q_g (1 − P_g)^−1 c. For independent errors e it has the moments of Σ λ χ²; the λ
+        are the eigenvalues of the matrix with a_g' a_h − (Q' a_g)' (Q' a_h) at (g, h).
         """
         variance = float(np.square(self.scores @ contrast).sum())
         leaning = np.einsum("gij,gjk,k->gi", self.hats, self.inverses, contrast)
-        own = np.einsum("i,gij,gj->g", contrast, self.inverses, leaning)
+        diagonal = np.einsum("i,gij,gj->g", contrast, self.inverses, leaning)
         squares = np.square(leaning).sum(axis=1)
-        trace = float((own - squares).sum())
-        norm = float((np.square(own) - 2 * own * squares).sum() + np.square(leaning.T @ leaning).sum())
+        trace = float((diagonal - squares).sum())
+        norm = float((np.square(diagonal) - 2 * diagonal * squares).sum() + np.square(leaning.T @ leaning).sum())
         return Part(variance, max(1.0, trace**2 / norm) if norm > 0 else 1.0)

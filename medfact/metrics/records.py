@@ -1,4 +1,4 @@
-"""A run's statements and answers as arrays, from which every figure is made; and what its intervals are about."""
+"""A run's statements and answers as arrays, from which every figure is computed; and the targets of its intervals."""
 
 from __future__ import annotations
 
@@ -22,36 +22,25 @@ from medfact.statements import VARIANTS
 
 @dataclass(frozen=True)
 class Records:
-    """One row per statement of a run, in parallel arrays.
+    """One row per statement of a run, in parallel arrays. Codes begin at 0; a name is "" where it is unknown."""
 
-    fact, pair, head, tail, draw: codes from 0; `pair` joins a positive fact and its negatives; a fact that is asked after
-    several draws of demonstrations has a code for each.
-    variants, relations, tail_types, difficulties: names ("" where there is none; positive facts have no difficulty).
-    positive: does the fact hold? label: is the statement true?
-    answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
-    committed: the same as `answer` by the project's own reading, where the run's is a paper's; None where that is its own.
-    bounds: codes of where and of whom a fact is said; None where all are said of everybody everywhere, or of the same people.
-    unseen: where the question is about these facts alone, of each row the share of its relation's facts that were not asked;
-    None where it is about facts like these.
-    """
-
-    fact: Codes
-    pair: Codes
+    fact: Codes  # a fact that is asked after several draws of demonstrations has a code for each
+    pair: Codes  # the same for a positive fact and its negatives
     head: Codes
     tail: Codes
     draw: Codes
     variants: Names
     relations: Names
     tail_types: Names
-    difficulties: Names
-    positive: Bools
-    label: Bools
-    answer: NDArray[np.int8]
-    p_true: Floats
+    difficulties: Names  # "" for positive facts
+    positive: Bools  # the fact holds
+    label: Bools  # the statement is true
+    answer: NDArray[np.int8]  # 1, 0, UNREADABLE, FAILED or PENDING
+    p_true: Floats  # from 0 to 1, or NaN
     p_mass: Floats
-    unseen: Floats | None = None
-    bounds: Codes | None = None
-    committed: NDArray[np.int8] | None = None
+    unseen: Floats | None = None  # share of the relation's facts that were not asked, where intervals are about these facts
+    bounds: Codes | None = None  # region and population of the fact; None where all facts have the same
+    committed: NDArray[np.int8] | None = None  # `answer` by the project's reading, where the run's is a paper's
 
     @cached_property
     def as_committed(self) -> Records:
@@ -105,8 +94,8 @@ class Records:
     @cached_property
     def triplet(self) -> Codes:
         """Codes of facts by head, relation, tail and bounds: the same in every draw of demonstrations."""
-        said = crossed(self._head_and_tail, self.relations.code)
-        return said if self.bounds is None else crossed(said, self.bounds)
+        triplet = crossed(self._head_and_tail, self.relations.code)
+        return triplet if self.bounds is None else crossed(triplet, self.bounds)
 
     @cached_property
     def _clusters(self) -> Clusters:
@@ -119,14 +108,14 @@ class Records:
 
     @cached_property
     def intraclass(self) -> IntraclassCorrelation:
-        """How far facts of one head, and of one tail, are alike in their shares of right answers."""
+        """Correlation of the shares of right answers of facts with one head, and of facts with one tail."""
         count = np.bincount(self.fact[self.scored], minlength=1)
         right = np.bincount(self.fact[self.scored], weights=self.right[self.scored], minlength=1)
         facts = np.flatnonzero(count)
         return intraclass_correlation(right[facts] / count[facts], self._of_fact.of(facts))
 
     def clusters(self, rows: Bools | Codes) -> Clusters:
-        """What stands or falls together, of the chosen statements."""
+        """Clusters of the chosen statements."""
         return self._clusters.of(rows)._replace(intraclass=self.intraclass)
 
     @cached_property
@@ -160,7 +149,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Facts:
-    """Per fact: how many statements it has, how many are right, and whether all of them were answered."""
+    """One row per fact: its number of statements and of right answers, and whether all of them were answered."""
 
     total: Codes
     right: Codes
@@ -240,16 +229,16 @@ class Names:
 
     def renamed(self, new: Callable[[str], str]) -> Names:
         """The same rows under other names, where several may become one."""
-        made = Names.of([new(name) for name in self.names])
-        return Names(made.names, made.code[self.code] if self.names else self.code)
+        names = Names.of([new(name) for name in self.names])
+        return Names(names.names, names.code[self.code] if self.names else self.code)
 
     def among(self, names: Sequence[str]) -> Bools:
-        """Which rows have one of these names."""
+        """Mask of the rows with one of these names."""
         return self.map(lambda name: name in names).astype(bool)
 
-    def map(self, of: Callable[[str], Any]) -> NDArray[Any]:
+    def map(self, function: Callable[[str], Any]) -> NDArray[Any]:
         """A value of each row, by its name."""
-        return np.array([of(name) for name in self.names])[self.code] if self.names else np.zeros(0)
+        return np.array([function(name) for name in self.names])[self.code] if self.names else np.zeros(0)
 
 
 def codes(values: Sequence[str]) -> Codes:
@@ -265,17 +254,16 @@ ESTIMANDS = (LIKE, THESE)
 def of_these_facts(records: Records, population: Mapping[str, int]) -> Records:
     """The same records, with intervals about these facts alone: about those that were drawn from, relation by relation.
 
-    A run of all facts of a finite population leaves nothing open about these facts, and a run of some leaves open as much as
-    those that were not asked (Cochran 1977, chapter 5: stratified by relation, with the finite-population correction). About
-    facts like these either leaves open what other heads and tails would show.
+    A run of all facts of a finite population leaves nothing open about these facts. A run of some leaves open as much as those
+    that were not asked (Cochran 1977, chapter 5: stratified by relation, with the finite-population correction).
 
-    population: relation → of how many positive facts those that are asked were drawn; of the others, all are asked.
+    population: relation → number of positive facts that those asked were drawn from; of other relations, all are asked.
     """
     relations = records.relations
     unseen = np.zeros(len(relations.names))
     for code, name in enumerate(relations.names):
         rows = relations.code == code
-        of = rows & records.positive if (rows & records.positive).any() else rows
-        planned, asked = (len(np.unique(records.triplet[chosen])) for chosen in (of, of & records.scored))
-        unseen[code] = 1 - asked / max(population.get(name, 0), planned)
+        facts = rows & records.positive if (rows & records.positive).any() else rows
+        planned, scored = (len(np.unique(records.triplet[chosen])) for chosen in (facts, facts & records.scored))
+        unseen[code] = 1 - scored / max(population.get(name, 0), planned)
     return replace(records, unseen=unseen[relations.code] if len(relations.names) else np.zeros(0))

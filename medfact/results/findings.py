@@ -1,4 +1,4 @@
-"""What figures show, in a sentence each: their titles. No order is claimed that intervals leave open."""
+"""Titles of figures: a sentence about what each shows. No order is claimed that intervals leave open."""
 
 from __future__ import annotations
 
@@ -8,156 +8,141 @@ from dataclasses import replace
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
-from medfact.metrics.groupings import STATEMENT, VARIANT, Grouping
+from medfact.metrics.groupings import GROUPINGS, STATEMENT, VARIANT, Grouping
 from medfact.metrics.probability import DEFECTS
 from medfact.metrics.uncertainty import Estimate, is_above
 from medfact.results.compare import MASTERY, SCORED, Pair
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import TOO_FEW, nothing_stands_out, percent, points, share, share_of_failing
+from medfact.results.wording import nothing_stands_out, percent, points, share, share_of_failing
 from medfact.statements import VARIANTS
 from medfact.words import say
 
-Reports = Mapping[str, Report]  # the reports of several runs, by what to call them
+Reports = Mapping[str, Report]  # reports by what their runs are called
 
-_POLARITY = {"affirmed": "affirmed", "negated": "denied"}
-
-_SPELLED = 3  # so many runs are named in a title, each with what it shows; of more it says of how many
+POLARITY = {"affirmed": "affirmed", "negated": "denied"}
+MOST_NAMED = 3  # runs that a title names, each with what it shows; of more it gives the number
 
 
 def of_ways(reports: Reports) -> str:
-    said = {}
+    """Title of right answers by the way of asking."""
+    texts = {}
     for name, report in reports.items():
-        ways = {VARIANTS[key].plain: one for key, one in report.by_variant.items()}
+        ways = {VARIANTS[key].plain: accuracy for key, accuracy in report.by_variant.items()}
         # half of the error is for the pairs of ways, half for what denial does to all of them
-        polarities = {_POLARITY[of]: one for of, one in report.by_polarity.items() if of in _POLARITY}
-        said[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
-        if len(report.by_variant) == 1:
-            said[name] = f"right on {share(report.average_accuracy)} of the statements"
-    return _title(
-        said, "no way of asking is shown to be answered better than another", "right answers depend on the way of asking"
-    )
+        polarities = {POLARITY[key]: accuracy for key, accuracy in report.by_polarity.items()}
+        texts[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(polarities, "when", 2)
+        if len(ways) == 1:
+            texts[name] = say("findings.one_way", share=share(report.average_accuracy))
+    return _title_of_groups(texts, GROUPINGS["variant"])
 
 
 def of_groups(reports: Reports, grouping: Grouping) -> str:
     """Title of right answers by a grouping."""
-    gaps = {name: _apart(getattr(report, grouping.key), grouping.preposition) for name, report in reports.items()}
-    return _title_of_groups(gaps, grouping)
+    texts = {name: _apart(getattr(report, grouping.key), grouping.preposition) for name, report in reports.items()}
+    return _title_of_groups(texts, grouping)
 
 
 def of_types(reports: Reports, grouping: Grouping) -> str:
     """Title of right answers by semantic type of the tail; types of few facts are not compared."""
-    types = {name: report.by_tail_type for name, report in reports.items()}
-    ranked = {
-        name: {of: accuracy.estimate for of, accuracy in by_type.items() if accuracy.facts >= FEWEST_FACTS}
-        for name, by_type in types.items()
-    }
-    gaps = {name: _apart(shares, grouping.preposition) for name, shares in ranked.items()}
-    title = _title_of_groups(gaps, replace(grouping, title="semantic type"))
-    has_small = any(0 < accuracy.facts < FEWEST_FACTS for by_type in types.values() for accuracy in by_type.values())
+    texts, has_small = {}, False
+    for name, report in reports.items():
+        ranked = {key: types.estimate for key, types in report.by_tail_type.items() if types.facts >= FEWEST_FACTS}
+        has_small |= any(0 < types.facts < FEWEST_FACTS for types in report.by_tail_type.values())
+        texts[name] = _apart(ranked, grouping.preposition)
+    title = _title_of_groups(texts, replace(grouping, title="semantic type"))
     return f"{title}. {say('groups.few_facts', fewest=FEWEST_FACTS)}" if has_small else title
 
 
-def _title_of_groups(gaps: Mapping[str, str], grouping: Grouping) -> str:
+def _title_of_groups(texts: Mapping[str, str], grouping: Grouping) -> str:
     known = "answered" if grouping.reads in (VARIANT, STATEMENT) else "known"
     none = say("groups.none", title=grouping.title, known=known)
-    return _title(gaps, none, say("groups.some", title=grouping.title))
+    return _title(texts, none, say("groups.some", title=grouping.title))
 
 
 def of_diagnoses(reports: Reports) -> str:
-    said = {
-        name: STANDS_OUT[of][2].format(it="it", of=share_of_failing(report))
-        if (of := report.stands_out) in STANDS_OUT
-        else DEFECTS.get(of or "", "")
-        for name, report in reports.items()
-        if report.diagnosis
-    }
-    return _title(said, nothing_stands_out(reports.values()), "a failing stands out")
+    """Title of why facts fail."""
+    texts = {}
+    for name, report in reports.items():
+        if report.diagnosis:
+            first = report.stands_out or ""
+            failing = STANDS_OUT[first][2].format(it="it", of=share_of_failing(report)) if first in STANDS_OUT else ""
+            texts[name] = failing or DEFECTS.get(first, "")
+    return _title(texts, nothing_stands_out(reports.values()), say("findings.some_failing"))
 
 
 def of_calibration(reports: Reports) -> str:
-    said = {
-        name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
-        for name, report in reports.items()
-    }
-    found = [one.off for report in reports.values() if (one := report.probabilities)]
-    none = f"{TOO_FEW} whether" if found and all(one.shift.low is None for one in found) else "it is not shown that"
-    off = "the probability of true is off by more than chance"
-    return _title(said, f"{none} {off}", off)
+    """Title of how far probabilities are off."""
+    off = {name: report.probabilities.off if report.probabilities else None for name, report in reports.items()}
+    texts = {name: DEFECTS[error.defect] if error and error.defect else "" for name, error in off.items()}
+    known = [error for error in off.values() if error]
+    is_open = bool(known) and all(error.shift.low is None for error in known)
+    return _title(texts, say(f"findings.calibration_{'open' if is_open else 'none'}"), say("findings.calibration_some"))
 
 
 def of_sureness(reports: Reports) -> str:
-    said = {}
+    """Title of right answers among the most confident."""
+    texts = {}
     for name, report in reports.items():
-        if (found := report.probabilities) is None:
-            continue
-        every, sure = found.overall.selective[0].accuracy, found.overall.selective[-1].accuracy
-        kept = percent(found.overall.selective[-1].coverage)
-        how = "more" if is_above(sure, every, 1) else "less" if is_above(every, sure, 1) else ""
-        said[name] = how and f"the most confident {kept} are right {how} often than all answers"
-    return _title(
-        said, "confident answers are not shown to be right more often", "confident answers are right more, or less, often"
-    )
+        if report.probabilities:
+            every, *_, sure = report.probabilities.overall.selective
+            more, less = is_above(sure.accuracy, every.accuracy, 1), is_above(every.accuracy, sure.accuracy, 1)
+            how = "more" if more else "less"
+            texts[name] = say("findings.sure", share=percent(sure.coverage), how=how) if more or less else ""
+    return _title(texts, say("findings.sure_none"), say("findings.sure_some"))
 
 
 def of_coherence(reports: Reports) -> str:
-    said = {}
+    """Title of answers to a statement and to its opposite."""
+    texts = {}
     for name, report in reports.items():
-        found = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)
-        if found and found.share.value is not None:
-            said[name] = f"gives a statement and its opposite the same answer in {share(_rest(found.share))} of pairs"
-    if len(said) > _SPELLED:
+        agrees = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)
+        if agrees and agrees.share.value is not None:
+            value, low, high = (None if end is None else 1 - end for end in agrees.share[:3])
+            same = Estimate(value, high, low, agrees.share.n)
+            texts[name] = say("findings.same_answer", share=share(same))
+    if len(texts) > MOST_NAMED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
-        off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
-        return f"the probabilities of true of a statement and of its opposite add up to 1 only within {off}, on average"
-    return _title(said, "how a statement and its opposite are answered", "")
-
-
-def _rest(share: Estimate) -> Estimate:
-    """The share for which something does not hold."""
-    value, low, high = (None if end is None else 1 - end for end in (share.value, share.high, share.low))
-    return Estimate(value, low, high, share.n)
+        return say("findings.gaps", least=f"{min(gaps):.0f}", most=f"{max(gaps):.0f}")
+    return _title(texts, say("findings.coherence_none"), "")
 
 
 def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
-    """The title of paired differences in one or several accuracies: those that are shown, mastery first; else that none is."""
-    shown = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
-    if not shown:
-        scores = [SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs)]
-        return f"No difference in {' or '.join(filter(None, [', '.join(scores[:-1]), *scores[-1:]]))} is shown"
-    first = shown[: _SPELLED - 1]
-    said = "; ".join(_difference(pair, names) for pair in first)
-    if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
-        said = f"No difference in {SCORED[MASTERY]} is shown; {said}"
-    rest = shown[len(first) :]
-    further = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
-    more = "1 more difference in {} is shown" if len(rest) == 1 else f"{len(rest)} more differences in {{}} are shown"
-    return f"{said}; {more.format(further)}" if rest else said
+    """Title of paired differences in some accuracies: those that are shown, mastery first; else that none is."""
+    significant = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
+    if not significant:
+        *others, last = [SCORED[name] for name in SCORED if any(pair.metric == name and pair.n for pair in pairs)] or [""]
+        return say("findings.no_difference", score=" or ".join(filter(None, [", ".join(others), last])))
+    first, rest = significant[: MOST_NAMED - 1], significant[MOST_NAMED - 1 :]
+    texts = [_difference(pair, names) for pair in first]
+    if first[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
+        texts.insert(0, say("findings.no_difference", score=SCORED[MASTERY]))
+    if rest:
+        scores = " and ".join(dict.fromkeys(SCORED[pair.metric] for pair in rest))
+        texts.append(say("findings.another" if len(rest) == 1 else "findings.more", n=len(rest), scores=scores))
+    return "; ".join(texts)
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:
-    value, low, high = pair.value or 0.0, pair.low_all, pair.high_all
-    better, other = (pair.a, pair.b) if value > 0 else (pair.b, pair.a)
-    ends = (low or 0.0, high or 0.0) if value > 0 else (-(high or 0.0), -(low or 0.0))
+    value, low, high = pair.value or 0.0, pair.low_all or 0.0, pair.high_all or 0.0
+    higher, lower, ends = (pair.a, pair.b, (low, high)) if value > 0 else (pair.b, pair.a, (-high, -low))
     bounds = " to ".join(f"{100 * end:.1f}" for end in ends)
-    return f"{names[better]} has {100 * abs(value):.1f} points more {SCORED[pair.metric]} than {names[other]} ({bounds})"
+    points_more, score = f"{100 * abs(value):.1f}", SCORED[pair.metric]
+    return say("findings.difference", a=names[higher], b=names[lower], points=points_more, score=score, bounds=bounds)
 
 
 def of_rarity(name: str, view: Rarity) -> str:
-    """The title of right answers against how often tails are named."""
+    """Title of right answers by frequency of the tail's name."""
     slope = view.by_tail.line.slope
     if slope.value is None or slope.low is None or slope.high is None:
-        return f"{name}: too little to say whether rarely named findings are known less"
-    if slope.low > 0 or slope.high < 0:
-        how = "more" if slope.value > 0 else "less"
-        return (
-            f"{name}: findings that are named ten times as often are answered {how} often right "
-            f"({points(slope.value)} points, {points(slope.low)} to {points(slope.high)})"
-        )
-    return f"{name}: rarely named findings are not shown to be known less, or better"
+        return say("findings.rarity_open", run=name)
+    if slope.low <= 0 <= slope.high:
+        return say("findings.rarity_none", run=name)
+    value, low, high = points(slope.value), points(slope.low), points(slope.high)
+    return say("findings.rarity", run=name, how="more" if slope.value > 0 else "less", points=value, low=low, high=high)
 
 
-# ------------------------------------------------------------------------------------------------ what may be said
+# ------------------------------------------------------------------------------------------------ shared
 
 
 def _pairs(things: Sized) -> int:
@@ -165,11 +150,14 @@ def _pairs(things: Sized) -> int:
 
 
 def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
-    """The highest and the lowest of shares, where they are shown to differ; else "". by: how a part is named. family: how many
-    pairs are looked at; by default those of these shares.
+    """The highest and the lowest share, where they are shown to differ; else "".
+
+    by: words before a group's name. family: number of pairs that are compared; 0 for all pairs of these shares.
     """
     known = {
-        name: one for name, one in shares.items() if one.value is not None and one.low is not None and one.high is not None
+        name: share
+        for name, share in shares.items()
+        if share.value is not None and share.low is not None and share.high is not None
     }
     if len(known) < 2:
         return ""
@@ -181,14 +169,14 @@ def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
     return say("groups.apart", by=by, high=high, most=most, low=low, least=least)
 
 
-def _title(said: Mapping[str, str], none: str, some: str) -> str:
-    """One sentence of what runs show. said: run → what it shows, "" for nothing; none: where none shows it; some: where some do
-    that are too many to name.
+def _title(texts: Mapping[str, str], none: str, some: str) -> str:
+    """One sentence about several runs. texts: run → what it shows, "" for nothing; none: the sentence where no run shows it;
+    some: that where too many do to name them.
     """
-    shown = {name: text for name, text in said.items() if text}
-    if not shown:
+    telling = {name: text for name, text in texts.items() if text}
+    if not telling:
         return f"{none[:1].upper()}{none[1:]}"
-    if len(said) > _SPELLED:
-        return f"In {len(shown)} of {len(said)} runs {some}"
-    rest = f"; {', '.join(name for name in said if name not in shown)}: {none}" if len(shown) < len(said) else ""
-    return f"{'; '.join(f'{name}: {text}' for name, text in shown.items())}{rest}"
+    if len(texts) > MOST_NAMED:
+        return say("findings.in_some_runs", n=len(telling), runs=len(texts), finding=some)
+    rest = ", ".join(name for name in texts if name not in telling)
+    return "; ".join([*(f"{name}: {text}" for name, text in telling.items()), *([f"{rest}: {none}"] if rest else [])])

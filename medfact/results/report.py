@@ -157,7 +157,7 @@ def _if_known(run: Run, records: Records, store: Store) -> dict[str, Any]:
         "pressure": pressure_of(run, records, store),
         "dropped": dropped_of(run, records, store),
         "withdrawn": withdrawn_of(run, records, store),
-        "unchecked": Unchecked(*of) if (of := store.answers.presumed(run.run))[0] else None,
+        "unchecked": Unchecked(*counts) if (counts := store.answers.presumed(run.run))[0] else None,
     }
 
 
@@ -216,7 +216,7 @@ def _in_groups(run: Run, records: Records, store: Store, measures: Measures, lat
 
 @keep_for_all(64, key=lambda records: (records.digest, categories_key(), *MEASURES, *GROUPINGS))
 def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
-    """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
+    """Figures that follow from the records alone. Visitors of a public server often get the same answers to the same facts."""
     return measure(records), diagnosis(records.as_committed), self_agreement(records), probabilities(records)
 
 
@@ -225,7 +225,7 @@ _EVERYTHING = 1 / 3
 
 
 def size_of_defect(good: Probabilities | None) -> float:
-    """How far P(True) is off, as a share, where a defect is shown; 0 where none is, or under five points."""
+    """Size of the defect of P(True) that is shown, as a share; 0 for none, or under five points."""
     if good is None or good.off.defect is None:
         return 0.0
     size = abs((good.off.shift if good.off.defect in (TOO_HIGH, TOO_LOW) else good.off.overconfidence).value or 0.0)
@@ -249,15 +249,14 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
 
 
 def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
-    """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept,
-    if it is about facts like these, as most are.
-    """
+    """Returns the report of a run: the stored one if its answers have not changed. Stores that of a run that has ended."""
     with readable(run.run):
-        made = kept_report(store, run)
-        if made is None or estimand != LIKE:
-            made = report(run, board_of(store, run.run).records(), store, estimand)
-            keep(store, run, made)
-    return made
+        stored = kept_report(store, run)
+        if stored is not None and estimand == LIKE:
+            return stored
+        computed = report(run, board_of(store, run.run).records(), store, estimand)
+        keep(store, run, computed)
+    return computed
 
 
 @contextmanager
@@ -270,32 +269,31 @@ def readable(run: str) -> Iterator[None]:
 
 
 def kept_report(store: Store, run: Run) -> Report | None:
-    """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact.
+    """Returns the stored report of a run, if it has its present answers and is of this version of medfact.
 
     Raises Mistake for a run that wrote sentences: it has no scores.
     """
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
-    kept = store.answers.figures(run.run)
-    if not kept or any(kept.get(name) != value for name, value in _follows_from(run).items()):
+    stored = store.answers.figures(run.run)
+    if not stored or any(stored.get(name) != value for name, value in _follows_from(run).items()):
         return None
     added = [*(grouping.key for grouping in GROUPINGS.values()), *(name for name in MEASURES if name not in FIELDS)]
     with suppress(ValidationError, KeyError):  # a plug-in has added a measure since, or changed one
-        return read_record(Report, {**kept["report"], "more": {name: kept["report"][name] for name in added}})
+        return read_record(Report, {**stored["report"], "more": {name: stored["report"][name] for name in added}})
     return None
 
 
 def _follows_from(run: Run) -> dict[str, Any]:
-    """What the report of the same answers follows from beside them: kept with it."""
+    """Versions that a report depends on beside the answers; they are stored with it."""
     return {"medfact": VERSION, "categories": categories_key(), "data": data_key(run)}
 
 
-def keep(store: Store, run: Run, made: Report) -> None:
-    """Keeps the report of a run that has ended, so that it opens at once the next time."""
-    if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
+def keep(store: Store, run: Run, computed: Report) -> None:
+    """Stores the report of a run that has ended, so that it opens at once the next time."""
+    if run.state not in {WAITING, RUNNING} and computed.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            kept = {**_follows_from(run), "report": record_of(made)}
-            store.answers.keep_figures(run.run, kept, run.changed)
+            store.answers.keep_figures(run.run, {**_follows_from(run), "report": record_of(computed)}, run.changed)
 
 
 # ------------------------------------------------------------------------------------------------ runs side by side
@@ -354,7 +352,7 @@ def standing(board: Board) -> CurveLine:
 
 
 def dropped_of(run: Run, records: Records, store: Store) -> Dropped | None:
-    """What a run says of the facts that its data call false, and true until a date; None where it asks none."""
+    """Figures of facts that the data call false, and true until a date; None where a run asks none."""
     numbers = store.answers.once_true(run.run)
     if not numbers:
         return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.comparison import CONTRASTS, Contrast, Ways
-from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed, Diagnosis
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MIXED, PLAIN, Diagnosed
 from medfact.metrics.groupings import Grouping, group_filters
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
@@ -38,19 +37,19 @@ def share_of(estimate: Estimate | None, thing: str, *under: str) -> Cell:
 
 
 def facts_where(only: str) -> dict[str, Any]:
-    """What a page shows for the facts that pass a filter."""
+    """Returns the view of the page that lists the facts of a filter."""
     return {"tab": "facts", "only": only, "within": "", "search": "", "model": -1, "page": 0, "fact": -1}
 
 
 def facts_within(group: str, name: str) -> dict[str, Any]:
-    """What a page shows for the facts of one group."""
+    """Returns the view of the page that lists the facts of a group."""
     return facts_where("all") | {"within": f"{group}:{name}"}
 
 
 @section("ways of asking", 10, tab="summary")
 def ways(figures: Figures) -> Section:
+    """Right answers by the way of asking."""
     reports = figures.reports
-    asked = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
     rows = tuple(
         Row(
             VARIANTS[key].plain,
@@ -58,13 +57,13 @@ def ways(figures: Figures) -> Section:
             term=key,
             opens=facts_where(f"wrong {key}"),
         )
-        for key in asked
+        for key in VARIANTS
+        if any(key in report.by_variant for report in reports.values())
     )
     title = "Right answers by the way of asking"
     if not any(cell.known for row in rows for cell in row.cells.values()):
-        return Section(title, (Note(lines=("Nothing has been answered yet.",)),))
-    label = "right answers by the way of asking, with 95% intervals"
-    finding = findings.of_ways(reports)
+        return Section(title, (Note(lines=(say("answers.none"),)),))
+    label, finding = "right answers by the way of asking, with 95% intervals", findings.of_ways(reports)
     return Section(title, (Shares(name="ways", label=label, heading="asked", rows=rows, finding=finding, alone=True),))
 
 
@@ -72,27 +71,24 @@ def ways(figures: Figures) -> Section:
 def diagnoses(figures: Figures) -> Section | None:
     """The diagnosis of each fact, beside what independent answers would give."""
     reports = {name: report for name, report in figures.reports.items() if report.diagnosis}
-    found = {name: report.diagnosis for name, report in reports.items() if report.diagnosis}
-    if not found:
+    by_run = {name: report.diagnosis for name, report in reports.items() if report.diagnosis}
+    if not by_run:
         return None
 
-    def cell(run: str, one: Diagnosed) -> Cell:
-        report, left_out = reports[run], found[run].left_out
-        many = counted(one.share.n, "fact") if left_out else in_draws(one.share.n, "fact", report)
-        excess = f"excess {points(one.excess)} points, {bounds_in_points(one.low, one.high)}"
-        return Cell(
-            one.share,
-            many,
-            (f"eight unrelated answers as often right would give {percent(one.independent)}", excess, coin(one)),
+    def cell(run: str, diagnosed: Diagnosed) -> Cell:
+        n = diagnosed.share.n
+        excess = f"excess {points(diagnosed.excess)} points, {bounds_in_points(diagnosed.low, diagnosed.high)}"
+        under = (
+            say("answers.unrelated_eight", share=percent(diagnosed.independent)),
+            excess,
+            f"a coin: {percent(diagnosed.coin)}",
         )
-
-    def coin(one: Diagnosed) -> str:
-        return f"a coin: {percent(one.coin)}"
+        return Cell(diagnosed.share, counted(n, "fact") if by_run[run].left_out else in_draws(n, "fact", reports[run]), under)
 
     rows = tuple(
         Row(
             PLAIN[name],
-            {run: cell(run, of.by_name[name]) for run, of in found.items()},
+            {run: cell(run, diagnosis.by_name[name]) for run, diagnosis in by_run.items()},
             meaning,
             term=name,
             opens=None if name in (CHANCE, MIXED) else facts_where(name),
@@ -101,56 +97,43 @@ def diagnoses(figures: Figures) -> Section | None:
     )
     label, finding = "share of facts with each diagnosis, with 95% intervals", findings.of_diagnoses(reports)
     parts = Parts(name="diagnoses", label=label, heading="diagnosis", rows=rows, finding=finding)
-    return Section("Why facts fail", (parts, _about_independence(found.values())))
-
-
-def _about_independence(found: Iterable[Diagnosis]) -> Note:
-    lines = [
-        "Each fact has one diagnosis from its eight answers. “Unrelated answers”: what this model's own "
-        "rate of right answers for each way of asking would give by chance. A model that says “true” 80% of the time says "
-        "“true” to some facts, affirmed and denied, by chance; only the excess shows more."
+    left_out = [
+        say("answers.left_out_one" if count == 1 else "answers.left_out", facts=counted(count, "fact"))
+        for count in (diagnosis.left_out for diagnosis in by_run.values())
+        if count
     ]
-    for one in found:
-        if one.left_out:
-            verb = "is" if one.left_out == 1 else "are"
-            lines.append(f"{counted(one.left_out, 'fact')} with an unreadable answer {verb} left out.")
-    return Note(lines=(" ".join(lines),), quiet=True)
+    return Section("Why facts fail", (parts, Note(lines=(" ".join([say("answers.diagnoses"), *left_out]),), quiet=True)))
 
 
 @section("agreement with itself", 60, where=NOT_IN_A_PAPER)
 def self_agreement(figures: Figures) -> Section | None:
-    """Over which implications a model agrees with itself."""
-    found = {name: report.self_agreement for name, report in figures.reports.items() if report.self_agreement}
-    if not found:
+    """Agreement of a model with itself over each implication."""
+    by_run = {name: report.self_agreement for name, report in figures.reports.items() if report.self_agreement}
+    if not by_run:
         return None
-    couple = "pair of statements"
+    couple, note = "pair of statements", "a statement and its negation"
 
-    def agrees(implication: str, run: str) -> Cell:
-        one = found[run].by_implication.get(implication)
-        if one is None:
+    def cell(implication: str, run: str) -> Cell:
+        agrees = by_run[run].by_implication.get(implication)
+        if agrees is None:
             return Cell(text="not asked")
-        return share_of(one.share, couple, f"unrelated answers as often right would give {percent(one.independent)}")
+        return share_of(agrees.share, couple, say("answers.unrelated", share=percent(agrees.independent)))
 
     rows = [
-        Row(name, {run: agrees(name, run) for run in found}, meaning, term=meaning)
+        Row(name, {run: cell(name, run) for run in by_run}, meaning, term=meaning)
         for name, meaning in AGREES.items()
-        if any(name in of.by_implication for of in found.values())
+        if any(name in agreement.by_implication for agreement in by_run.values())
     ]
-    note = "a statement and its negation"
     rows += [
-        Row(name, {run: share_of(getattr(of, field), couple) for run, of in found.items()}, note, term=note)
-        for name, field in (("both called true", "affirms_both"), ("both called false", "denies_both"))
+        Row(name, {run: share_of(getattr(by_run[run], figure), couple) for run in by_run}, note, term=note)
+        for name, figure in (("both called true", "affirms_both"), ("both called false", "denies_both"))
     ]
     table = Table(name="agreement", label="does it agree with itself", heading="implication", rows=tuple(rows))
-    about = (
-        "Nobody has to know what is true to see this. A model that says “true” to everything agrees with every inversion and "
-        "with no negation, so read each share beside what independent answers at its own rate of “true” would give."
-    )
-    return Section("Does it agree with itself?", (table, Note(lines=(about,), quiet=True)))
+    return Section("Does it agree with itself?", (table, Note(lines=(say("answers.agreement"),), quiet=True)))
 
 
 def as_in(paper: str) -> str:
-    """Whose figure it is."""
+    """Name of the paper that a figure is from, in words."""
     return f"as in {paper}" if paper else ""
 
 
@@ -165,7 +148,7 @@ def difference_of(found: Contrast, thing: str = "fact", sides: tuple[str, str] =
 
 @section("contrasts", 70)
 def contrasts(figures: Figures) -> Section | None:
-    """How much better one way of asking is answered than another."""
+    """Differences of two ways of asking, paired by fact."""
     reports = {run: report for run, report in figures.reports.items() if report.contrasts}
 
     def cell(report: Report, contrast: Ways) -> Cell:
@@ -193,57 +176,47 @@ def contrasts(figures: Figures) -> Section | None:
 @section("false facts accepted", 80, tab="summary", where=NOT_IN_A_PAPER)
 def danger(figures: Figures) -> Section | None:
     """The judged false facts that models affirm, contraindications first."""
-    found = {name: of for name, of in figures.dangers.items() if of.accepted.n or of.unjudged}
-    if not found:
+    dangers = {name: danger for name, danger in figures.dangers.items() if danger.accepted.n or danger.unjudged}
+    if not dangers:
         return None
-    about = (
-        "Accepted: “true” to more than half of the affirmed statements about a false fact. Only checked false facts "
-        "stand here: a source or reviewers call them false. Contraindications come first; then those affirmed most often, "
-        "with shares shrunk towards their mean, so that one unlucky fact does not top the list."
-    )
-    blocks: list[Block] = [Note(lines=(about,), quiet=True)]
-    for name, of in found.items():
-        blocks += _accepted(name if len(found) > 1 else "", of, figures, name)
+    blocks: list[Block] = [Note(lines=(say("answers.accepted"),), quiet=True)]
+    for run, danger in dangers.items():
+        blocks += [Note(lines=(), heading=run)] if len(dangers) > 1 else []
+        blocks += _accepted(run, danger, figures)
     return Section("False facts that it accepts", tuple(blocks), folded=True)
 
 
-def _accepted(heading: str, of: Danger, figures: Figures, run: str) -> list[Block]:
-    blocks: list[Block] = [Note(lines=(), heading=heading)] if heading else []
-    if of.accepted.n:
-        shares = {"judged false facts that it accepts": of.accepted}
-        shares |= {"contraindications that it accepts": of.contraindicated} if of.contraindicated.n else {}
-        shares |= of.by_specialty if len(of.by_specialty) > 1 else {}
-        rows = tuple(Row(name, {"share": share_of(one, "fact")}) for name, one in shares.items())
+def _accepted(run: str, danger: Danger, figures: Figures) -> list[Block]:
+    blocks: list[Block] = []
+    if danger.accepted.n:
+        shares = {"judged false facts that it accepts": danger.accepted}
+        shares |= {"contraindications that it accepts": danger.contraindicated} if danger.contraindicated.n else {}
+        shares |= danger.by_specialty if len(danger.by_specialty) > 1 else {}
+        rows = tuple(Row(name, {"share": share_of(share, "fact")}) for name, share in shares.items())
         blocks.append(Table(name="accepted", label="judged false facts that it accepts", heading="of", rows=rows))
-        lines = tuple(_accepted_line(run, one, figures) for one in of.board)
-        blocks.append(Facts(lines=lines) if lines else Note(lines=("It accepts none of them.",)))
+        lines = tuple(_accepted_line(run, accepted, figures) for accepted in danger.board)
+        blocks.append(Facts(lines=lines) if lines else Note(lines=(say("answers.accepts_none"),)))
     else:
-        blocks.append(
-            Note(
-                lines=(
-                    "Nobody has checked the false facts asked here: no source calls one of them false, and no reviewer has.",
-                )
-            )
-        )
-    if of.unjudged:
+        blocks.append(Note(lines=(say("answers.unchecked"),)))
+    if danger.unjudged:
         link = (figures.links[run], "Check them") if run in figures.links else None
-        blocks.append(Note(lines=(unjudged_in_words(of),), link=link))
+        blocks.append(Note(lines=(unjudged_in_words(danger),), link=link))
     return blocks
 
 
-def unjudged_in_words(of: Danger) -> str:
-    """That a model accepts false facts which nobody has judged."""
-    return f"The model accepted {counted(of.unjudged, 'more fact' if of.board else 'fact')} that we believe false."
+def unjudged_in_words(danger: Danger) -> str:
+    """Returns the sentence about accepted false facts that nobody has judged."""
+    return say("answers.unjudged", facts=counted(danger.unjudged, "more fact" if danger.board else "fact"))
 
 
-def _accepted_line(run: str, one: Accepted, figures: Figures) -> FactLine:
-    p_true = "" if one.p_true is None else f", mean probability of true {one.p_true:.2f}"
-    source = f". Source: {one.fact.source}" if one.fact.source else ""
-    words = f". “{one.words}”" if one.words else ""
-    told = f"affirmed {one.affirmed} of {one.asked} times{p_true}; allowing for chance, {percent(one.shrunk)}{source}{words}"
-    opens = figures.opens.get((run, one.number))
+def _accepted_line(run: str, accepted: Accepted, figures: Figures) -> FactLine:
+    fact = accepted.fact
+    p_true = "" if accepted.p_true is None else f", mean probability of true {accepted.p_true:.2f}"
+    words = say("answers.affirmed", n=accepted.affirmed, all=accepted.asked, p_true=p_true, shrunk=percent(accepted.shrunk))
+    words += f". Source: {fact.source}" if fact.source else ""
+    words += f". “{accepted.words}”" if accepted.words else ""
     place = list(figures.dangers).index(run)
-    return FactLine(one.fact, told, f"danger-{place}-{one.number}", opens)
+    return FactLine(fact, words, f"danger-{place}-{accepted.number}", figures.opens.get((run, accepted.number)))
 
 
 # ------------------------------------------------------------------------------------------------ by group

@@ -1,4 +1,4 @@
-"""Which sections results have, in which order and where each is shown. A section is a function from figures to a `Section`."""
+"""Registry of the sections of results, with their order and the outputs that show them."""
 
 from __future__ import annotations
 
@@ -29,32 +29,28 @@ ELSEWHERE = {"scores", "evidence", "compare"}
 
 @dataclass(frozen=True)
 class Beside:
-    """What runs beside each other show. names: run → what to call it. questions: run → how it asks."""
+    """Figures of runs beside each other."""
 
-    names: Mapping[str, str]
+    names: Mapping[str, str]  # of the runs
     pairs: Sequence[Pair]
     races: Sequence[Raced]
     across: Sequence[Pair]
     over_models: OverModels
     changes: Sequence[Change]
-    questions: Mapping[str, Any] = field(default_factory=dict)
+    questions: Mapping[str, Any] = field(default_factory=dict)  # of each run
     languages: Sequence[InLanguages] = ()
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What sections tell of. reports: by what to call their runs. dangers: the false facts that each accepts.
+    """Figures that sections are made of."""
 
-    opens: on a page, (run, number of a fact) → what to show when it is clicked; links: run → the page that reviews it.
-    group: the choice in "Groups" (`Grouping.tab`), "" for all.
-    """
-
-    reports: Mapping[str, Report]
-    dangers: Mapping[str, Danger] = field(default_factory=dict)
+    reports: Mapping[str, Report]  # by the names of their runs
+    dangers: Mapping[str, Danger] = field(default_factory=dict)  # false facts that each accepts
     beside: Beside | None = None
-    opens: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
-    group: str = ""
+    opens: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)  # (run, fact) → view at a click
+    links: Mapping[str, str] = field(default_factory=dict)  # run → the page that reviews it
+    group: str = ""  # choice in "Groups" (`Grouping.tab`); "" for all
 
 
 Make = Callable[..., Section | None]  # makes a section of figures, and of the grouping that it is registered with
@@ -82,8 +78,8 @@ def section(
 ) -> Callable[[Make], Make]:
     """Registers a section. It is None where these figures have nothing to show.
 
-    order: smaller ones come first. grouping: the one that the section is of, which its function gets too; EACH: the section of
-    each grouping that has none of its own.
+    order: smaller numbers come first. grouping: name of the grouping that its function gets too; EACH for the section of all
+    groupings that have none of their own.
     """
 
     def register(make: Make) -> Make:
@@ -97,10 +93,13 @@ def section(
 def all_sections() -> dict[str, Entry]:
     """Every section by its name, with those of groupings that have none of their own."""
     have = {entry.grouping for entry in SECTIONS.values()}
-    others = [grouping for grouping in GROUPINGS.values() if grouping.tab and grouping.name not in have]
-    each = SECTIONS[EACH]
-    more = {one.name: replace(each, name=one.name, make=partial(each.make, grouping=one), grouping=one.name) for one in others}
-    return {name: entry for name, entry in {**SECTIONS, **more}.items() if entry is not each}
+    general = SECTIONS[EACH]
+    more = {
+        name: replace(general, name=name, make=partial(general.make, grouping=grouping), grouping=name)
+        for name, grouping in GROUPINGS.items()
+        if grouping.tab and name not in have
+    }
+    return {name: entry for name, entry in {**SECTIONS, **more}.items() if name != EACH}
 
 
 def tabs() -> dict[str, str]:

@@ -89,7 +89,7 @@ def fact_list(visitor: Visitor, show: Any, lives: Lives) -> tuple[Markup, Any]:
     """One page of the facts, and the view with its page number kept in range."""
     table, language = table_of(visitor.services, lives), _language(lives)
     facts = facts_of(visitor.services, table)
-    listed = paged(found_in(visitor.services, table, facts, show, language), show.page, FACTS_A_PAGE)
+    listed = paged(matching_rows(visitor.services, table, facts, show, language), show.page, FACTS_A_PAGE)
     fragment = render(
         "fact_list",
         rows=[{"row": row, "fact": facts[row], "strips": list(_strips(table, row, lives))} for row in listed.part],
@@ -111,24 +111,23 @@ def _language(lives: Lives) -> str:
     return common_language(live.run.pool for live in lives.values())
 
 
-def found_in(services: Services, table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
+def matching_rows(services: Services, table: FactTable, facts: Sequence[Fact], show: ResultsShow, language: str) -> list[int]:
     """The rows that pass the filters, worst first. language: in whose names a search finds facts, too."""
     rows = table.chosen(show.only if show.only in SHOWN else "all", pattern=show.pattern or None)
     if show.only not in SHOWN or 0 <= show.model < len(table.runs):
         passing = table.passing(show.only)
         of_model = np.asarray(passing[show.model] if 0 <= show.model < len(table.runs) else passing.any(axis=0), dtype=bool)
         rows = rows[of_model[rows]]
-    kept = rows.tolist()
+    matching = rows.tolist()
     if show.within:
         group, _, name = show.within.partition(":")
         groups = groups_of(services, table, group_filters()[group]) if group in group_filters() else [()] * len(facts)
-        kept = [row for row in kept if name in groups[row]]
+        matching = [row for row in matching if name in groups[row]]
     if show.search:
-        found = {
-            fact.fact_id for fact in matching_facts((facts[row] for row in kept), show.search, also=partial(names_in, language))
-        }
-        kept = [row for row in kept if facts[row].fact_id in found]
-    return table.worst_first(np.array(kept, dtype=np.int64))
+        candidates = (facts[row] for row in matching)
+        ids = {fact.fact_id for fact in matching_facts(candidates, show.search, also=partial(names_in, language))}
+        matching = [row for row in matching if facts[row].fact_id in ids]
+    return table.worst_first(np.array(matching, dtype=np.int64))
 
 
 def _strips(table: FactTable, row: int, names: Iterable[str]) -> Iterator[Mapping[str, Any]]:
@@ -169,15 +168,15 @@ def drawer(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     for place, (name, live) in enumerate(lives.items()):
         number = int(table.number[place, show.fact])
         pairs = pairs_of_run(visitor.services.reports.board(live.run.run))
-        members = next((of for of in pairs.members if number in of), ()) if number >= 0 else ()
+        members = next((facts for facts in pairs.members if number in facts), ()) if number >= 0 else ()
         items = of_facts(visitor.services, live.run.run, members) if members else []
         sides.append((name, live.run, items))
         for fact_id, means in _diagnoses(items, pairs):
             diagnoses.setdefault(fact_id, []).append(f"{name}: {means}" if len(lives) > 1 else means)
-    found = found_in(visitor.services, table, facts_of(visitor.services, table), show, _language(lives))
-    alone = next(iter(lives)) if len(lives) == 1 else ""
-    told = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
-    return drawer_of(card_of_answers(visitor.services, sides), show.fact, found, run=alone, diagnoses=told)
+    rows = matching_rows(visitor.services, table, facts_of(visitor.services, table), show, _language(lives))
+    run = next(iter(lives)) if len(lives) == 1 else ""
+    texts = {fact_id: "; ".join(lines) for fact_id, lines in diagnoses.items()}
+    return drawer_of(card_of_answers(visitor.services, sides), show.fact, rows, run=run, diagnoses=texts)
 
 
 def _diagnoses(items: Sequence[Asked], pairs: Pairs) -> Iterator[tuple[str, str]]:
@@ -196,15 +195,13 @@ MOST_SENTENCES = 4  # of a fact that is shown as one of the worst
 
 @dataclass(frozen=True)
 class Worst:
-    """A fact that models miss, the sentences that most got wrong, and the way to its row. language: of its sentences; of: how
-    many there are.
-    """
+    """A fact that models miss, with the sentences that most got wrong."""
 
     row: int
     fact: Fact
-    language: str
+    language: str  # of its sentences
     sentences: Sequence[StatementLine]
-    of: int
+    of: int  # number of all its sentences
 
 
 def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
@@ -212,13 +209,13 @@ def worst(visitor: Visitor, lives: Lives, most: int = 3) -> list[Worst]:
     services, table = visitor.services, table_of(visitor.services, lives)
     if not (rows := table.worst(facts_of(services, table))[:most]):
         return []
-    asked: dict[int, list[tuple[str, Run, list[Asked]]]] = {row: [] for row in rows}
+    sides: dict[int, list[tuple[str, Run, list[Asked]]]] = {row: [] for row in rows}
     for (name, live), numbers in zip(lives.items(), table.number[:, rows].tolist(), strict=True):
         items = of_facts(services, live.run.run, numbers)  # of all these facts at once
         for row, number in zip(rows, numbers, strict=True):
             if number >= 0:
-                asked[row].append((name, live.run, [item for item in items if item.fact == number]))
-    cards = {row: card_of_answers(services, sides) for row, sides in asked.items()}
+                sides[row].append((name, live.run, [item for item in items if item.fact == number]))
+    cards = {row: card_of_answers(services, answers) for row, answers in sides.items()}
     return [_worst(row, card) for row, card in cards.items() if card is not None]
 
 

@@ -1,4 +1,4 @@
-"""What a visitor looks at in results: the tab, its facts and filters. Most of it stands in the page's address."""
+"""View of results: the open tab, its facts and filters. The page's address holds most of it."""
 
 from __future__ import annotations
 
@@ -21,41 +21,25 @@ RESULTS_STOPS = (
 
 
 class ResultsShow(Show):
-    """What a visitor looks at in results.
+    """View of results."""
 
-    run: ids of the runs that are shown, with commas.
-    missing: whether the address named one that is not there.
-    group: by what right answers are told apart in “Groups”.
-    statistics: which part of “Statistics” is open.
-    only: the filter of facts.
-    within: the group of facts, such as "relation:symptoms"; "" for any.
-    model: the run that the filter is about, −1 for any.
-    fact: the row of the fact that is open, −1 for none.
-    chosen: the run of which `fact` is the number of a pair, as the lists of one run say it; −1 for none.
-    change: with `flips`, whose answers that passages turned are listed, and which.
-    sort: the score by which models are sorted, "" for the first.
-    estimand: what intervals are about.
-    frequencies: the visitor's table of how often names occur.
-    case: of the case study.
-    """
-
-    run: str = ""
-    missing: bool = False
+    run: str = ""  # ids of the runs, with commas
+    missing: bool = False  # the address named an unknown run
     tab: str = Field("summary", max_length=40)
-    group: str = Field("relation", max_length=40)
-    statistics: Literal["runs", "answers", "rarity", "papers"] = "runs"
-    only: str = Field("all", max_length=40)
-    within: str = Field("", max_length=600)
-    model: int = Field(-1, ge=-1, le=10)
+    group: str = Field("relation", max_length=40)  # choice in "Groups"
+    statistics: Literal["runs", "answers", "rarity", "papers"] = "runs"  # part of "Statistics"
+    only: str = Field("all", max_length=40)  # filter of facts
+    within: str = Field("", max_length=600)  # group of facts, such as "relation:symptoms"
+    model: int = Field(-1, ge=-1, le=10)  # run that the filter is about; −1 for any
     search: str = Field("", max_length=200)
     pattern: str = Field("", max_length=40)
     page: int = Field(0, ge=0, le=10**9)
-    fact: int = Field(-1, ge=-1, le=10**9)
-    chosen: int = Field(-1, ge=-1, le=10)
-    change: int = Field(0, ge=0, le=10**4)
-    flips: Literal["helped", "harmed"] = "helped"
+    fact: int = Field(-1, ge=-1, le=10**9)  # row of the open fact; −1 for none
+    chosen: int = Field(-1, ge=-1, le=10)  # run whose pair has the number `fact`; −1 where `fact` is a row
+    change: int = Field(0, ge=0, le=10**4)  # pair of settings whose changed answers are listed
+    flips: Literal["helped", "harmed"] = "helped"  # which of these answers
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
-    sort: str = Field("", max_length=60)
-    estimand: Literal["like", "these"] = "like"
-    frequencies: str = Field("", max_length=1_000)
-    case: int = Field(0, ge=0, le=10**9)
+    sort: str = Field("", max_length=60)  # score that models are sorted by; "" for the first
+    estimand: Literal["like", "these"] = "like"  # target of the intervals
+    frequencies: str = Field("", max_length=1_000)  # the visitor's table of frequencies of names
+    case: int = Field(0, ge=0, le=10**9)  # number of the case study

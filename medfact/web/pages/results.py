@@ -1,4 +1,4 @@
-"""What runs show: a head that stays, the verdict, the leaderboard, and the tabs below it."""
+"""Results of runs: a head that stays, the verdict, the leaderboard, and the tabs below it."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def results(visitor: Visitor, show: Any, runs: Sequence[Live]) -> View:
         update={"run": ",".join(live.run.run for live in runs), "tab": show.tab if show.tab in tabs else "summary"}
     )
     show = _in_range(visitor, show, lives)
-    told = {name: live for name, live in lives.items() if live.has_reportable_scores}
-    content, show = _tab(visitor, show, told, tabs) if told else (render("skeleton"), show)
+    telling = {name: live for name, live in lives.items() if live.has_reportable_scores}
+    content, show = _tab(visitor, show, telling, tabs) if telling else (render("skeleton"), show)
     fragments: dict[str, Fragment] = {
         "progress": _head(visitor, show, lives),
         "scores": Versioned(("scores", *_version(visitor, show, lives)), lambda: _scores(visitor, show, lives)),
         "tab": content,
-        "rarity": rarity(visitor, show, told) if (show.tab, show.statistics) == ("statistics", "rarity") else Markup(),
+        "rarity": rarity(visitor, show, telling) if (show.tab, show.statistics) == ("statistics", "rarity") else Markup(),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
     }
     return View(fragments, show, again=reports.next_look(*lives.values()), title=_title(lives))
@@ -161,7 +161,7 @@ def _scores(visitor: Visitor, show: Any, lives: Lives) -> Markup:
 
 
 def _about(visitor: Visitor, show: Any, lives: Lives) -> Markup:
-    """What is to be known of the numbers: settings, intervals, notes, bills."""
+    """Settings, intervals, notes and bills: the small print of the numbers."""
     reports = [live.report for live in lives.values()]
     mine = [live.run for live in lives.values() if live.run.owner in visitor.owners]
     is_demonstration = [live.run.run for live in lives.values()] == [visitor.demonstration]
@@ -218,13 +218,13 @@ def _sections_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
 
 def _summary_tab(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """Ways of asking and why facts fail; the worst facts; what is accepted, and what reviewers say of it."""
-    told = list(sections_of(_figures(visitor, lives), sections.PAGE, "summary"))
+    summary_sections = list(sections_of(_figures(visitor, lives), sections.PAGE, "summary"))
     return render(
         "summary",
         standing=render_sections(standing_of(visitor.services, lives)),
-        figures=render_sections((one for one in told if not one.folded), lives),
+        figures=render_sections((section for section in summary_sections if not section.folded), lives),
         worst=worst(visitor, lives),
-        folded=render_sections((one for one in told if one.folded), lives),
+        folded=render_sections((section for section in summary_sections if section.folded), lives),
         under_review=_under_review(visitor, lives),
         models=list(lives),
     )
@@ -242,8 +242,8 @@ def _figures(visitor: Visitor, lives: Lives) -> Figures:
         dangers[name] = _dangers(services, live.run.run, live.version, visitor.reviewers, verdicts)
         members = pairs_of_run(services.reports.board(live.run.run)).members
         pair_of = {fact: pair for pair, facts in enumerate(members) for fact in facts}
-        for one in dangers[name].board:
-            opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}
+        for accepted in dangers[name].board:
+            opens[name, accepted.number] = {"tab": "facts", "chosen": place, "fact": pair_of[accepted.number]}
     return Figures(_reports(lives), dangers, opens=opens, links={name: f"review?run={lives[name].run.run}" for name in dangers})
 
 
@@ -258,9 +258,10 @@ def _under_review(visitor: Visitor, lives: Lives) -> Markup:
     """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
     last = visitor.services.store.verdicts.version()
     summaries = {
-        name: made
+        name: reviewed
         for name, live in lives.items()
-        if (made := summary_of(visitor.services, live.run.run, visitor.reviewers, last, live.version)) and made.facts_reviewed
+        if (reviewed := summary_of(visitor.services, live.run.run, visitor.reviewers, last, live.version))
+        and reviewed.facts_reviewed
     }
     return render(
         "under_review",
@@ -323,8 +324,8 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     """Runs beside each other: what they share, in what they differ, and which is better."""
     services, runs = visitor.services, [live.run.run for live in lives.values()]
     try:
-        made = services.comparisons.made(runs)
-        if not made.shared_facts and not any(pair.n for pair in made.pairs):
+        comparison = services.comparisons.made(runs)
+        if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
             return render(
                 "message", message=Message("These runs have no fact in common, so there is nothing to compare.", "warn")
             )
@@ -332,8 +333,8 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
         records = [live.run for live in lives.values()]
         beside = Beside(
             names=names,
-            pairs=made.pairs,
-            races=made.races,
+            pairs=comparison.pairs,
+            races=comparison.races,
             across=services.comparisons.of(across_runs, runs),
             over_models=services.comparisons.of(over_models, runs, services.store),
             changes=changes_of(services, records),
@@ -345,18 +346,18 @@ def _beside(visitor: Visitor, show: Any, lives: Lives) -> Markup:
     figures = Figures(_reports(lives), beside=beside, links={"contested": f"review?run={show.run}&queue=contested"})
     return render(
         "beside",
-        shared=_shared(made.shared_facts, made.facts_of, lives),
-        comparison=made,
+        shared=_shared(comparison.shared_facts, comparison.facts_of, lives),
+        comparison=comparison,
         told=render_sections(sections_of(figures, sections.PAGE, "compare")),
     )
 
 
-def _shared(count: int, of: Sequence[int], lives: Lives) -> str:
-    if count == max(of):
+def _shared(count: int, facts: Sequence[int], lives: Lives) -> str:
+    if count == max(facts):
         text = f"All of them ask the same {wording.counted(count, 'fact')}."
     else:
         text = f"{wording.counted(count, 'fact')} {'is' if count == 1 else 'are'} shared by all, of "
-        text += f"{', '.join(f'{n:,}' for n in of)}."
+        text += f"{', '.join(f'{n:,}' for n in facts)}."
     others = ", ".join(
         dict.fromkeys(wording.describe_state(live.state, live.run.reason) for live in lives.values() if live.state != COMPLETE)
     )
