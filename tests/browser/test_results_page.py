@@ -115,7 +115,7 @@ def test_search_and_page_are_undone_by_back_and_an_open_drawer_leaves_the_tabs_f
 
 def test_a_point_and_a_bar_lead_to_their_facts(opened: Opened) -> None:
     page = opened("&tab=groups")
-    point = page.locator("#relations .scatterlayer .trace").first.locator(".points path").first
+    point = page.locator("#by-relation .scatterlayer .trace").first.locator(".points path").first
     point.scroll_into_view_if_needed()
     point.click(force=True, position={"x": 5, "y": 5})
     expect(page.get_by_role("tab", name="Facts")).to_have_attribute("aria-selected", "true")
