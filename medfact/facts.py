@@ -231,7 +231,7 @@ def first_affix(name: str) -> str:
 
 
 def _strip_affix(name: str) -> str:
-    """Removes the outermost affixes of a name."""
+    """Removes bullets, markup, datatypes, language tags, quotes and codes around a name."""
     core = name.strip().lstrip("•·").strip()
     if "<" in core:
         core = _MARKUP.sub("", core)
@@ -497,7 +497,7 @@ class KnowledgeBase:
         return self._facts_of.get(self.entity(head), [])
 
     @cached_property
-    def _share_of_heads(self) -> dict[tuple[str, str], float]:
+    def _head_share_by_tail(self) -> dict[tuple[str, str], float]:
         heads: dict[str, set[str]] = defaultdict(set)
         heads_of_tail: dict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in self.facts:
@@ -509,7 +509,7 @@ class KnowledgeBase:
 
     def share_of_heads(self, relation: str, tail: str) -> float:
         """Fraction of a relation's heads that have this tail."""
-        return self._share_of_heads.get((relation, self.entity(tail)), 0.0)
+        return self._head_share_by_tail.get((relation, self.entity(tail)), 0.0)
 
     def fingerprint(self, ready: Mapping[str, str]) -> str:
         """Order-independent hash of the content. ready: fact id → ready sentence."""

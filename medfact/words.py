@@ -11,7 +11,7 @@ WORDS = ASSETS / "words.yaml"
 
 @cache
 def sentences() -> dict[str, str]:
-    """Dotted name → sentence, such as "comparison.open" → "open: 0 lies just inside the interval for all {family}"."""
+    """Dotted name → sentence, such as "race.decided" → "Decided: {lead}, after {diseases} ({counted})."."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -91,15 +91,15 @@ def _load_bundled_pool(name: str) -> Pool:
 def _with_translated_names(pool: Pool) -> Pool:
     """Adds names of relations from tables in other languages to the project's own pool."""
 
-    def further(relation: str, names: Iterable[str], *uses: str) -> list[str]:
+    def additional_names(relation: str, names: Iterable[str], *uses: str) -> list[str]:
         by_key = {name_key(name): name for words in relation_words(*uses).values() for name in words.get(relation, ())}
         return [by_key[key] for key in sorted(by_key.keys() - set(map(name_key, names)))]
 
     relations = {
         name: replace(
             relation,
-            aliases=(*relation.aliases, *further(name, relation.aliases, "names", "only_relation")),
-            inverse=(*relation.inverse, *further(name, relation.inverse, "inverse")),
+            aliases=(*relation.aliases, *additional_names(name, relation.aliases, "names", "only_relation")),
+            inverse=(*relation.inverse, *additional_names(name, relation.inverse, "inverse")),
         )
         for name, relation in pool.relations.items()
     }
@@ -110,13 +110,13 @@ def _with_builtin_names(pool: Pool) -> Pool:
     """Adds the names and inverses of relations in the project's own pool, except names that the pool uses already."""
     taken = {name_key(name) for r in pool.relations.values() for name in (r.name, *r.aliases, *r.inverse)}
 
-    def further(names: Iterable[str]) -> tuple[str, ...]:
+    def additional_names(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name_key(name) not in taken)
 
     relations = dict(pool.relations)
     for name, builtin in _load_bundled_pool(BUILTIN_POOL).relations.items():
         if relation := relations.get(name):
-            aliases, inverse = further(builtin.aliases), further(builtin.inverse)
+            aliases, inverse = additional_names(builtin.aliases), additional_names(builtin.inverse)
             relations[name] = replace(relation, aliases=relation.aliases + aliases, inverse=relation.inverse + inverse)
     return replace(pool, relations=relations)
 

@@ -37,8 +37,8 @@ class RelationCandidate:
 def rank_relations(pool: Pool, facts: Sequence[Fact]) -> list[RelationCandidate]:
     """Ranks the relations of a pool, and their inverses, as candidates for the relation of some facts, best first.
 
-    The score is the sum of words shared with names of the pool's relation or with hints in five languages, and of the fit of
-    the entity types of heads and tails.
+    The score adds two terms: words shared with the relation's names and its keywords in five languages, weighted by rarity; and
+    how well the entity types of heads and tails match.
     """
     pairs = [(fact.head, fact.tail or "") for fact in facts[:_MAX_PAIRS]]
     head, tail = f"“{facts[0].head}”", f"“{facts[0].tail}”"

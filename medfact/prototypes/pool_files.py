@@ -36,7 +36,7 @@ def read_pool(path: Path, text: str | None = None) -> Pool:
 
 
 def validate_pool(path: Path, record: dict[str, Any]) -> Pool:
-    """Validates a pool from a parsed file, by the rules of `read_pool`. Errors name the path."""
+    """Builds a validated pool from the parsed content of a file. Raises PoolError, which names the file."""
     forms = _parse_forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
         if not isinstance(record.get(switch, False), bool):
@@ -182,7 +182,7 @@ def _location(path: Path, relation: str, form: str) -> str:
 
 
 def sentence_problem(text: str) -> str | None:
-    """The first rule of prototypes that a text breaks, as a sentence; None if it is valid."""
+    """Returns the first validation error of a prototype, as a message; None if the prototype is valid."""
     try:
         _validate_sentence("", text)
     except PoolError as error:

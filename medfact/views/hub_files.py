@@ -95,7 +95,7 @@ def _write_answers(store: Store, run: Run, file: Path) -> None:
 
 
 def data_set_files(store: Store, run: Run, *, with_facts: bool) -> dict[str, bytes]:
-    """Path in a data set of the Hub → content, for one run. Without facts, only scores over all of them are included."""
+    """Files of a run in a data set on the Hugging Face Hub: path → content. Without facts, only aggregate scores."""
     report = report_of(store, run)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -86,7 +86,7 @@ class ScriptedModel:
 
 
 def statement_key(item: Asked) -> Key:
-    """Returns the key of a statement."""
+    """Returns (head, tail, variant), which identifies a statement."""
     fact = item.statement.fact
     return fact.head, fact.tail or "", item.statement.variant
 

@@ -99,7 +99,7 @@ def test_where_nothing_is_known_there_is_no_value_or_all_is_possible() -> None:
     """Nine conditions are too few. Of the facts that are wrong by label, a tenth, none was drawn: there the score may be
     anything, and the upper bound is 10 points up at least. A stratum that was not drawn in may be anything too, up to a tenth.
     """
-    assert powered(facts_of_own_heads(300, 300, "", "")).why_not == "no fact that came at random was judged blindly"
+    assert powered(facts_of_own_heads(300, 300, "", "")).why_not == "no randomly drawn fact was judged blind"
     few = powered(facts_of_own_heads(300, 300, "rrrrr", "wwww"))
     assert (few.estimate.value, few.why_not) == (None, "the facts drawn so far are of fewer than ten conditions")
     open_ = powered(facts_of_own_heads(300, 300, "u" * 10, "u" * 10))

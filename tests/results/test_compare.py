@@ -153,7 +153,7 @@ def test_a_pair_in_words() -> None:
     assert conclusion(nothing, names) == "one and two have nothing in common that both answered."
     # p says nothing; under ten heads there is no interval
     at_odds = replace(pair, value=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
-    opened = "Open: 0 lies just inside the interval for all pairs."
+    opened = "Open: 0 lies just inside the interval that holds for all pairs together."
     assert conclusion(at_odds, names) == opened
     neither = replace(at_odds, low=-0.001)
     assert conclusion(neither, names) == "No difference in facts with all answers right is shown."

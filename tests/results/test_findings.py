@@ -173,6 +173,6 @@ def test_what_too_few_diseases_cannot_show_is_not_called_chance(report: Report) 
     few = replace(probabilities, off=replace(off, shift=Estimate(0.4, None, None, 176)))
     enough = replace(probabilities, off=replace(off, shift=Estimate(0.01, -0.02, 0.04, 640)))
     said = findings.of_calibration({"m": replace(report, probabilities=few)})
-    assert said == "Too few diseases to say whether the probability of true is off by more than chance"
+    assert said == "Too few diseases to say whether the probability of “true” is off by more than chance"
     said = findings.of_calibration({"m": replace(report, probabilities=enough)})
-    assert said == "It is not shown that the probability of true is off by more than chance"
+    assert said == "It is not shown that the probability of “true” is off by more than chance"

@@ -105,10 +105,10 @@ def test_what_is_not_complete_or_from_a_file_is_marked(store: Store, facts: str,
     assert [entry.place for entry in group.entries] == [None, None]  # one complete run has nothing to be ranked against
     marks = {entry.run.run: entry.marks for entry in group.entries}
     total = store.run(stopped).statements
-    assert marks == {whole: (), stopped: (f"stopped by hand, {total} of {total} statements asked: no place",)}
+    assert marks == {whole: (), stopped: (f"stopped by hand, {total} of {total} statements asked: not ranked",)}
     store.set_state(stopped, STOPPED, "The budget is spent.")
     assert {mark for entry in groups_of(store)[0].entries for mark in entry.marks} == {
-        f"stopped, {total} of {total} statements asked: no place"
+        f"stopped, {total} of {total} statements asked: not ranked"
     }
     assert {entry.name for entry in group.entries} == {f"the same name ({run[:8]})" for run in (whole, stopped)}
     other.publications.publish(again, "elsewhere")

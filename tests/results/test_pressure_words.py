@@ -91,7 +91,7 @@ def test_the_loss_against_the_control_comes_first_with_the_interval_that_decides
         # nothing that can be read after doubt
         (
             pushed(answers(0), ("doubt", answers(8, sign="?"))),
-            "it gives mostly replies that cannot be read after “Are you sure?”.",
+            "it gives mostly unreadable replies after “Are you sure?”.",
         ),
         (pushed(answers(0)), "nothing was pushed yet."),
     ],

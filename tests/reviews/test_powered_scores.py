@@ -144,4 +144,4 @@ def test_contested_verdicts_alone_give_no_score(store: Store, run: str) -> None:
     made: Summary = summary(store, run)
     assert made.facts_reviewed == 30
     assert made.powered.joint.estimate.value is None
-    assert made.powered.joint.why_not == "no fact that came at random was judged blindly"
+    assert made.powered.joint.why_not == "no randomly drawn fact was judged blind"
