@@ -65,7 +65,7 @@ def pressed(visitor: Visitor, setup: dict[str, Any], key: str = "") -> str:
     answer = visitor.press_button("evaluate", setup=setup)
     assert not answer["show"].get("run"), answer
     told.append(answer["fragments"]["go-said"])
-    writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "fields": {"key": key}}
+    writing = {"page_name": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1, "fields": {"key": key}}
     answer = visitor.press_button("start", **writing, setup=setup)
     assert not answer["show"].get("writing"), answer
     return " ".join([*told, answer["fragments"]["form-said"]])
@@ -190,7 +190,7 @@ def test_a_lent_key_serves_each_visitor_within_a_budget(
 def pressed_all(visitor: Visitor, setup: dict[str, Any], run: str) -> str:
     """Evaluate, Write, and a program with the same cookie."""
     told = [str(visitor.evaluate(**setup))]
-    writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1}
+    writing = {"page_name": "write", "data": "clinical-core", "kind": "llmeval", "pairs": 1}
     told.append(visitor.press_button("start", **writing, setup={"rows": [{"model": "openai:m"}]})["fragments"]["form-said"])
     with ApiClient(str(visitor.http.base_url), as_host=False, cookie=f"medfact-visitor={visitor.cookie}") as program:
         told.append(called(program, model="openai:m"))

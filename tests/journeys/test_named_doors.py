@@ -199,7 +199,7 @@ def test_what_names_no_service_is_refused_and_goes_to_nobody(
     told.append(str(refused.value))
     if not address:  # a name at an address is what that service calls its model
         chosen = {"rows": [{"id": "a", "model": model}], "models": [], "pairs": 1}
-        writing = {"of": "write", "data": "clinical-core", "kind": "llmeval", "setup": chosen, "fields": {"key": TYPED}}
+        writing = {"page_name": "write", "data": "clinical-core", "kind": "llmeval", "setup": chosen, "fields": {"key": TYPED}}
         told.append(visitor.press_button("start", **writing)["fragments"]["form-said"])
         visitor.press_button("keep_key", "a", setup=chosen, fields={"key": TYPED})
         for button in ("test_row", "list_names", "evaluate"):

@@ -36,7 +36,7 @@ def check(tokenizer: PreTrainedTokenizerBase, taught: list[Lesson], folder: Path
         assert completion.p_true == pytest.approx(plain.p_true, abs=1e-4), lesson.reply
         assert completion.p_mass == pytest.approx(plain.p_mass, abs=1e-4), lesson.reply
         assert lesson.prompt.reads(completion.text) is lesson.answer, lesson.reply
-        assert plain.p_mass > 0.5 or not lesson.usual, lesson.reply
+        assert plain.p_mass > 0.5 or not lesson.is_usual, lesson.reply
         assert plain.p_mass <= 0.5 or (plain.p_true > 0.5) is lesson.answer, lesson.reply
 
 
