@@ -129,13 +129,13 @@ FROM_FILE = "from a file"
 
 _BIDI_MARKS = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
 
+_COLUMN = re.compile(r"(?:'[^']*'|“[^”]*(?:”|\Z))|\b(heads?|tails?)\b")
 _COLUMN_NAMES = {"head": "condition", "tail": "finding", "heads": "conditions", "tails": "findings"}
 
 
 def with_plain_columns(message: str) -> str:
     """Replaces "head" and "tail" in a message about a file of facts by the page's names, except in quoted text."""
-    pattern = r"(?:'[^']*'|“[^”]*(?:”|\Z))|\b(heads?|tails?)\b"
-    return re.sub(pattern, lambda match: _COLUMN_NAMES[match[1]] if match[1] else match[0], message)
+    return _COLUMN.sub(lambda match: _COLUMN_NAMES[match[1]] if match[1] else match[0], message)
 
 
 def model_name(spec: str) -> str:
