@@ -82,7 +82,7 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
     shown = Race(-0.08, -0.11, -0.06, 40, 40, None, None)
     assert describe_race("1", "2", shown, names) == (
         "On these facts b masters more than a, by at least 6.0 points; "
-        "whether on similar facts is not decided (40 of 40 diseases counted)."
+        "for similar facts that is not decided (40 of 40 diseases counted)."
     )
     undecided = shown._replace(high=0.01)
     for race, said in (
