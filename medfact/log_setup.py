@@ -28,7 +28,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
-_QUOTED = re.compile(r"""(?<!\w)'[^'\n]+'(?!\w)|"[^"\n]+"|“[^”\n]+”|‘[^’\n]+’|`[^`\n]+`""")
+# a quotation that does not end is masked to the end of its line: so each text is read once
+_QUOTED = re.compile(r"""(?<!\w)'[^'\n]+'(?!\w)|"[^"\n]+"|“[^”\n]++”?|‘[^’\n]++’?|`[^`\n]+`""")
 
 _SERVICE_WORDS = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
 
