@@ -85,3 +85,7 @@ def test_what_is_quoted_is_masked(text: str, quoted: str) -> None:
     assert "Zq" not in mask_private_text(sentence)
     assert mask_private_text(sentence).endswith(", which is no name.")
     assert mask_private_text(f"h refuses the call. It says: {text}Zq") == "h refuses the call. It says: …"
+
+
+def test_a_quotation_that_is_cut_off_is_masked_to_the_end_of_its_line() -> None:
+    assert mask_private_text("Row 3 holds “gout causes\nRow 4") == "Row 3 holds '…'\nRow 4"
