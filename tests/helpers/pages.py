@@ -52,8 +52,15 @@ def rephrase_or_negate(prompt: str) -> str:
     return negate(text) if " not " in text else rephrase(prompt)
 
 
+FINISH_TRANSITIONS = """() => document.getAnimations()
+  .filter((animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime))
+  .forEach((animation) => animation.finish())"""
+"""Ends what moves or fades on a page, without waiting for it; what goes round for ever goes on."""
+
+
 def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
     """Runs axe on a page; returns each violated rule with the beginnings of the elements that violate it."""
     expect(page.locator("p.loading")).to_have_count(0)  # a component of Gradio may still be loading
+    page.evaluate(FINISH_TRANSITIONS)  # colours on their way from light to dark are legible in neither
     problems = Axe().run(page).response["violations"]
     return [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in problems]
