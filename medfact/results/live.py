@@ -245,7 +245,7 @@ class Reports:
 
     def pace(self, *runs: RunStatus) -> float:
         """Seconds until a page should poll these active runs again."""
-        return poll_seconds(self._jobs.pressing(), runs)
+        return poll_seconds(self._jobs.going(), runs)
 
     def next_look(self, *runs: Live) -> float | None:
         """Seconds until a page should poll these runs again; None if nothing new will come."""

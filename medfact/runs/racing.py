@@ -134,11 +134,6 @@ class RacingRuns:
         with self._changed:
             return self._left != self._runs.keys()
 
-    def has_entered(self, run: str) -> bool:
-        """Whether a run was asked here already, or is."""
-        with self._changed:
-            return self._reached[run] >= 0 or run in self._left
-
     def leave(self, run: str) -> None:
         """Called once a run is asked no more, for whatever reason."""
         with self._changed:

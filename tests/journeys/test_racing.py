@@ -35,7 +35,7 @@ from medfact.runs.racing import RacingRuns, Standing, in_order_of_race, next_win
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, DECIDED, FAILED_RUN, STOPPED, WAITING, Run, Store
+from medfact.store import COMPLETE, DECIDED, FAILED_RUN, STOPPED, Run, Store
 from medfact.views.report import html_report
 
 HEADS = 60
@@ -333,27 +333,6 @@ def test_a_race_on_the_page_is_stopped_as_one(many: Path, url: str) -> None:
         finally:
             jobs.close()
     assert [store.run(run).reason for run in runs] == [None, None]
-
-
-def test_a_race_that_comes_again_waits_for_nobody_who_has_ended(many: Path, store: Store) -> None:
-    """Three runs race, the first is decided, and the others give way to somebody else and come again."""
-    runs = [run.run for run in recorded(many, store, 3)]
-    threads, together = RunThreads(store, load_model, lambda *_: None, answer), Together("one evening", tuple(runs))
-    first = threads._racing(together, runs[0])
-    for run in runs:
-        assert threads._racing(together, run) is first
-        store.claim(run)
-    store.set_state(runs[0], DECIDED, "decided")
-    for run in runs[1:]:
-        store.set_state(run, WAITING, "gave way")
-    for run in runs:
-        first.leave(run)
-    again = threads._racing(together, runs[1])
-    assert again is not first
-    assert threads._racing(together, runs[2]) is again
-    with ThreadPoolExecutor(2) as pool:
-        windows = [pool.submit(next, again.windows(run, lambda: False)) for run in runs[1:]]
-        assert [window.result(timeout=10) for window in windows] == [windows[0].result()] * 2
 
 
 def test_nobody_waits_for_a_run_that_could_not_enter(many: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ from medfact.results.wording import model_name
 from medfact.runs.checks import check_settings
 from medfact.runs.costs import bill_in_words, bill_of, costs
 from medfact.runs.jobs import Jobs
-from medfact.runs.jobs.lanes import kind_of
+from medfact.runs.jobs.queues import kind_of
 from medfact.runs.retrieve import encoder_settings
 from medfact.runs.run import answer, check_address
 from medfact.runs.start import start

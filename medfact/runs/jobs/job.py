@@ -118,8 +118,8 @@ class Job:
     race: the runs that it races with, itself among them; its kind is that of them all.
 
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
-    giving_way: asked to make room for another. turn_at, asking_at: when its turn began, and when its first answers came.
-    done_before: answers from before its turn. claim: the number of the run's last claim when it was queued.
+    round: of its queue. started_at: when it left the queue. done_before: answers from before that. claim: the number of the
+    run's last claim when it was queued.
     for_host: true for runs that the host of the server has queued. Only these use folders and keys of this machine.
     """
 
@@ -139,9 +139,8 @@ class Job:
     loading: str | None = None
     stopping: bool = False
     silent: bool = False
-    giving_way: bool = False
-    turn_at: float | None = None
-    asking_at: float | None = None
+    round: int = 0
+    started_at: float | None = None
     done_before: int = 0
     last_sign: float = field(default_factory=time.monotonic)
     _progress: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
@@ -159,24 +158,14 @@ class Job:
             self.done = self.done_before = update.answered_before
         self.done += update.answered
         if update.answered:
-            self.asking_at = self.asking_at or self.last_sign
             self._progress.append((self.last_sign, self.done))
         self.version += 1
 
-    def begin_turn(self) -> None:
-        """Its model may be loaded and asked from now on."""
-        self.turn_at, self.asking_at, self.giving_way = time.monotonic(), None, False
-
     @property
-    def turn_seconds(self) -> float:
-        """How long its turn lasts; those that race with it share the time."""
-        return 0.0 if self.turn_at is None else (time.monotonic() - self.turn_at) / (len(self.race.runs) if self.race else 1)
-
-    def had_slice(self, seconds: float) -> bool:
-        """Whether it has answered for so long, and for as long as its model took to load."""
-        if self.turn_at is None or self.asking_at is None:
-            return False
-        return time.monotonic() - self.asking_at > max(seconds, self.asking_at - self.turn_at)
+    def run_seconds(self) -> float:
+        """Seconds since it was started, loading of its model among them; those that race with it share the time."""
+        racers = len(self.race.runs) if self.race else 1
+        return 0.0 if self.started_at is None else (time.monotonic() - self.started_at) / racers
 
     @property
     def rate(self) -> float | None:
@@ -187,12 +176,12 @@ class Job:
         return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
 
     @property
-    def rate_of_turn(self) -> float | None:
-        """Statements per second of its turn until now, loading among it; None before the first answer."""
-        return (self.done - self.done_before) / self.turn_seconds or None if self.turn_seconds else None
+    def mean_rate(self) -> float | None:
+        """Statements per second since it was started; None before the first answer."""
+        return (self.done - self.done_before) / self.run_seconds or None if self.run_seconds else None
 
     def snapshot(self, ahead: int, seconds_ahead: float | None, last_rate: float | None) -> Snapshot:
-        """last_rate: of the run that had its turn before."""
+        """The job now. ahead, seconds_ahead: of its queue. last_rate: of the run that was asked before."""
         left = self.total - self.done
         rate = self.rate if self.state == RUNNING else None
         seconds_left = left / rate if rate else None

@@ -17,7 +17,7 @@ from medfact.models import BASELINE, LOCAL, SERVICE, load_model
 from medfact.models.local import zero_gpu
 from medfact.runs.events import Event
 from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot, Together
-from medfact.runs.jobs.lanes import Lane, kind_of
+from medfact.runs.jobs.queues import JobQueue, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.runs.jobs.worker import Worker
 from medfact.runs.run import answer
@@ -31,21 +31,16 @@ STOP_SECONDS = 1.5
 SILENT_SECONDS, SILENT_SECONDS_WHEN_WAITED_FOR = 600.0, 180.0
 """How long a local model may give no sign before its process is killed; the second applies while other runs wait."""
 
-LOOK_SECONDS = 5.0
-"""Time between two looks whether a local model still gives signs."""
-
-TURN_LOOK_SECONDS = 0.2
-"""Time between two looks whether a run should give way."""
-
-GAVE_WAY = "It lets another visitor's run go first, and continues by itself."
+LOOK_SECONDS = 1.0
+"""Time between two looks whether a local model still gives signs, and whether its owner has minutes left."""
 
 _KEPT = "The answers so far are kept; resume the run, or choose a smaller model."
 
 
-def _lanes() -> dict[str, Lane]:
-    """The lane of each kind of model. At a service there is always room for another owner, and nobody need rest."""
-    services = Lane(32, 3, calm_seconds=0) if is_public_server() else Lane(10, 8, calm_seconds=0)
-    return {LOCAL: Lane(1, 1), SERVICE: services, BASELINE: Lane(2, 2)}
+def _queues() -> dict[str, JobQueue]:
+    """The queue of each kind of model. At a service there is always room for another owner."""
+    services = JobQueue(32, 3) if is_public_server() else JobQueue(10, 8)
+    return {LOCAL: JobQueue(1, 1), SERVICE: services, BASELINE: JobQueue(2, 2)}
 
 
 def _of_owners_quota(ask: Ask, run: str, store: Store, **options: Any) -> Iterator[Event]:
@@ -69,15 +64,14 @@ class Jobs:
     def __init__(self, store: Store, ask: Ask = answer) -> None:
         self.store = store
         self._jobs: dict[str, Job] = {}
-        self._lanes = _lanes()
+        self._queues = _queues()
         self._lock = threading.RLock()
         self._local, self._beside = (Worker(store.url, self._update, self._died, ask) for _ in range(2))
         sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
         self._on_lent_gpu = RunThreads(store, sliced.load, self._update, partial(_of_owners_quota, ask))
         self._told_of_ends: list[Callable[[str], None]] = []
         self._closed = False
-        for watch in (self._watch_local, self._watch_turns):
-            threading.Thread(target=watch, daemon=True, name=watch.__name__.strip("_")).start()
+        threading.Thread(target=self._watch_local, daemon=True, name="watch-local").start()
 
     def submit(self, run: str, key: str | None = None, budget: float | None = None) -> None:
         """Queues a recorded run. Does nothing if it waits or runs here already.
@@ -111,7 +105,7 @@ class Jobs:
                 asking = (*runs[record.run], race, claim, not is_restricted())
                 job = Job(record.run, record.owner, kind, record.statements, version, *asking)
                 self._jobs[record.run] = job
-                self._lanes[kind].add(job)
+                self._queues[kind].add(job)
             if records:
                 self._start_next(kind)
 
@@ -123,11 +117,6 @@ class Jobs:
         """How many runs (of an owner, if given) wait or run here."""
         return sum(job.going and owner in (None, job.owner) for job in list(self._jobs.values()))
 
-    def pressing(self) -> int:
-        """How many runs wait or run here, without those that wait for a calm moment."""
-        with self._lock:
-            return sum(lane.pressing() for lane in self._lanes.values())
-
     def going_runs(self) -> list[str]:
         """The runs that wait or run here."""
         return [run for run, job in list(self._jobs.items()) if job.going]
@@ -138,8 +127,8 @@ class Jobs:
             job = self._jobs.get(run)
             if job is None:
                 return None
-            lane = self._lanes[job.kind]
-            return job.snapshot(*lane.ahead_of(job), lane.last_rate)
+            queue = self._queues[job.kind]
+            return job.snapshot(*queue.ahead_of(job), queue.last_rate)
 
     def stop(self, run: str) -> None:
         """Asks a job to end, and those that race with it, which takes little more than STOP_SECONDS; their answers are kept.
@@ -159,10 +148,10 @@ class Jobs:
             self._record_end(one, JobUpdate(STOPPED))
 
     def _stop_one(self, job: Job) -> bool:
-        """Asks a job to end, also while it gives way; returns whether it waited."""
+        """Asks a job to end; returns whether it waited."""
         job.stopping = True
-        if job not in self._lanes[job.kind].running:
-            return self._lanes[job.kind].remove(job)
+        if job not in self._queues[job.kind].running:
+            return self._queues[job.kind].remove(job)
         self._worker(job.kind).stop(job.run)
         if self._worker(job.kind) is self._local:
             timer = threading.Timer(STOP_SECONDS, self._kill_if_going, (job,))
@@ -193,43 +182,31 @@ class Jobs:
         return self._on_lent_gpu if zero_gpu.is_there() else self._local
 
     def _start_next(self, kind: str) -> None:
-        """Starts jobs of a lane, as far as there is room."""
-        while not self._closed and (job := self._lanes[kind].start_next()) is not None:
+        """Starts jobs of a kind, as far as there is room."""
+        while not self._closed and (job := self._queues[kind].start_next()) is not None:
             job.apply(JobUpdate())
             self._worker(kind).ask(job.run, job.key, job.budget, job.race, job.for_host)
-            if kind == SERVICE:  # others may give way and come again
-                job.key = None
-
-    def _watch_turns(self) -> None:
-        """Lets jobs that had their slice give way, starts those that waited for a calm moment, and stops those whose owner has
-        used up the day's minutes.
-        """
-        while not self._closed:
-            time.sleep(TURN_LOOK_SECONDS)
-            with self._lock:
-                for kind in (LOCAL, BASELINE):
-                    for job in self._lanes[kind].to_give_way():
-                        job.giving_way = True
-                        self._worker(kind).stop(job.run, WAITING, GAVE_WAY)
-                    self._start_next(kind)
-                for job in self._lanes[LOCAL].running:
-                    if not job.stopping and self.local_minutes_left(job.owner) <= 0:
-                        job.stopping = True
-                        self._worker(LOCAL).stop(job.run, STOPPED, minutes_are_used_up(job.owner).public)
+            job.key = None
 
     def local_minutes_left(self, owner: str) -> float:
         """Minutes that local models may still work for an owner today."""
-        return limits().quota_for(owner).local_minutes_a_day - self._lanes[LOCAL].used_today(owner) / 60
+        return limits().quota_for(owner).local_minutes_a_day - self._queues[LOCAL].used_today(owner) / 60
 
     def _watch_local(self) -> None:
-        """Kills the process of local models if its run gives no sign for long: a chat template may never end."""
+        """Stops local models whose owner has used up the day's minutes, and kills their process if its run gives no sign for
+        long: a chat template may never end.
+        """
         while not self._closed:
             time.sleep(LOOK_SECONDS)
-            lane = self._lanes[LOCAL]
+            queue = self._queues[LOCAL]
             with self._lock:
-                most = SILENT_SECONDS_WHEN_WAITED_FOR if lane.has_waiting() else SILENT_SECONDS
-                last = max((job.last_sign for job in lane.running), default=math.inf)  # in a race each waits for the others
-                silent = list(lane.running) if time.monotonic() - last > most else []
+                for job in queue.running:
+                    if not job.stopping and self.local_minutes_left(job.owner) <= 0:
+                        job.stopping = True
+                        self._worker(LOCAL).stop(job.run, STOPPED, minutes_are_used_up(job.owner).public)
+                most = SILENT_SECONDS_WHEN_WAITED_FOR if queue.has_waiting() else SILENT_SECONDS
+                last = max((job.last_sign for job in queue.running), default=math.inf)  # in a race each waits for the others
+                silent = list(queue.running) if time.monotonic() - last > most else []
                 for job in silent:
                     job.silent = True
             if silent and not zero_gpu.is_there():
@@ -242,18 +219,11 @@ class Jobs:
             job.apply(update)
             if not job.going:
                 job.key = None
-            lane = self._lanes[job.kind]
-            gave_way = job.state == WAITING and job in lane.running
-            if gave_way or not job.going:
-                lane.remove(job)
-                if gave_way and not job.stopping:
-                    lane.add(job)
+                self._queues[job.kind].remove(job)
                 self._start_next(job.kind)
         if job.state == PAUSED:  # nobody has claimed the run if its database was away from the beginning
             end = (job.run, self.store, PAUSED, str(job.reason), job.claim)
             threading.Thread(target=record_end, args=end, daemon=True, name=f"pause-{job.run}").start()
-        if gave_way and job.stopping:  # both at the same moment
-            self._record_end(job, JobUpdate(STOPPED))
         if not job.going:
             for tell in self._told_of_ends:
                 tell(run)

@@ -21,7 +21,7 @@ from medfact.models import HERE, Completion, Model, ModelInfo, Placement, Prompt
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
 from medfact.runs.racing import RacingRuns
 from medfact.runs.supervision import End, by_hand
-from medfact.store import GOING, STOPPED, Store
+from medfact.store import STOPPED, Store
 
 REPLIES = 100_000
 """Replies that are remembered: the last ones given."""
@@ -95,7 +95,6 @@ class RunThreads:
         how = {"stopped": self._stops[run].is_set, "stopped_as": lambda: self._ends.get(run, by_hand())}
         options: dict[str, Any] = {**how, "load": self._load, "key": key, "budget": budget}
         if race is not None:
-            self._absent.discard((race.token, run))
             options["race"] = partial(self._racing, race, run)
 
         def ask() -> None:
@@ -105,26 +104,20 @@ class RunThreads:
         threading.Thread(target=ask, daemon=True, name=f"run-{run}").start()
 
     def _racing(self, race: Together, run: str) -> RacingRuns:
-        """The race of these runs, the same for each of them. One that gave way and comes again begins it anew."""
+        """The race of these runs, the same for each of them. Nobody waits there for runs that could not enter."""
         with self._lock:
-            known = self._races.get(race.token)
-            if known is None or known.has_entered(run):
-                self._races = {name: one for name, one in self._races.items() if one.goes_on}
-                known = self._races[race.token] = self._new_race(race, run, comes_again=known is not None)
-            return known
-
-    def _new_race(self, race: Together, run: str, comes_again: bool) -> RacingRuns:
-        """A race in which nobody waits for runs that ended in an earlier turn, or that could not enter."""
-        try:
-            records = [self._store.run(one) for one in race.runs]
-            made = RacingRuns(records, self._store)
-        except MedfactError:
-            self._absent.add((race.token, run))
-            raise
-        for one in records:
-            if (comes_again and one.state not in GOING) or (race.token, one.run) in self._absent:
-                made.leave(one.run)
-        return made
+            if race.token not in self._races:
+                self._races = {token: racing for token, racing in self._races.items() if racing.goes_on}
+                try:
+                    racing = RacingRuns([self._store.run(other) for other in race.runs], self._store)
+                except MedfactError:
+                    self._absent.add((race.token, run))
+                    raise
+                for other in race.runs:
+                    if (race.token, other) in self._absent:
+                        racing.leave(other)
+                self._races[race.token] = racing
+            return self._races[race.token]
 
     def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
         """Asks a run to end, in a state and for a reason."""

@@ -80,8 +80,6 @@ def run_story(visitor: Visitor, run: Run, opened: str) -> Markup:
 
 
 def _event(one: RunEvent) -> str:
-    if one.what == WAITING and one.said:
-        return "waits for its next turn"
     if one.what == IMPORTED and one.said == MADE_FROM_IMPORTED:
         return "made here"
     return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
