@@ -329,7 +329,7 @@ def test_a_page_looks_again_when_something_will_have_happened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With 100 runs at once the usual pace is the slowest."""
-    monkeypatch.setattr(services.jobs, "pressing", lambda: 100)
+    monkeypatch.setattr(services.jobs, "going", lambda owner=None: 100)
     job = Snapshot(1, state, None, total=640, done=0, rate=None, seconds_left=None, seconds_ahead=ahead)
     job = replace(job, seconds_of_answering=answering)
     live = replace(services.reports.live(run), job=job)
