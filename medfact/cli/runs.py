@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -73,7 +74,7 @@ def publish(options: argparse.Namespace) -> int:
         _publish(store, run, options.name)
     if runs and not options.output:
         return OK
-    return emit((one._asdict() for one in store.publications.published()), options.output)
+    return emit((asdict(one) for one in store.publications.published()), options.output)
 
 
 def _write_static(store: Store, runs: list[Run], options: argparse.Namespace) -> int:

@@ -93,7 +93,7 @@ class _Asking:
         for batch in [one for one in earlier if not one.closed]:
             file = batch.file or self._service.file_named(_file_name(batch.token))
             if file is None:  # nothing of it reached the service
-                self._store.batches.close(batch.token)
+                self._store.batches.close(self._run, batch.token)
                 continue
             yield from self.collect(self._begun(batch, file, purse))
 
@@ -101,13 +101,13 @@ class _Asking:
         if batch.batch is not None:
             return batch
         if batch.file is None:
-            self._store.batches.uploaded(batch.token, file)
+            self._store.batches.uploaded(self._run, batch.token, file)
         until = datetime.fromisoformat(batch.at).timestamp() + 2 * self._caller.settings.timeout
         name = self._service.late_batch_of(file, batch.token, until if batch.file else 0)
         if name is None:
             check_batch(purse, [self._prompts[index] for index, *_ in self.keyed.values()], self._caller.settings.repeats)
             name = self._begin(file, batch.path, batch.token)
-        self._store.batches.begun(batch.token, name)
+        self._store.batches.begun(self._run, batch.token, name)
         return dataclasses.replace(batch, file=file, batch=name)
 
     def send(self) -> Iterator[Batch]:
@@ -117,8 +117,8 @@ class _Asking:
             token = secrets.token_hex(8)
             self._store.batches.intend(self._run, token, parameters.path, dataclasses.asdict(parameters))
             file = self._service.upload(_file_name(token), content)
-            self._store.batches.uploaded(token, file)
-            self._store.batches.begun(token, self._begin(file, parameters.path, token))
+            self._store.batches.uploaded(self._run, token, file)
+            self._store.batches.begun(self._run, token, self._begin(file, parameters.path, token))
             self._sent[token] = keys
             yield next(one for one in self._store.batches.of(self._run) if one.token == token)
 
@@ -129,7 +129,7 @@ class _Asking:
         except ServiceDown:
             raise
         except ModelError:
-            self._store.batches.close(token)
+            self._store.batches.close(self._run, token)
             raise
 
     def _files(self, parameters: Parameters) -> Iterator[tuple[set[str], bytes]]:
@@ -164,7 +164,7 @@ class _Asking:
         state = yield from self._awaited(batch)
         parameters = Parameters.from_record(batch.parameters)
         if state.status == "failed" and not state.results:
-            self._store.batches.close(batch.token)
+            self._store.batches.close(self._run, batch.token)
             said = self._service.scrubbed(state.problem).rstrip(".") or "it does not say why"
             raise ModelError(f"{self._service.host} refuses the batch: {said}.", "Resume to send it again.")
         answered = self._completions(state, parameters)
@@ -172,7 +172,7 @@ class _Asking:
         lost = self._sent.get(batch.token, set()) & self.keyed.keys() - self._refused
         failure = Completion(None, failure=f"the batch ended without a reply ({state.status})")
         yield from self._saved((key, failure) for key in sorted(lost))
-        self._store.batches.close(batch.token)
+        self._store.batches.close(self._run, batch.token)
 
     def _awaited(self, batch: Batch) -> Generator[Loading, None, BatchState]:
         pause, name = FIRST_POLL_SECONDS, batch.batch or ""

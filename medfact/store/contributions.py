@@ -4,9 +4,9 @@ is erased for good.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sql
@@ -16,45 +16,56 @@ from medfact.errors import StoreError
 from medfact.facts import Fact, name_key
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Part, now, rows_among
+from medfact.store.curations import DECISIONS_ON_CANDIDATES
+from medfact.store.database import Part, rows_among
 from medfact.store.disk import ROW_BYTES, bytes_of, delete_unasked
 from medfact.store.entities import DraftDecision, PartnerDecision, PrototypeEdit
+from medfact.store.log import Kind, LogPart
 from medfact.store.statement_rows import statement_values
 from medfact.store.verdicts import GAME
 
 
-class Decisions(Part):
-    """Decisions of one owner."""
+@dataclass(frozen=True)
+class SetUp:
+    """What a visitor of the page chose last, as JSON: for the form, not for any run."""
+
+    chosen: str
+
+
+PARTNERS = Kind("partner", PartnerDecision, subject="fact_id")
+DRAFTS = Kind("draft", DraftDecision, subject="run", at="decided_at")
+PROTOTYPES = Kind("prototype", PrototypeEdit, subject="pool", person="signed_by", at="decided_at")
+
+SET_UPS = Kind("set-up", SetUp)
+
+_EVENT = schema.log.c
+
+
+class Decisions(LogPart):
+    """Decisions of one owner. Of several on the same, the last counts."""
 
     def reject(self, fact_id: str, tail: str, reason: str = "", fact: Fact | None = None) -> None:
         """Records that a tail must not be drawn as a false partner, and why. fact: the true one; without it, this holds for the
         id alone.
         """
-        self._decide(fact_id, tail, reason, fact, confirmed=False)
+        head, relation = (fact.head, scoped_relation(fact)) if fact else ("", "")
+        self._decide(PartnerDecision(fact_id, tail, reason, head, relation))
 
     def confirm(self, fact: Fact, tail: str) -> None:
         """Records that this false partner of a true fact is false."""
-        self._decide(fact.fact_id, tail, "", fact, confirmed=True)
+        self._decide(PartnerDecision(fact.fact_id, tail, "", fact.head, scoped_relation(fact), confirmed=True))
 
-    def _decide(self, fact_id: str, tail: str, reason: str, fact: Fact | None, confirmed: bool) -> None:
-        row = schema.rejections.c
-        head, relation = (fact.head, scoped_relation(fact)) if fact else ("", "")
-        said = {"tail": tail, "rejected_at": now(), "reason": reason, "confirmed": confirmed}
-        values = {"owner": self.owner, "fact_id": fact_id, "head": head, "relation": relation, **said}
-        with self.database.writing() as connection:
-            same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
-            differs = row.confirmed.is_not(confirmed) | (row.head != head)
-            connection.execute(schema.rejections.delete().where(*same, differs))
-            connection.execute(self.database.insert_new(schema.rejections), [values])
+    def _decide(self, new: PartnerDecision) -> None:
+        known = next((old for old in self.on_partners() if (old.fact_id, old.tail) == (new.fact_id, new.tail)), None)
+        if known is None or (known.confirmed, known.head) != (new.confirmed, new.head):
+            self._log.add(PARTNERS, new)
 
     def take_back(self, fact_id: str, tail: str) -> None:
         """Takes back what was said of a false partner, under whatever ids its true fact has."""
-        row = schema.rejections.c
-        own = (row.owner == self.owner, row.tail == tail)
-        places = sql.select(row.head, row.relation).where(*own, row.fact_id == fact_id, row.head != "")
-        same = (row.fact_id == fact_id) | sql.tuple_(row.head, row.relation).in_(places)
-        with self.database.writing() as connection:
-            connection.execute(schema.rejections.delete().where(*own, same))
+        said = [decision for decision in self._said(PARTNERS) if decision.tail == tail]
+        places = {(one.head, one.relation) for one in said if one.fact_id == fact_id and one.head}
+        same = [one.number for one in said if one.fact_id == fact_id or (one.head, one.relation) in places]
+        self._log.erase(PARTNERS, _EVENT.number.in_(same))
 
     def of_partners(self) -> PartnerDecisions:
         """What this owner has said of false partners, for draws."""
@@ -66,76 +77,45 @@ class Decisions(Part):
 
     def on_partners(self) -> list[PartnerDecision]:
         """What this owner has said of false partners, the newest first."""
-        row = schema.rejections.c
-        listed = sql.select(row.fact_id, row.tail, row.reason, row.head, row.relation, row.confirmed)
-        listed = listed.where(row.owner == self.owner).order_by(row.rejected_at.desc(), row.tail)
-        with self.database.reading() as connection:
-            return [PartnerDecision(*columns) for columns in connection.execute(listed)]
+        return list({(one.fact_id, one.tail): one for one in self._said(PARTNERS)}.values())[::-1]
 
     def decide_on_draft(self, run: str, relation: str, accepted: bool, sentences: Mapping[str, str]) -> None:
         """Records that this owner accepts or refuses a relation's drafted sentences, as they are given here."""
-        row = schema.draft_decisions.c
-        values = {
-            "owner": self.owner,
-            "run": run,
-            "relation": relation,
-            "accepted": accepted,
-            "sentences": json.dumps(dict(sentences)),
-            "decided_at": now(),
-        }
-        with self.database.writing() as connection:
-            same = (row.owner == self.owner, row.run == run, row.relation == relation)
-            connection.execute(schema.draft_decisions.delete().where(*same))
-            connection.execute(schema.draft_decisions.insert(), [values])
+        self._log.add(DRAFTS, DraftDecision(accepted, dict(sentences), run=run, relation=relation))
 
     def forget_draft_decision(self, run: str, relation: str) -> None:
         """Takes such a decision back."""
-        row = schema.draft_decisions.c
-        with self.database.writing() as connection:
-            same = (row.owner == self.owner, row.run == run, row.relation == relation)
-            connection.execute(schema.draft_decisions.delete().where(*same))
+        same = [one.number for one in self._said(DRAFTS, _EVENT.subject == run) if one.relation == relation]
+        self._log.erase(DRAFTS, _EVENT.number.in_(same))
 
     def draft_decisions(self, run: str) -> dict[str, DraftDecision]:
         """Relation → what this owner has decided on its draft in a writing."""
-        row = schema.draft_decisions.c
-        query = sql.select(row.relation, row.accepted, row.sentences, row.decided_at)
-        with self.database.reading() as connection:
-            found = connection.execute(query.where(row.owner == self.owner, row.run == run).order_by(row.relation))
-            return {one.relation: DraftDecision(one.accepted, json.loads(one.sentences), one.decided_at) for one in found}
+        said = {one.relation: one for one in self._said(DRAFTS, _EVENT.subject == run)}
+        return dict(sorted(said.items()))
 
 
-class PrototypeEdits(Part):
+class PrototypeEdits(LogPart):
     """The edits of one owner."""
 
     def record(self, edits: Iterable[PrototypeEdit]) -> None:
         """Adds edits, all or none, in their order. Their number and time are set here."""
-        set_here = {"owner": self.owner, "decided_at": now()}
-        rows = [{name: value for name, value in {**vars(one), **set_here}.items() if name != "number"} for one in edits]
-        if rows:
-            with self.database.writing() as connection:
-                connection.execute(schema.prototype_edits.insert(), rows)
+        self._log.add(PROTOTYPES, *edits)
 
     def log(self, pool: str) -> list[PrototypeEdit]:
         """This owner's log of a pool, in its order."""
-        row = schema.prototype_edits.c
-        columns = (row.pool, row.relation, row.form, row.sentence, row.signed_by, row.number, row.decided_at)
-        query = sql.select(*columns).where(row.owner == self.owner, row.pool == pool).order_by(row.number)
-        with self.database.reading() as connection:
-            return [PrototypeEdit(*values) for values in connection.execute(query)]
+        return self._said(PROTOTYPES, _EVENT.subject == pool)
 
 
 MOST_SET_UPS = 2_000
 """That are kept: the latest."""
 
 
-class SetUps(Part):
+class SetUps(LogPart):
     """The set-up of one owner."""
 
     def last(self) -> str:
         """What this owner chose last, as JSON; "" for nothing."""
-        row = schema.set_ups.c
-        with self.database.reading() as connection:
-            return connection.execute(sql.select(row.chosen).where(row.owner == self.owner)).scalar() or ""
+        return next((one.chosen for one in reversed(self._said(SET_UPS))), "")
 
     def keep(self, chosen: str) -> None:
         """Keeps what this owner has chosen, in place of what was kept before."""
@@ -145,13 +125,13 @@ class SetUps(Part):
         """Keeps what owners have chosen, in one transaction. Beyond MOST_SET_UPS the oldest give way."""
         if not chosen:
             return
-        table, row = schema.set_ups, schema.set_ups.c
-        latest = sql.select(row.owner).order_by(row.changed_at.desc(), row.owner).limit(MOST_SET_UPS).scalar_subquery()
+        table, is_one = schema.log, _EVENT.kind == SET_UPS.name
         with self.database.writing() as connection:
             for owner, text in chosen.items():
-                connection.execute(table.delete().where(row.owner == owner))
-                connection.execute(table.insert(), [{"owner": owner, "chosen": text, "changed_at": now()}])
-            connection.execute(table.delete().where(row.owner.not_in(latest)))
+                connection.execute(table.delete().where(is_one, _EVENT.owner == owner))
+                connection.execute(table.insert(), [SET_UPS.row(owner, SetUp(text))])
+            latest = sql.select(_EVENT.number).where(is_one).order_by(_EVENT.number.desc()).limit(MOST_SET_UPS)
+            connection.execute(table.delete().where(is_one, _EVENT.number.not_in(latest.scalar_subquery())))
 
 
 FACT_BYTES = 16_000
@@ -163,13 +143,12 @@ partners and on drafts, and decisions on what documents propose."""
 
 KINDS = (VERDICTS, GAMES, EDITS, DECISIONS, CHECKS)
 
-_TABLES = (
-    schema.verdicts,
-    schema.prototype_edits,
-    schema.rejections,
-    schema.draft_decisions,
-    schema.curation_decisions,
-)
+_KINDS_OF: Mapping[str, tuple[str, ...]] = {
+    EDITS: (PROTOTYPES.name,),
+    DECISIONS: (PARTNERS.name, DRAFTS.name),
+    CHECKS: (DECISIONS_ON_CANDIDATES.name,),
+}
+"""Kind of contributions → the kinds of events in the log."""
 
 
 def bytes_of_rows(rows: Iterable[object]) -> int:
@@ -188,11 +167,13 @@ class Contributions(Part):
     def bytes(self, *owners: str) -> dict[str, int]:
         """Owner → about how many bytes what they have said takes; of all owners where none is named."""
         found: dict[str, int] = {}
+        logged = _EVENT.kind.in_([name for names in _KINDS_OF.values() for name in names])
         with self.database.reading() as connection:
-            for table in _TABLES:
-                query = sql.select(table.c.owner, bytes_of(table, connection.dialect.name)).group_by(table.c.owner)
-                for owner, size in _among(connection, query, table.c.owner, owners):
-                    found[owner] = found.get(owner, 0) + int(size)
+            for table, condition in ((schema.verdicts, sql.true()), (schema.log, logged)):
+                size = bytes_of(table, connection.dialect.name)
+                query = sql.select(table.c.owner, size).where(condition).group_by(table.c.owner)
+                for owner, number in _among(connection, query, table.c.owner, owners):
+                    found[owner] = found.get(owner, 0) + int(number)
             row = schema.verdicts.c
             facts = sql.select(row.owner, sql.func.count(row.fact_id.distinct())).where(row.queue != GAME).group_by(row.owner)
             for owner, number in _among(connection, facts, row.owner, owners):
@@ -207,9 +188,9 @@ class Contributions(Part):
         """Erases what was said under a name, by whatever owner: verdicts with their comments, sentences signed off, and
         decisions on what documents propose.
         """
-        verdicts, edits, checks = schema.verdicts, schema.prototype_edits, schema.curation_decisions
-        named = ((verdicts, verdicts.c.reviewer), (edits, edits.c.signed_by), (checks, checks.c.reviewer))
-        return self._erase([(table, column == name) for table, column in named])
+        logged = _EVENT.kind.in_([PROTOTYPES.name, DECISIONS_ON_CANDIDATES.name])
+        judged = (schema.verdicts, schema.verdicts.c.reviewer == name)
+        return self._erase([judged, (schema.log, logged & (_EVENT.person == name))])
 
     def _erase(self, which: Sequence[tuple[sql.Table, Any]]) -> int:
         with self.database.writing() as connection:
@@ -235,9 +216,5 @@ def _of_kind(kind: str, owner: str) -> Iterator[tuple[sql.Table, Any]]:
     said = schema.verdicts
     if kind in (VERDICTS, GAMES):
         yield said, sql.and_(said.c.owner == owner, said.c.queue == GAME if kind == GAMES else said.c.queue != GAME)
-    tables: dict[str, tuple[sql.Table, ...]] = {
-        EDITS: (schema.prototype_edits,),
-        DECISIONS: (schema.rejections, schema.draft_decisions),
-        CHECKS: (schema.curation_decisions,),
-    }
-    yield from ((table, table.c.owner == owner) for table in tables.get(kind, ()))
+    if kind in _KINDS_OF:
+        yield schema.log, sql.and_(_EVENT.owner == owner, _EVENT.kind.in_(_KINDS_OF[kind]))

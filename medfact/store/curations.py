@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import sqlalchemy as sql
 
 from medfact.errors import Mistake, UnknownName
 from medfact.store import schema
-from medfact.store.database import Part, now
+from medfact.store.database import now
+from medfact.store.log import Kind, Log, LogPart
 
 CLOSED = "closed_at"
 """The setting that says when whoever began a curation has closed it."""
@@ -77,88 +75,69 @@ class CurationDecision:
     decided_at: str = ""
 
 
-_CANDIDATE = tuple(one.name for one in fields(Candidate))
-_DECISION = tuple(one.name for one in fields(CurationDecision))
+@dataclass(frozen=True)
+class _Candidates:
+    """The candidates of a curation, in their order."""
+
+    curation: str
+    candidates: tuple[Candidate, ...]
 
 
-class Curations(Part):
+CURATIONS = Kind("curation", Curation, subject="curation")
+CANDIDATES = Kind("candidates", _Candidates, subject="curation")
+DECISIONS_ON_CANDIDATES = Kind("check", CurationDecision, person="reviewer", at="decided_at")
+
+_EVENT = schema.log.c
+
+
+class Curations(LogPart):
     """The curations of a database. Whoever begins one, or decides, does so as the store's owner."""
 
     def begin(
         self, name: str, documents: str, candidates: Sequence[Candidate], reviewers: int, settings: Mapping[str, Any]
     ) -> Curation:
         """Records candidates, which are checked in this order; all or none."""
-        made = Curation(secrets.token_hex(16), self.owner, name, documents, reviewers, now(), len(candidates), settings)
-        row = {key: value for key, value in vars(made).items() if key != "candidates"}
-        rows = [{**vars(one), "position": place, "curation": made.curation} for place, one in enumerate(candidates)]
-        with self.database.writing() as connection:
-            connection.execute(schema.curations.insert(), [{**row, "settings": json.dumps(settings)}])
-            connection.execute(schema.curation_candidates.insert(), rows)
-        return made
+        curation = Curation(secrets.token_hex(16), self.owner, name, documents, reviewers, now(), len(candidates), settings)
+        in_order = tuple(replace(candidate, position=place) for place, candidate in enumerate(candidates))
+        self._log.add(CANDIDATES, _Candidates(curation.curation, in_order))
+        self._log.add(CURATIONS, curation)  # the last: a curation without its candidates is none
+        return curation
 
     def listed(self, *owners: str) -> list[Curation]:
         """All curations, or those of some owners, oldest first."""
-        row = schema.curations.c
-        query = sql.select(schema.curations, self._size()).order_by(row.made_at, row.curation)
-        with self.database.reading() as connection:
-            found = connection.execute(query.where(row.owner.in_(owners)) if owners else query)
-            return [_curation(one) for one in found]
+        found = self._log.of(CURATIONS, *([_EVENT.owner.in_(owners)] if owners else []))
+        return sorted(found, key=lambda curation: (curation.made_at, curation.curation))
 
     def one(self, curation: str) -> Curation:
         """The curation whose id begins so. Raises UnknownName if there is none, Mistake if there are several."""
-        row = schema.curations.c
-        query = sql.select(schema.curations, self._size()).where(row.curation.startswith(curation.lower(), autoescape=True))
-        with self.database.reading() as connection:
-            matches = list(connection.execute(query.limit(2))) if curation else []
+        begins = _EVENT.subject.startswith(curation.lower(), autoescape=True)
+        matches = self._log.of(CURATIONS, begins) if curation else []
         if len(matches) > 1:
             raise Mistake(f"Several curations begin with {curation!r}.", "Give more of the id.")
         if not matches:
             raise UnknownName("curation", curation, hint="It may have been erased.")
-        return _curation(matches[0])
+        return matches[0]
 
     def close(self, curation: str) -> None:
         """Notes in the settings of a whole id that nobody is waited for any more."""
-        row = schema.curations.c
-        with self.database.writing() as connection:
-            settings = json.loads(connection.execute(sql.select(row.settings).where(row.curation == curation)).scalar_one())
-            closed = json.dumps({**settings, CLOSED: now()})
-            connection.execute(schema.curations.update().where(row.curation == curation).values(settings=closed))
-
-    @staticmethod
-    def _size() -> sql.ColumnElement[int]:
-        of = schema.curation_candidates.c
-        count = sql.select(sql.func.count()).where(of.curation == schema.curations.c.curation)
-        return count.correlate(schema.curations).scalar_subquery().label("candidates")
+        (known,) = self._log.of(CURATIONS, _EVENT.subject == curation)
+        closed = replace(known, settings={**known.settings, CLOSED: now()})
+        Log(self.database, known.owner).add(CURATIONS, closed, replacing=(_EVENT.subject == curation,))
 
     def candidates(self, curation: str) -> list[Candidate]:
         """The candidates of a whole id, in their order."""
-        row = schema.curation_candidates.c
-        query = sql.select(*(row[name] for name in _CANDIDATE)).where(row.curation == curation).order_by(row.position)
-        with self.database.reading() as connection:
-            return [Candidate(**one._mapping) for one in connection.execute(query)]
+        found = self._log.of(CANDIDATES, _EVENT.subject == curation)
+        return [candidate for one in found for candidate in one.candidates]
 
     def record(self, curation: str, decisions: Iterable[CurationDecision]) -> None:
         """Adds decisions to the log of a whole id, all or none. Their number, owner and time are set here."""
-        set_here = {"owner": self.owner, "decided_at": now(), "curation": curation}
-        rows = [{**{key: value for key, value in vars(one).items() if key != "number"}, **set_here} for one in decisions]
-        if rows:
-            with self.database.writing() as connection:
-                connection.execute(schema.curation_decisions.insert(), rows)
+        self._log.add(DECISIONS_ON_CANDIDATES, *decisions, subject=curation)
 
     def log(self, curation: str) -> list[CurationDecision]:
         """All decisions of a whole id, in their order."""
-        row = schema.curation_decisions.c
-        query = sql.select(*(row[name] for name in _DECISION)).where(row.curation == curation).order_by(row.number)
-        with self.database.reading() as connection:
-            return [CurationDecision(**one._mapping) for one in connection.execute(query)]
+        return self._log.of(DECISIONS_ON_CANDIDATES, _EVENT.subject == curation)
 
     def erase(self, curation: str) -> None:
         """Erases a curation of a whole id for good: its sentences, its candidates and all decisions."""
-        with self.database.writing() as connection:
-            for table in (schema.curation_decisions, schema.curation_candidates, schema.curations):
-                connection.execute(table.delete().where(table.c.curation == curation))
-
-
-def _curation(row: sql.Row[Any]) -> Curation:
-    values = dict(row._mapping)
-    return Curation(**{**values, "settings": json.loads(values["settings"])})
+        for kind in (DECISIONS_ON_CANDIDATES, CANDIDATES, CURATIONS):
+            self._log.erase(kind, _EVENT.subject == curation)

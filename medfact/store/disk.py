@@ -134,7 +134,7 @@ ROW_BYTES = 200
 
 TABLES_OF_RUNS = (
     schema.answers, schema.pushes, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved,
-    schema.events, schema.batches, schema.sheets, schema.publications, schema.runs,
+    schema.events, schema.log, schema.sheets, schema.runs,
 )  # fmt: skip
 
 

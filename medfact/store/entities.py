@@ -274,7 +274,8 @@ class PrototypeEdit:
     decided_at: str = ""
 
 
-class Published(NamedTuple):
+@dataclass(frozen=True)
+class Published:
     """A run that is shown to everybody. name: what it was called when it was published. published_at: ISO 8601, UTC."""
 
     run: str
@@ -284,17 +285,23 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftDecision:
-    """What a person decided on drafted templates. sentences: by form, as the person left them. decided_at: ISO 8601, UTC."""
+    """What a person decided on a relation's drafted templates, in the run that wrote them. sentences: by form, as the person
+    left them. number, decided_at (ISO 8601, UTC): set when it is recorded.
+    """
 
     accepted: bool
     sentences: Mapping[str, str]
-    decided_at: str
+    decided_at: str = ""
+    run: str = ""
+    relation: str = ""
+    number: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
 class PartnerDecision:
     """What a person said of a false partner. fact_id, head, relation: of the true fact; "" where that was not recorded.
-    confirmed: it is false; else it can be true, and must not be drawn. reason: "" where none was given.
+    confirmed: it is false; else it can be true, and must not be drawn. reason: "" where none was given. number: set when it is
+    recorded.
     """
 
     fact_id: str
@@ -303,3 +310,4 @@ class PartnerDecision:
     head: str = ""
     relation: str = ""
     confirmed: bool = False
+    number: int = field(default=0, compare=False)

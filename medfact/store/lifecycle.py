@@ -12,9 +12,10 @@ import sqlalchemy as sql
 from medfact.errors import Mistake
 from medfact.log_setup import mask_private_text
 from medfact.store import schema
-from medfact.store.database import Part, now
+from medfact.store.database import now
 from medfact.store.disk import erase_runs
 from medfact.store.entities import GOING, LENT_KEY, NOTED, RUNNING, STOP_ASKED, Published
+from medfact.store.log import Kind, LogPart
 from medfact.store.lookup import Lookup, attempts_in, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
@@ -148,28 +149,24 @@ def _last_claim(run: str) -> sql.Select[Any]:
     return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)
 
 
-class Publications(Part):
+PUBLICATIONS = Kind("publication", Published, subject="run")
+
+
+class Publications(LogPart):
     """What is published, whoever owns the runs."""
 
     def publish(self, run: str, name: str) -> None:
         """Shows a run to everybody under this name, which its owner cannot change. A second time changes the name."""
-        row = schema.publications.c
-        with self.database.writing() as connection:
-            renamed = schema.publications.update().where(row.run == run).values(name=name)
-            if not connection.execute(renamed).rowcount:
-                added = {"run": run, "name": name, "published_at": now()}
-                connection.execute(self.database.insert_new(schema.publications), [added])
+        of_run = schema.log.c.subject == run
+        before = next((one.published_at for one in self._log.of(PUBLICATIONS, of_run)), now())
+        self._log.add(PUBLICATIONS, Published(run, name, before), run=run, replacing=(of_run,))
 
     def withdraw(self, run: str) -> bool:
         """Shows a run to nobody but those who have its link. Returns whether it was published."""
-        with self.database.writing() as connection:
-            gone = schema.publications.delete().where(schema.publications.c.run == run)
-            return bool(connection.execute(gone).rowcount)
+        return bool(self._log.erase(PUBLICATIONS, schema.log.c.subject == run))
 
     def published(self) -> list[Published]:
         """The runs that are published and not deleted, the first published first."""
-        row = schema.publications.c
-        there = schema.publications.join(schema.runs, schema.runs.c.run == row.run)
-        query = sql.select(row.run, row.name, row.published_at).select_from(there).where(schema.runs.c.deleted_at.is_(None))
-        with self.database.reading() as connection:
-            return [Published(*values) for values in connection.execute(query.order_by(row.published_at, row.run))]
+        there = sql.select(schema.runs.c.run).where(schema.runs.c.deleted_at.is_(None))
+        found = self._log.of(PUBLICATIONS, schema.log.c.subject.in_(there))
+        return sorted(found, key=lambda one: (one.published_at, one.run))

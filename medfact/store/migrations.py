@@ -62,7 +62,7 @@ def migrate(engine: sql.Engine, address: str) -> None:
 def _schema_of(connection: sql.Connection, address: str) -> int:
     """The number of a database's schema; 0 for a new database."""
     inspector = sql.inspect(connection)
-    if inspector.has_table("schema_version"):
+    if inspector.has_table("schema_version") or inspector.has_table("rejections"):
         raise StoreError(
             f"{address} was made by a development version before 1.0: choose another database, or move this one away.",
             cause="it was made by a development version before 1.0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sql
@@ -15,6 +15,7 @@ from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, WAITING, Plan
+from medfact.store.log import Kind, LogPart
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.statement_rows import Records, add_passages, add_statements, planned_passages, records_of, rows_of
 from medfact.store.workers import myself
@@ -133,36 +134,32 @@ class Batch:
     closed: bool
 
 
-class Batches(Part):
-    """The batches of runs."""
+BATCHES = Kind("batch", Batch, subject="token", at="at")
+
+
+class Batches(LogPart):
+    """The batches of runs, which belong to this machine: no file of a run has them. Each step adds an event."""
 
     def intend(self, run: str, token: str, path: str, parameters: Mapping[str, Any]) -> None:
         """Records that a batch is going to be sent."""
-        values = {"run": run, "token": token, "at": now(), "path": path, "parameters": json.dumps(parameters), "closed": False}
-        with self.database.writing() as connection:
-            connection.execute(schema.batches.insert().values(values))
+        self._log.add(BATCHES, Batch(token, "", path, parameters, None, None, False), run=run)
 
-    def uploaded(self, token: str, file: str) -> None:
+    def uploaded(self, run: str, token: str, file: str) -> None:
         """Records the name of a batch's file at the service, before the batch itself is asked for."""
-        self._update(token, file=file)
+        self._add_step(run, token, file=file)
 
-    def begun(self, token: str, batch: str) -> None:
+    def begun(self, run: str, token: str, batch: str) -> None:
         """Records the service's name for a batch."""
-        self._update(token, batch=batch)
+        self._add_step(run, token, batch=batch)
 
-    def close(self, token: str) -> None:
+    def close(self, run: str, token: str) -> None:
         """Records that all that came of a batch is saved."""
-        self._update(token, closed=True)
+        self._add_step(run, token, closed=True)
 
     def of(self, run: str) -> list[Batch]:
         """The batches of a run, oldest first."""
-        row = schema.batches.c
-        query = sql.select(row.token, row.at, row.path, row.parameters, row.file, row.batch, row.closed)
-        with self.database.reading() as connection:
-            found = connection.execute(query.where(row.run == run).order_by(row.number)).all()
-        return [Batch(**{**one._mapping, "parameters": json.loads(one.parameters)}) for one in found]
+        return list({batch.token: batch for batch in self._log.of(BATCHES, schema.log.c.run == run)}.values())
 
-    def _update(self, token: str, **values: Any) -> None:
-        with self.database.writing() as connection:
-            update = schema.batches.update().where(schema.batches.c.token == token)
-            connection.execute(update.values(at=now(), **values))
+    def _add_step(self, run: str, token: str, **values: Any) -> None:
+        batch = next(batch for batch in self.of(run) if batch.token == token)
+        self._log.add(BATCHES, replace(batch, **values), run=run)

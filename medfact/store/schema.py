@@ -96,21 +96,6 @@ events = sql.Table(
 )
 """The history of a run: its states with their reasons, notes on its model, and the import of a copy."""
 
-batches = sql.Table(
-    "batches",
-    metadata,
-    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("run", StoredText(), nullable=False, index=True),
-    sql.Column("token", StoredText(), unique=True, nullable=False),
-    sql.Column("at", StoredText(), nullable=False),
-    sql.Column("path", StoredText(), nullable=False),
-    sql.Column("parameters", StoredText(), nullable=False),
-    sql.Column("file", StoredText()),
-    sql.Column("batch", StoredText()),
-    sql.Column("closed", sql.Boolean, nullable=False),
-)
-"""Batches of calls that a service was sent for a run. They belong to this machine: no file of a run has them."""
-
 sheets = sql.Table(
     "sheets",
     metadata,
@@ -197,32 +182,6 @@ retrieved = sql.Table(
 )
 """`passages` is a JSON list, best first, of [text, source, score, gold]; `gold` the rank of the first gold one, 0 for none."""
 
-rejections = sql.Table(
-    "rejections",
-    metadata,
-    sql.Column("owner", StoredText(), primary_key=True),
-    sql.Column("fact_id", StoredText(), primary_key=True),
-    sql.Column("tail", StoredText(), primary_key=True),
-    sql.Column("rejected_at", StoredText(), nullable=False),
-    sql.Column("reason", StoredText(), nullable=False),
-    sql.Column("head", StoredText(), nullable=False),
-    sql.Column("relation", StoredText(), nullable=False),
-    sql.Column("confirmed", sql.Boolean, nullable=False),
-)
-"""What people said of false partners. Those that they `confirmed` are false; the others can be true, and are not drawn. `head`
-and `relation` are those of the true fact, "" if they were not recorded; `relation` names its region and population, too."""
-
-draft_decisions = sql.Table(
-    "draft_decisions",
-    metadata,
-    sql.Column("owner", StoredText(), primary_key=True),
-    sql.Column("run", StoredText(), primary_key=True),
-    sql.Column("relation", StoredText(), primary_key=True),
-    sql.Column("accepted", sql.Boolean, nullable=False),
-    sql.Column("sentences", StoredText(), nullable=False),
-    sql.Column("decided_at", StoredText(), nullable=False),
-)
-
 verdicts = sql.Table(
     "verdicts",
     metadata,
@@ -249,88 +208,22 @@ verdicts = sql.Table(
 `language` is that of the names and sentences that were judged.
 """
 
-seen_labels = sql.Table(
-    "seen_labels",
-    metadata,
-    sql.Column("owner", StoredText(), primary_key=True),
-    sql.Column("pair", StoredText(), primary_key=True),
-)
-"""Whose labels a person was shown: `pair` is the id of a true fact."""
-
-prototype_edits = sql.Table(
-    "prototype_edits",
+log = sql.Table(
+    "log",
     metadata,
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("owner", StoredText(), nullable=False, index=True),
-    sql.Column("pool", StoredText(), nullable=False),
-    sql.Column("relation", StoredText(), nullable=False),
-    sql.Column("form", StoredText(), nullable=False),
-    sql.Column("sentence", StoredText(), nullable=False),
-    sql.Column("signed_by", StoredText(), nullable=False),
-    sql.Column("decided_at", StoredText(), nullable=False),
+    sql.Column("at", StoredText(), nullable=False),
+    sql.Column("owner", StoredText(), nullable=False),
+    sql.Column("kind", StoredText(), nullable=False),
+    sql.Column("subject", StoredText(), nullable=False),
+    sql.Column("person", StoredText(), nullable=False),
+    sql.Column("run", StoredText(), index=True),
+    sql.Column("content", StoredText(), nullable=False),
+    sql.Index("ix_log_subject", "kind", "subject"),
+    sql.Index("ix_log_owner", "owner", "kind"),
 )
-"""A log: rows are added, never changed."""
-
-curations = sql.Table(
-    "curations",
-    metadata,
-    sql.Column("curation", StoredText(), primary_key=True),
-    sql.Column("owner", StoredText(), nullable=False, index=True),
-    sql.Column("name", StoredText(), nullable=False),
-    sql.Column("documents", StoredText(), nullable=False),
-    sql.Column("settings", StoredText(), nullable=False),
-    sql.Column("reviewers", sql.Integer, nullable=False),
-    sql.Column("made_at", StoredText(), nullable=False),
-)
-"""Candidates of facts that documents proposed, for so many reviewers to check. `settings` is JSON: how they were proposed."""
-
-curation_candidates = sql.Table(
-    "curation_candidates",
-    metadata,
-    sql.Column("curation", StoredText(), primary_key=True),
-    sql.Column("position", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("head", StoredText(), nullable=False),
-    sql.Column("relation", StoredText(), nullable=False),
-    sql.Column("tail", StoredText(), nullable=False),
-    sql.Column("sentence", StoredText(), nullable=False),
-    sql.Column("title", StoredText(), nullable=False),
-    sql.Column("source", StoredText(), nullable=False),
-    sql.Column("address", StoredText(), nullable=False),
-    sql.Column("cue", StoredText(), nullable=False),
-    sql.Column("control", sql.Boolean, nullable=False),
-    sql.Column("head_type", StoredText()),
-    sql.Column("tail_type", StoredText()),
-    sql.Column("head_id", StoredText()),
-    sql.Column("tail_id", StoredText()),
-)
-"""`control`: the sentence does not name the tail, which was exchanged; it is there to see who checks."""
-
-curation_decisions = sql.Table(
-    "curation_decisions",
-    metadata,
-    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
-    sql.Column("curation", StoredText(), nullable=False, index=True),
-    sql.Column("owner", StoredText(), nullable=False, index=True),
-    sql.Column("reviewer", StoredText(), nullable=False),
-    sql.Column("position", sql.Integer, nullable=False),
-    sql.Column("decision", StoredText(), nullable=False),
-    sql.Column("head", StoredText(), nullable=False),
-    sql.Column("relation", StoredText(), nullable=False),
-    sql.Column("tail", StoredText(), nullable=False),
-    sql.Column("note", StoredText(), nullable=False),
-    sql.Column("seconds", sql.Float(53)),
-    sql.Column("decided_at", StoredText(), nullable=False),
-)
-"""A log: rows are added, never changed. Head, relation and tail are the fact that the reviewer accepts, "" where none."""
-
-set_ups = sql.Table(
-    "set_ups",
-    metadata,
-    sql.Column("owner", StoredText(), primary_key=True),
-    sql.Column("chosen", StoredText(), nullable=False),
-    sql.Column("changed_at", StoredText(), nullable=False),
-)
-"""What each visitor of the page chose last, as JSON: for the form, not for any run."""
+"""Rows are added and erased, never changed. `kind`: of the event, see `log.Kind`. `subject`: what it is about. `person`: under
+whose name it was said. `run`: the run with which it is erased. `content`: the rest of the event, as JSON."""
 
 erased_runs = sql.Table(
     "erased_runs",
@@ -339,15 +232,6 @@ erased_runs = sql.Table(
     sql.Column("content", StoredText(), nullable=False),
 )
 """Of a run that was erased, its id, which no other run may take, and a hash of what it held; "" if it could not be read."""
-
-publications = sql.Table(
-    "publications",
-    metadata,
-    sql.Column("run", StoredText(), primary_key=True),
-    sql.Column("name", StoredText(), nullable=False),
-    sql.Column("published_at", StoredText(), nullable=False),
-)
-"""The runs that whoever runs the server shows to everybody."""
 
 
 def _reply_columns() -> list[sql.Column[Any]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sql
@@ -14,8 +15,9 @@ from medfact.facts import Fact
 from medfact.limits import HOSTS
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Part, now, parts, rows_among
+from medfact.store.database import now, parts, rows_among
 from medfact.store.entities import IMPORTED, Verdict
+from medfact.store.log import Kind, LogPart
 from medfact.store.statement_rows import (
     STATEMENT_COLUMNS,
     add_statements,
@@ -36,7 +38,17 @@ GAME = "game"
 """The queue of answers against the clock, which are no judgements."""
 
 
-class Verdicts(Part):
+@dataclass(frozen=True)
+class SeenLabels:
+    """A person was shown the labels of a pair, which has the id of its true fact."""
+
+    pair: str
+
+
+SEEN_LABELS = Kind("seen", SeenLabels, subject="pair")
+
+
+class Verdicts(LogPart):
     """The log of verdicts, and the labels that a person was shown: whoever has seen one is not blind to it any more, nor to
     those of the fact's partners. Whoever records, records as the store's owner.
     """
@@ -124,19 +136,13 @@ class Verdicts(Part):
 
     def record_seen(self, pairs: Iterable[str]) -> None:
         """Records that this owner is shown the labels of these pairs. A pair has the id of its true fact."""
-        new = sorted({pair for pair in pairs if not self.has_seen(pair)})
-        if new:
-            with self.database.writing() as connection:
-                connection.execute(
-                    self.database.insert_new(schema.seen_labels), [{"owner": self.owner, "pair": pair} for pair in new]
-                )
+        if new := sorted({pair for pair in pairs if not self.has_seen(pair)}):
+            self._log.add(SEEN_LABELS, *map(SeenLabels, new))
 
     def has_seen(self, pair: str, owners: Sequence[str] = ()) -> bool:
         """Whether this owner, or one of those, was shown the labels of a pair."""
-        row = schema.seen_labels.c
-        query = sql.select(row.pair).where(row.owner.in_(owners or [self.owner]), row.pair == pair)
-        with self.database.reading() as connection:
-            return connection.execute(query).first() is not None
+        row = schema.log.c
+        return bool(self._log.of(SEEN_LABELS, row.owner.in_(owners or [self.owner]), row.subject == pair))
 
     @staticmethod
     def _described(connection: sql.Connection, records: dict[str, str]) -> dict[str, Fact]:

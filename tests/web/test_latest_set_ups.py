@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def store(tmp_path: Path) -> Store:
 
 def written(store: Store) -> dict[str, str]:
     with sqlite3.connect(str(store.database.file)) as database:
-        return dict(database.execute("SELECT owner, chosen FROM set_ups"))
+        rows = database.execute("SELECT owner, content FROM log WHERE kind = 'set-up'")
+        return {owner: json.loads(content)["chosen"] for owner, content in rows}
 
 
 def test_what_was_chosen_last_counts_and_is_written_without_being_asked(store: Store) -> None:

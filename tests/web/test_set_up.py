@@ -71,7 +71,7 @@ def test_it_survives_a_restart_but_for_consent_and_keys(tmp_path: Path) -> None:
                 "it is still one visitor's alone"
             )
     with sqlite3.connect(tmp_path / "medfact.db") as database:
-        (kept_text,) = [text for (text,) in database.execute("SELECT chosen FROM set_ups WHERE chosen LIKE '%r1%'")][:1]
+        (kept_text,) = database.execute("SELECT content FROM log WHERE kind = 'set-up' AND content LIKE '%r1%'").fetchone()
     assert "agreed" not in kept_text
     assert all(b"sk-typed" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
