@@ -20,14 +20,14 @@ from cachetools import LRUCache
 COMPUTE_SLOTS = 4
 """Concurrent slots. More are no faster in one interpreter, and delay short requests (`benchmarks/README.md`)."""
 
-HALF_LIFE_SECONDS = 60.0
+HALF_LIFE_SECONDS = 60.0  # of an owner's recorded usage
 SLOT_TIMEOUT_SECONDS = 10.0
-"""Timeout after which a thread continues without its slot, or gives up its turn to read a file."""
+"""Timeout after which a thread continues without a slot."""
 
 HEAD_START_SECONDS = 2.0
 """Waiting time credited to urgent requests: pressed buttons, views of results, and threads that return from I/O."""
 
-MAX_OWNERS = 10_000
+MAX_OWNERS = 10_000  # with recorded usage; the least recently used are dropped
 
 
 class DecayedUsage:
@@ -38,11 +38,11 @@ class DecayedUsage:
         self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(MAX_OWNERS)
 
     def add(self, owner: Hashable, seconds: float) -> None:
-        """Adds to the usage of an owner."""
+        """Adds computing time to the usage of an owner."""
         self._used[owner] = self.seconds(owner) + seconds, time.monotonic()
 
     def seconds(self, owner: Hashable) -> float:
-        """Decayed usage of an owner."""
+        """Decayed usage of an owner, in seconds."""
         now = time.monotonic()
         seconds, updated_at = self._used.get(owner, (0.0, now))
         return float(seconds * 0.5 ** ((now - updated_at) / self._half_life))
@@ -90,6 +90,7 @@ class FairSemaphore:
                 self._assign_slots()
 
     def _assign_slots(self) -> None:
+        """Assigns free slots to waiters, ordered by recent usage minus waiting time."""
         while self.free and (eligible := [entry for entry in self._waiters if self._held[entry.owner] < self._max_per_owner]):
             now = time.monotonic()
             chosen = min(eligible, key=lambda waiter: self._usage.seconds(waiter.owner) - (now - waiter.since))

@@ -19,7 +19,7 @@ from types import TracebackType
 from medfact.errors import Mistake, first_line
 
 VARIABLE = "MEDFACT_LOG"
-"""Environment variable that holds the level: debug, info, warning (the default) or error. Child processes inherit it."""
+"""Environment variable of the log level, one of LEVELS. The default is warning. Child processes inherit it."""
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -31,9 +31,9 @@ ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 # a quotation that does not end is masked to the end of its line: so each text is read once
 _QUOTED = re.compile(r"""(?<!\w)'[^'\n]+'(?!\w)|"[^"\n]+"|“[^”\n]++”?|‘[^’\n]++’?|`[^`\n]+`""")
 
-_SERVICE_WORDS = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
+_SERVICE_MESSAGE = re.compile(r"\b(says|said|refuses|refused): .*", re.DOTALL)
 
-_CLIENTS = ("openai", "httpx", "httpx2", "httpcore", "huggingface_hub")
+_CLIENT_PACKAGES = ("openai", "httpx", "httpx2", "httpcore", "huggingface_hub")
 
 _MAX_MESSAGE_LENGTH = 300
 """Maximum number of characters of an error's message."""
@@ -62,12 +62,13 @@ class _Formatter(logging.Formatter):
 
 
 def mask_private_text(text: str) -> str:
-    """Replaces quotations and messages of services by "…"."""
-    return _SERVICE_WORDS.sub(r"\1: …", _QUOTED.sub("'…'", text))
+    """Replaces quotations and the messages of services in a text by "…"."""
+    return _SERVICE_MESSAGE.sub(r"\1: …", _QUOTED.sub("'…'", text))
 
 
 def _safe_message(error: BaseException) -> str:
-    if type(error).__module__.partition(".")[0] in _CLIENTS:
+    """Message of an error without private text; of a service client's error, only its HTTP status."""
+    if type(error).__module__.partition(".")[0] in _CLIENT_PACKAGES:
         return f"status {status}" if (status := getattr(error, "status_code", None)) else "(its text may hold a prompt)"
     return mask_private_text(first_line(error, _MAX_MESSAGE_LENGTH))
 

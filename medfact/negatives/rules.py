@@ -70,7 +70,7 @@ class SafetyRules:
         listed = knowledge.known_tails(head, relation)
         self.listed = frozenset(map(_content_words, (head, *listed)))
         self.relatives = knowledge.relatives_of_head(head, relation)
-        self.too_common = knowledge.too_common(head, relation)
+        self.too_common_tails = knowledge.too_common_tails(head, relation)
 
     @cached_property
     def listed_with(self) -> dict[str, list[frozenset[str]]]:
@@ -93,7 +93,7 @@ class SafetyRules:
         if self._is_nested(_content_words(tail.name)):
             return "nested"
         share = self.known.share_of_heads(self.relation, tail.name) if self.checks_share else 0.0
-        if share > MAX_SHARE_OF_HEADS or entity in self.too_common:
+        if share > MAX_SHARE_OF_HEADS or entity in self.too_common_tails:
             return "common"
         if _JUNK.search(tail.name):
             return "junk"
@@ -131,7 +131,7 @@ class CandidateTails:
         rules = SafetyRules(self.known, self.relation, self.tail_type, head)
         if frozenset() in rules.listed:
             return np.empty(0, dtype=np.int64)
-        barred = {rules.head, *rules.linked, *rules.relatives, *rules.too_common}
+        barred = {rules.head, *rules.linked, *rules.relatives, *rules.too_common_tails}
         broken = {self.index[entity] for entity in self.index.keys() & barred}
         is_safe = self._safe_for_any_head.copy()
         is_safe[list(broken.union(*map(self._nested, rules.listed)))] = False
