@@ -81,8 +81,7 @@ def shared_cache(
 ) -> Callable[[Function], Function]:
     """Decorates a function with an LRU cache. A result larger than `max_size` is cached as the only entry.
 
-    size: measures a result, in units of `max_size`. key: maps the arguments to a hashable key. is_permanent: returns True for a
-    permanent error, which is cached like a result.
+    size: of a result. key: makes a hashable key of the arguments. is_permanent: selects errors that are cached like results.
     """
     cache: LRUCache[Any, Any] = LRUCache(
         max_size, lambda result: 1 if isinstance(result, Exception) else min(size(result), max_size)
