@@ -50,8 +50,10 @@ class DecayedUsage:
 
 @dataclass(eq=False)
 class _Waiter:
+    """A thread that waits for a slot."""
+
     owner: Hashable
-    since: float
+    since: float  # start of the wait minus the head start, by the monotonic clock
     has_slot: threading.Event = field(default_factory=threading.Event)
 
 
@@ -109,10 +111,12 @@ class _SlotHolder:
     since: float | None = None  # start of the computation; None while the thread waits for I/O
 
     def acquire(self, timeout: float | None, head_start: float) -> None:
+        """Acquires a slot, or continues without one after the timeout."""
         self.is_held = _semaphore.acquire(self.owner, timeout, head_start)
         self.since = time.monotonic()
 
     def release(self) -> None:
+        """Charges the owner for the time since `acquire`, and releases the slot, if it is held."""
         if self.since is not None:
             _semaphore.release(self.owner, time.monotonic() - self.since, has_slot=self.is_held)
             self.since = None

@@ -29,7 +29,7 @@ _FILES = {"cluster": "requirements-cluster.txt", "mcp": "requirements-mcp.txt"}
 
 @contextmanager
 def not_installed_errors() -> Iterator[None]:
-    """Converts the ImportError of a missing optional dependency to NotInstalled. Context manager and decorator."""
+    """Raises NotInstalled if the body cannot import an optional dependency. Context manager and decorator."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -133,7 +133,7 @@ class Fact:
 
 
 COLUMNS: dict[str, Column] = {field.name: field.metadata["column"] for field in fields(Fact)}
-"""Columns of databases and files, by name."""
+"""Name of a column, in databases and files → its metadata."""
 
 FACT_COLUMNS = tuple(COLUMNS)
 
@@ -210,6 +210,7 @@ def core_name(name: str) -> str:
 
 
 def _without_affixes(name: str) -> str:
+    """Removes all affixes of a name, layer by layer, unless nothing would be left."""
     for _ in range(_MAX_AFFIXES if may_have_affixes(name) and len(name) <= _MAX_NAME_LENGTH else 0):
         inner = _strip_affix_layer(name)
         if inner == name or not any(map(str.isalnum, inner)):
@@ -219,7 +220,7 @@ def _without_affixes(name: str) -> str:
 
 
 def may_have_affixes(name: str) -> bool:
-    """Returns False if a name certainly has no affixes."""
+    """Returns False if a name certainly has no affixes: a quick test before `core_name`."""
     return bool(_POSSIBLE_AFFIX.search(name)) or name.rpartition(" ")[2].casefold() in _affixes()[2]
 
 
@@ -372,6 +373,7 @@ class KnowledgeBase:
 
     @cached_property
     def _names_of(self) -> dict[str, frozenset[str]]:
+        """Entity → its known names."""
         names: dict[str, set[str]] = defaultdict(set)
         for group in (*((fact.head, fact.tail) for fact in self.facts), *self.synonyms):
             for name in group:
@@ -407,6 +409,7 @@ class KnowledgeBase:
         return vague if self.entity(head) in familiar else common
 
     def _adjacency(self, pairs: Iterable[tuple[str, str]]) -> _Links:
+        """Builds the links between the entities of (head, tail) pairs."""
         links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
         entity = cache(self.entity)  # names repeat
         for head, tail in pairs:
@@ -439,6 +442,7 @@ class KnowledgeBase:
 
     @cached_property
     def _learned_links(self) -> Mapping[str, frozenset[str]]:
+        """Entity → entities that a pair of `learned` links to it."""
         return self._adjacency(self.learned).both_ways
 
     def learned_entities(self, name: str) -> frozenset[str]:
@@ -468,6 +472,7 @@ class KnowledgeBase:
         )
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
+        """Ancestors and descendants of any of these entities."""
         above, below = self.hierarchy
         placed = {entity for entity in entities if entity in above or entity in below}
         relatives: dict[str, frozenset[str]] = self.memo.setdefault("relatives", {})
@@ -477,6 +482,7 @@ class KnowledgeBase:
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
+        """(relation, semantic type of the tail) → tails, one per fact, sorted."""
         tails: dict[tuple[str, str], list[Tail]] = defaultdict(list)
         for fact in self.facts:
             if fact.tail is not None:
@@ -497,6 +503,7 @@ class KnowledgeBase:
 
     @cached_property
     def _facts_by_head(self) -> dict[str, list[Fact]]:
+        """Entity of a head → its facts."""
         facts: dict[str, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             facts[self.entity(fact.head)].append(fact)
@@ -508,6 +515,7 @@ class KnowledgeBase:
 
     @cached_property
     def _head_share_by_tail(self) -> dict[tuple[str, str], float]:
+        """(relation, entity of a tail) → fraction of the relation's heads that have the tail."""
         heads: dict[str, set[str]] = defaultdict(set)
         heads_of_tail: dict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in self.facts:

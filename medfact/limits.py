@@ -20,10 +20,10 @@ from typing import Any
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 
-FILE = ASSETS / "public-limits.yaml"
+FILE = ASSETS / "public-limits.yaml"  # default limits of a public server
 
 UNLIMITED = math.inf
-"""No limit."""
+"""Value of a limit that does not limit."""
 
 SIGNED_IN = "hf-"
 """Prefix of owners who have signed in with Hugging Face."""
@@ -45,7 +45,7 @@ def allows_run_imports() -> bool:
     return not is_public_server() or os.environ.get("MEDFACT_IMPORTS", "") not in {"", "0"}
 
 
-_acts_as_host: ContextVar[bool | None] = ContextVar("acts_as_host", default=None)
+_acts_as_host: ContextVar[bool | None] = ContextVar("acts_as_host", default=None)  # set by `acting_as_host`
 _restricted_by_default = False
 
 
@@ -176,6 +176,7 @@ class Limits:
 
 _PRIVATE_QUOTA = Quota(files=8, megabytes=150, runs_going=24, pairs_a_run=1_000, statements_a_run=100_000)
 PRIVATE_LIMITS = Limits(_PRIVATE_QUOTA, _PRIVATE_QUOTA, TotalLimits(uploads_megabytes=2_000, upload_hours=24))
+"""Limits of a server that is not public."""
 
 
 def limits() -> Limits:
@@ -188,6 +189,7 @@ _SECTIONS: Mapping[str, type[Any]] = {"visitor": Quota, "signed_in": Quota, "in_
 
 @lru_cache(maxsize=4)
 def _read_limits(path: Path) -> Limits:
+    """Reads the limits of a public server from a YAML file."""
     import yaml
 
     try:

@@ -18,7 +18,7 @@ from types import TracebackType
 
 from medfact.errors import Mistake, first_line
 
-VARIABLE = "MEDFACT_LOG"
+LEVEL_VARIABLE = "MEDFACT_LOG"
 """Environment variable of the log level, one of LEVELS. The default is warning. Child processes inherit it."""
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -79,10 +79,10 @@ def configure(is_verbose: bool = False) -> None:
     Raises Mistake if MEDFACT_LOG is not a level. Loggers of other packages stay unchanged: some write prompts and keys.
     """
     if is_verbose:
-        os.environ[VARIABLE] = "debug"
-    level = os.environ.get(VARIABLE, "").strip().lower() or "warning"
+        os.environ[LEVEL_VARIABLE] = "debug"
+    level = os.environ.get(LEVEL_VARIABLE, "").strip().lower() or "warning"
     if level not in LEVELS:
-        raise Mistake(f"{VARIABLE} holds no level.", f"Set it to one of {', '.join(LEVELS)}.")
+        raise Mistake(f"{LEVEL_VARIABLE} holds no level.", f"Set it to one of {', '.join(LEVELS)}.")
     root = logging.getLogger("medfact")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())

@@ -73,6 +73,7 @@ class ReferenceClient:
         return self._answers[request_key]
 
     def _fetch(self, path: str, params: Mapping[str, str]) -> Any:
+        """Sends a request, and repeats it while the database is overloaded or unreachable."""
         import httpx2
 
         check_proxies()
@@ -97,6 +98,7 @@ class ReferenceClient:
         self._due_at = time.monotonic() + self._pause
 
     def _parse_reply(self, status: int, content: bytes) -> Any:
+        """Parses the JSON of a reply by its HTTP status; None for 404 and for too large a reply."""
         if status in (401, 403):
             raise ReferenceDown(f"{self.name} rejected this key (HTTP {status}).", self.hint)
         if status == 404:
@@ -192,6 +194,7 @@ class PubMed:
         return int(result["count"])
 
     def _search(self, query: str) -> Mapping[str, Any]:
+        """Searches PubMed with a query in its syntax; returns the result, with its count."""
         params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
         answer = self._client.get(
             PUBMED_SEARCH_PATH, params, self._private, usable=lambda answer: _search_result(answer) is not None

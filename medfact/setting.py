@@ -28,20 +28,20 @@ _MAX_BITS = 128  # of an integer that a message shows in full
 class Bounds(NamedTuple):
     """Closed range of a number. Checked on input, but not in recorded runs, which stay readable."""
 
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     noun: str  # noun of the number in messages
 
     def contains(self, value: float | None) -> bool:
         """Returns True if a value is within the range or None. NaN is outside."""
-        return value is None or self.least <= value <= self.most
+        return value is None or self.minimum <= value <= self.maximum
 
     def check(self, value: float | None) -> None:
         """Raises Mistake if a number is out of range."""
         if not self.contains(value):
             raise Mistake(
                 f"The {self.noun} is {describe_number(value).replace(',', '')}.",
-                f"Give {describe_number(self.least)} or more, up to {describe_number(self.most)}.",
+                f"Give {describe_number(self.minimum)} or more, up to {describe_number(self.maximum)}.",
             )
 
 

@@ -300,7 +300,7 @@ class RunSpec:
         5, "--passages", "K", "passages shown with a statement",
         group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_NEEDS_RETRIEVAL,
     )
-    leave_out: bool = setting(  # see `runs.corpus`
+    leave_out: bool = setting(
         False, "--leave-out-fact", "", "leave out passages that state the fact or name both its ends",
         group=RETRIEVAL, needs=_DOCUMENTS_NEED_RETRIEVAL,
     )
@@ -431,7 +431,7 @@ def _to_tuples(values: Iterable[Any], are_pairs: bool) -> tuple[Any, ...]:
 
 
 RECORDS = {"spec": RunSpec, "service": ServiceSettings, "placement": Placement}
-"""Dataclasses with settings, by the first part of a field's path."""
+"""First part of a field's path → the dataclass with the field."""
 
 FIELDS: Mapping[str, dataclasses.Field[Any]] = {
     f"{name}.{field.name}": field for name, record in RECORDS.items() for field in dataclasses.fields(record)
@@ -439,6 +439,7 @@ FIELDS: Mapping[str, dataclasses.Field[Any]] = {
 """All fields by path: "spec.limit", "service.timeout"."""
 
 SETTINGS: Mapping[str, Setting] = {path: setting_metadata(field) for path, field in FIELDS.items()}
+"""All fields' metadata, by path."""
 COMPARED: Mapping[str, Setting] = {name: setting for name, setting in settings_by_name(RunSpec).items() if setting.compared}
 """Name → setting of the fields in which comparable runs agree."""
 

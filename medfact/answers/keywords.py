@@ -92,6 +92,7 @@ def count_negations(words: str) -> int:
 
 # ------------------------------------------------------------------------------------------------------- hedges
 
+# comments in `phrases.yaml` explain these groups
 OPEN = _compile_pattern("open")
 REFUSAL, REFUSED_AFTER = _compile_pattern("refusal"), _compile_pattern("refused_after")
 DECLINES = _compile_pattern("declines")
@@ -124,7 +125,7 @@ ODDS_BEFORE = re.compile(
 ODDS_OF_BOTH = re.compile(
     r"\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?\s?%?[^.!?\n]{0,20}\b(?:true|false)\b\W{0,4}\d+(?:\.\d+)?", FLAGS
 )
-"""Probabilities of both answers, in place of an answer."""
+"""Probabilities in place of an answer: after a keyword, before it, and of both keywords."""
 
 EXPLICIT, IMPLICIT, RESTATED, ASIDE = range(4)
 """Firmness of a claim, the firmest first. Its subject is: the statement by name; "it", or none; the statement's content;
@@ -244,7 +245,7 @@ def _leading_words(before: str) -> tuple[str, str]:
 
 
 def _is_adverb_negated(before: str, chain: str) -> bool:
-    """Returns True if a negation precedes an unknown adverb before the keyword. chain: as of `_leading_words`."""
+    """Returns True if the last word in front of `chain` is negated ("not X"), and `chain` has no subject of its own."""
     return _NEGATED_ADVERB.search(before[: len(before) - len(chain)]) is not None and not _SUBJECT.search(chain)
 
 

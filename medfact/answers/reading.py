@@ -37,6 +37,7 @@ COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
 """Names of the readings: the project's own, PretextTrans', and MKJ's."""
 
 _MAX_CORRECTIONS, _MAX_KEYWORDS, _MAX_BEFORE_LABEL = 5, 60, 400
+"""Maximum number of corrections and keywords that are parsed, the last ones, and of characters before a label."""
 
 # ---------------------------------------------------------------------------------------------------- ignored parts
 
@@ -292,7 +293,8 @@ def _split_clauses(text: str) -> Iterator[Clause]:
 def _clause_bounds(sentence: str) -> Iterator[tuple[int, int, str | None]]:
     """Yields start, end and mark of each clause of a sentence.
 
-    mark: its subordinating conjunction; "first" before a main clause; "" after a contrast; None for others.
+    mark: "first" for a subordinate clause at the start of the sentence, its conjunction for a later one; "" for a main clause
+    after a contrast; None for others.
     """
     begin, mark = 0, None
     if first := _SUBORDINATE_FIRST.match(sentence):

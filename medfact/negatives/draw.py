@@ -88,7 +88,7 @@ _MAX_WEIGHT = 1e6
 """Weights are clipped to [1 / _MAX_WEIGHT, _MAX_WEIGHT]: a tail that is safe for few heads cannot be drawn often enough."""
 _MAX_CELLS = 1_000_000
 """Maximum number of (head, tail) cells of a relation whose weights are fitted and whose orders are cached. In larger relations
-few tails are unsafe, so that their draws are nearly balanced without.
+few tails are unsafe, so that draws without fitted weights are nearly balanced.
 """
 
 Weights = NDArray[np.float64]
@@ -130,7 +130,7 @@ def difficulty_of(negative: Fact, knowledge: KnowledgeBase) -> str | None:
 
 def closest_negative(fact: Fact, knowledge: KnowledgeBase) -> Fact | None:
     """The negative of a fact with the closest safe tail of its head; None if the head has no safe tail."""
-    tail = _cached_draws(knowledge).draws_for(fact).closest_tail(fact.head)
+    tail = _cached_draws(knowledge).relation_draws(fact).closest_tail(fact.head)
     return None if tail is None else replace(fact.negative(tail.name, tail.identifier, 1), difficulty=CLOSEST)
 
 
@@ -170,21 +170,21 @@ class _NegativeDraws:
         if preference == PUBLISHED:
             return self._published_order(fact, seed)
         if preference == ANY:
-            return self.draws_for(fact).safe_tails(fact, seed, preference)
+            return self.relation_draws(fact).safe_tails(fact, seed, preference)
         return self._alternate_difficulties(fact, seed, preference)
 
     def near_or_far(self, fact: Fact, tail: str) -> str:
         """Returns NEAR or FAR, the difficulty of a false tail of the fact's head if no source judges it."""
         return NEAR if self.nearness.is_near(fact.relation, fact.head, tail) else FAR
 
-    def draws_for(self, fact: Fact) -> _RelationDraws:
+    def relation_draws(self, fact: Fact) -> _RelationDraws:
         """Returns the draws for a fact's relation and type of tail."""
         return self._relation_draws(fact.relation, fact.tail_type)
 
     def _alternate_difficulties(self, fact: Fact, seed: int, preference: str) -> Iterator[_FalseTail]:
         """Yields one tail of each difficulty in turn, each entity once; the preferred difficulty comes first."""
         judged = list(self._judged_tails(fact, seed))
-        safe = self.draws_for(fact).safe_tails(fact, seed, preference)
+        safe = self.relation_draws(fact).safe_tails(fact, seed, preference)
         first_safe = next(safe, None)
         stream = chain(judged, [first_safe] if first_safe else [], safe)
         waiting: dict[str, deque[_FalseTail]] = {kind: deque() for kind in DIFFICULTIES}
@@ -216,7 +216,7 @@ class _NegativeDraws:
         for negative in sorted(negatives, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
             if negative.tail is None or self.knowledge.entity(negative.tail) in linked:
                 continue
-            if self.draws_for(fact).matches_strength(fact, negative.tail):
+            if self.relation_draws(fact).matches_strength(fact, negative.tail):
                 yield _FalseTail(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
 
     def _published_order(self, fact: Fact, seed: int) -> Iterator[_FalseTail]:
@@ -228,7 +228,7 @@ class _NegativeDraws:
         }
         tails = {tail.name: tail for tail in self.knowledge.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
-            if name_key(name) not in listed and self.draws_for(fact).matches_strength(fact, name):
+            if name_key(name) not in listed and self.relation_draws(fact).matches_strength(fact, name):
                 yield _FalseTail(name, tails[name].identifier, FAR)
 
 

@@ -19,7 +19,7 @@ from medfact.prototypes.pool import Pool
 
 _Triplet = tuple[str, ...]
 
-_INVERTED = ", the other way round."
+_INVERTED = ", the other way round."  # end of a note on inverted facts
 
 
 def is_inversion_note(note: str, relation: str) -> bool:
@@ -152,7 +152,7 @@ class _Inversion:
 def _keep_file_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], Mapping[str, Fact], Sequence[str]]:
     """Keeps the pairs of true and false facts in the file; a false fact without its true fact becomes single.
 
-    Returns the facts, and nothing else of what `_pair_by_head` returns.
+    Returns three values as `_pair_by_head` does, the last two empty.
     """
     true = {fact.fact_id for fact in facts if fact.positive}
     orphans = {fact.fact_id for fact in facts if fact.negative_of is not None and fact.negative_of not in true}
